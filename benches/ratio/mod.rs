@@ -1,0 +1,70 @@
+//! Side by side: every contender runs once in each of many rounds, and its best round counts, so that a
+//! machine that slows down for a while slows them all.
+#![allow(dead_code, reason = "each bench uses a part of it")]
+
+use std::time::Instant;
+
+const ROUNDS: usize = 15;
+
+/// A named piece of work.
+pub(crate) type Contender<'a> = (&'a str, &'a mut dyn FnMut());
+
+/// Prints ratios.
+pub(crate) struct Ratio;
+
+impl Ratio {
+    pub(crate) fn new() -> Ratio {
+        println!("\nside by side, best of {ROUNDS} rounds");
+        Ratio
+    }
+
+    /// Runs all contenders and prints the speed of each against the baseline's.
+    pub(crate) fn compare(
+        &mut self,
+        title: &str,
+        unit: &str,
+        work: f64,
+        (first, base): Contender<'_>,
+        others: &mut [Contender<'_>],
+    ) {
+        let mut best = vec![f64::INFINITY; others.len() + 1];
+        let time = |work: &mut dyn FnMut()| {
+            let start = Instant::now();
+            work();
+            start.elapsed().as_secs_f64()
+        };
+        for _ in 0..ROUNDS {
+            best[0] = best[0].min(time(base));
+            for (best, (_, work)) in best[1..].iter_mut().zip(others.iter_mut()) {
+                *best = best.min(time(work));
+            }
+        }
+        println!("{title}");
+        let names = std::iter::once(first).chain(others.iter().map(|(name, _)| *name));
+        for (name, seconds) in names.zip(&best) {
+            println!("  {name:42} {:10.1} {unit:14} {:5.2}", work / seconds, best[0] / seconds);
+        }
+    }
+}
+
+/// Whether this is a real run, and not `cargo test` or `--list` trying whether benches work.
+pub(crate) fn wanted() -> bool {
+    !std::env::args().any(|argument| argument == "--test" || argument == "--list")
+}
+
+/// Random words, the same in every run.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        mix(self.0)
+    }
+}
+
+/// A 64-bit mixing function of two multiplications.
+pub(crate) fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}

@@ -1,0 +1,128 @@
+//! Sketching against a bare loop that only hashes and takes minima.
+//!
+//! The ratio printed at the end is what counts: both sides run in turn in one process, the best of many
+//! rounds each. 1.00 means that signatures cost no more than the loop that every one-permutation sketch
+//! must run; the loop makes no signature.
+
+#[path = "ratio/mod.rs"]
+mod ratio;
+
+use std::hint::black_box;
+
+use criterion::{Criterion, Throughput};
+use ratio::{Random, Ratio, mix};
+use ringer::scheme::{CardinalityField, Slots};
+use ringer::{Parameters, Scheme, Sketcher, presets};
+
+/// The least work: a 64-bit mix, a bin, a branch-free minimum.
+fn bare<const K: usize>(set: &[u64], bins: &mut [u32; K]) {
+    bins.fill(u32::MAX);
+    for &x in set {
+        let h = mix(x);
+        let bin = &mut bins[(h >> (64 - K.trailing_zeros())) as usize];
+        *bin = (*bin).min(h as u32);
+    }
+}
+
+/// Fills empty bins from others, by a hash of bin and attempt.
+fn densify<const K: usize>(bins: &mut [u32; K]) {
+    let source = *bins;
+    for i in (0..K).filter(|i| source[*i] == u32::MAX) {
+        let donors = (1_u64..).map(|n| (mix((i as u64) << 32 | n) >> 32) as usize % K);
+        bins[i] = donors.map(|j| source[j]).find(|v| *v != u32::MAX).unwrap_or(0);
+    }
+}
+
+fn sketcher(samples: u32, cardinality: CardinalityField) -> Sketcher {
+    let slots = Slots::NONE;
+    Sketcher::new(
+        &Scheme::new(Parameters { samples, cardinality, slots, ..presets::NEAR_DUPLICATE })
+            .unwrap(),
+    )
+}
+
+/// Sets of `size` random elements, about ten million elements in all.
+fn sets(size: usize) -> Vec<Vec<u64>> {
+    let mut random = Random(size as u64);
+    (0..4_000_000 / size).map(|_| (0..size).map(|_| random.next()).collect()).collect()
+}
+
+fn case<const K: usize>(report: &mut Ratio, size: usize, dense: bool) {
+    let sets = sets(size);
+    let sorted: Vec<Vec<u64>> = sets
+        .iter()
+        .map(|s| {
+            let mut s = s.clone();
+            s.sort_unstable();
+            s
+        })
+        .collect();
+    let elements = (sets.len() * size) as f64;
+    let plain = sketcher(K as u32, CardinalityField::None);
+    let sized = sketcher(K as u32, CardinalityField::Log8);
+    let mut bins = [0; K];
+    let name = format!("{size}-element sets, k = {K}");
+    report.compare(
+        &name,
+        "M elements/s",
+        elements / 1e6,
+        (if dense { "bare loop with densification" } else { "bare loop" }, &mut || {
+            for set in &sets {
+                bare(set, &mut bins);
+                if dense {
+                    densify(&mut bins);
+                }
+                black_box(&bins);
+            }
+        }),
+        &mut [
+            ("signatures, no size kept", &mut || drop(black_box(plain.sketch_all(&sets)))),
+            ("signatures, sizes, sorted sets", &mut || drop(black_box(sized.sketch_all(&sorted)))),
+            ("signatures, sizes, unsorted sets", &mut || drop(black_box(sized.sketch_all(&sets)))),
+        ],
+    );
+}
+
+fn small_sets(report: &mut Ratio) {
+    let sets: Vec<Vec<Vec<u64>>> =
+        [1, 5, 20].map(|n| sets(200).iter().map(|s| s[..n].to_vec()).collect()).to_vec();
+    let plain = sketcher(128, CardinalityField::None);
+    let base = self::sets(200);
+    report.compare(
+        "small sets, k = 128",
+        "M sets/s",
+        base.len() as f64 / 1e6,
+        ("200 elements", &mut || drop(black_box(plain.sketch_all(&base)))),
+        &mut [
+            ("1 element", &mut || drop(black_box(plain.sketch_all(&sets[0])))),
+            ("5 elements", &mut || drop(black_box(plain.sketch_all(&sets[1])))),
+            ("20 elements", &mut || drop(black_box(plain.sketch_all(&sets[2])))),
+        ],
+    );
+}
+
+fn main() {
+    // One thread: the bare loop has one, too.
+    rayon::ThreadPoolBuilder::new().num_threads(1).build_global().expect("the first pool");
+    let mut criterion = Criterion::default().configure_from_args();
+    let set: Vec<u64> = sets(1000).swap_remove(0);
+    let mut group = criterion.benchmark_group("one set of 1000");
+    group.throughput(Throughput::Elements(1000));
+    for k in [128, 256] {
+        let sketcher = sketcher(k, CardinalityField::None);
+        group.bench_function(format!("sketch k={k}"), |b| {
+            b.iter(|| sketcher.sketch(black_box(&set)));
+        });
+    }
+    let mut bins = [0; 128];
+    group.bench_function("bare loop k=128", |b| b.iter(|| bare(black_box(&set), &mut bins)));
+    group.finish();
+
+    if ratio::wanted() {
+        let mut report = Ratio::new();
+        case::<128>(&mut report, 1000, false);
+        case::<256>(&mut report, 1000, false);
+        case::<128>(&mut report, 200, true);
+        small_sets(&mut report);
+    }
+}

@@ -1,0 +1,488 @@
+#!/usr/bin/env python3
+"""Reference implementation of the Ringer formats, written from the pages beside it alone.
+
+It exists to be compared with, not to be fast. Standard library only.
+
+    python3 reference.py            write the test vectors into vectors/
+    python3 reference.py --check    make them anew and compare; exit status 1 if any byte differs
+
+The vectors are tab separated; the first line of a file is a header that starts with '#'.
+
+hash.tsv         mix: x; key: w,i; keys: seed,purpose,i; xxh3: the bytes. Words (x, w, seed and every
+                 output) are 16 hex digits, i and purpose decimal, bytes hex.
+permutation.tsv  w in hex; the images of 0..n-1 if n <= 100, else of 0, 1, 2, n//2, n-2, n-1.
+scheme.tsv       the parameters, then the 48 bytes and the fingerprint in hex.
+signature.tsv    set is list:a,b,.. (perhaps with repeats or empty), range:start:count:step for
+                 start + i*step mod 2^64, mixed:start:count for mix(start + i), or
+                 mixedmod:start:count for mix(start + i) mod D. Planes are words of 16 hex digits.
+cardinality.tsv  the code of a set of f >= 1 elements.
+features.tsv     tokens: the text is one token; shingles: one feature per word, in the order of the text
+                 and with repeats.
+"""
+import struct
+import sys
+import unicodedata
+from pathlib import Path
+
+M = 2**64 - 1
+
+
+def ceil_div(a, b):
+    return -(-a // b)
+
+
+
+# --- XXH3-64, seed 0, default secret -----------------------------------------------------------------
+
+SECRET = bytes.fromhex(
+    "b8fe6c3923a44bbe7c01812cf721ad1cded46de9839097db7240a4a4b7b3671fcb79e64eccc0e578825ad07dccff7221"
+    "b8084674f743248ee03590e6813a264c3c2852bb91c300cb88d0658b1b532ea371644897a20df94e3819ef46a9deacd8"
+    "a8fa763fe39c343ff9dcbbc7c70b4f1d8a51e04bcdb45931c89f7ec9d9787364eac5ac8334d3ebc3c581a0fffa1363eb"
+    "170ddd51b7f0da49d316552629d4689e2b16be587d47a1fc8ff8b8d17ad031ce45cb3a8f95160428afd7fbcabb4b407e")
+P32_1, P32_2, P32_3 = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D
+P64_1, P64_2, P64_3 = 0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9
+P64_4, P64_5 = 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5
+MX1, MX2 = 0x165667919E3779F9, 0x9FB21C651E98DF25
+
+
+def r32(data, at):
+    return struct.unpack_from("<I", data, at)[0]
+
+
+def r64(data, at):
+    return struct.unpack_from("<Q", data, at)[0]
+
+
+def fold(a, b):
+    """The two halves of the 128-bit product, xored."""
+    return (a * b & M) ^ (a * b >> 64)
+
+
+def rotl(x, n):
+    return (x << n | x >> (64 - n)) & M
+
+
+def avalanche(x):
+    x = (x ^ x >> 37) * MX1 & M
+    return x ^ x >> 32
+
+
+def avalanche64(x):
+    """The finish of XXH64, which XXH3 uses for the shortest inputs."""
+    x = (x ^ x >> 33) * P64_2 & M
+    x = (x ^ x >> 29) * P64_3 & M
+    return x ^ x >> 32
+
+
+def mix16(data, at, secret_at):
+    return fold(r64(data, at) ^ r64(SECRET, secret_at), r64(data, at + 8) ^ r64(SECRET, secret_at + 8))
+
+
+def xxh3(data):
+    n = len(data)
+    if n == 0:
+        return avalanche64(r64(SECRET, 56) ^ r64(SECRET, 64))
+    if n <= 3:
+        word = data[0] << 16 | data[n >> 1] << 24 | data[-1] | n << 8
+        return avalanche64(word ^ r32(SECRET, 0) ^ r32(SECRET, 4))
+    if n <= 8:
+        x = (r32(data, n - 4) + (r32(data, 0) << 32)) ^ r64(SECRET, 8) ^ r64(SECRET, 16)
+        x = (x ^ rotl(x, 49) ^ rotl(x, 24)) * MX2 & M
+        x = (x ^ (x >> 35) + n & M) * MX2 & M
+        return x ^ x >> 28
+    if n <= 16:
+        low = r64(data, 0) ^ r64(SECRET, 24) ^ r64(SECRET, 32)
+        high = r64(data, n - 8) ^ r64(SECRET, 40) ^ r64(SECRET, 48)
+        swapped = int.from_bytes(low.to_bytes(8, "little"), "big")
+        return avalanche(n + swapped + high + fold(low, high) & M)
+    if n <= 128:
+        acc = n * P64_1
+        for i in range((n - 1) // 32 + 1):
+            acc += mix16(data, 16 * i, 32 * i) + mix16(data, n - 16 * (i + 1), 32 * i + 16)
+        return avalanche(acc & M)
+    if n <= 240:
+        acc = n * P64_1 + sum(mix16(data, 16 * i, 16 * i) for i in range(8))
+        acc = avalanche(acc & M)
+        acc += sum(mix16(data, 16 * i, 16 * (i - 8) + 3) for i in range(8, n // 16))
+        return avalanche(acc + mix16(data, n - 16, 136 - 17) & M)
+    return xxh3_long(data)
+
+
+def xxh3_long(data):
+    acc = [P32_3, P64_1, P64_2, P64_3, P64_4, P32_2, P64_5, P32_1]
+
+    def stripe(at, secret_at):
+        for i in range(8):
+            word = r64(data, at + 8 * i)
+            keyed = word ^ r64(SECRET, secret_at + 8 * i)
+            acc[i ^ 1] = acc[i ^ 1] + word & M
+            acc[i] = acc[i] + (keyed & 0xFFFFFFFF) * (keyed >> 32) & M
+
+    stripes = (len(data) - 1) // 64  # whole ones before the last, which ends with the input
+    for s in range(stripes):
+        stripe(64 * s, 8 * (s % 16))
+        if s % 16 == 15:  # the end of a block of 1024 bytes
+            for i in range(8):
+                acc[i] = (acc[i] ^ acc[i] >> 47 ^ r64(SECRET, 128 + 8 * i)) * P32_1 & M
+    stripe(len(data) - 64, 192 - 64 - 7)
+    x = len(data) * P64_1
+    for i in range(0, 8, 2):
+        x += fold(acc[i] ^ r64(SECRET, 11 + 8 * i), acc[i + 1] ^ r64(SECRET, 19 + 8 * i))
+    return avalanche(x & M)
+
+
+# --- hashing.md --------------------------------------------------------------------------------------
+
+G = 0x9E3779B97F4A7C15
+C1, C2 = 0x3C79AC492BA7B653, 0x1C69B3F74AC4AE35
+ELEMENTS, SAMPLES, UNIVERSE, COPIES, DONORS = 1, 2, 3, 4, 5
+
+
+def mix(x):  # HASH-1
+    x = (x ^ x >> 27) * C1 & M
+    x = (x ^ x >> 33) * C2 & M
+    return x ^ x >> 27
+
+
+def unmix(x):
+    """The inverse of mix, to make elements that have a given hash."""
+    x = (x ^ x >> 27 ^ x >> 54) * pow(C2, -1, 2**64) & M
+    x = (x ^ x >> 33) * pow(C1, -1, 2**64) & M
+    return x ^ x >> 27 ^ x >> 54
+
+
+def key(w, i):  # HASH-2
+    return mix(w + G * (i + 1) & M)
+
+
+def keys(seed, purpose, i):
+    return key(mix(seed + G * purpose & M), i)
+
+
+def permutation(n, w):  # HASH-4
+    bits = max((n - 1).bit_length(), 6)
+    high_bits = bits // 2
+    low_bits = bits - high_bits
+    high_mask, low_mask = 2**high_bits - 1, 2**low_bits - 1
+    c = [key(w, i) for i in range(6)]
+
+    def image(x):
+        while True:
+            high, low = x >> low_bits, x & low_mask
+            for i in (0, 2, 4):
+                high ^= mix(low ^ c[i]) & high_mask
+                low ^= mix(high ^ c[i + 1]) & low_mask
+            x = high << low_bits | low
+            if x < n:
+                return x
+    return image
+
+
+def element_hash(seed, x):  # SAMPLE-1
+    return mix(x ^ keys(seed, ELEMENTS, 0))
+
+
+def samples(sampler, size, seed, k, elements):
+    """The k samples of a set that is not empty; size is D, or 0 for the open universe."""
+    if size and max(elements) >= size:
+        raise ValueError("SAMPLE-1: an element outside the universe")
+    hashes = None if size else [element_hash(seed, x) for x in elements]
+    if sampler == "independent":
+        if not size:  # SAMPLE-2
+            return [min(mix(h ^ w) for h in hashes) for w in (keys(seed, SAMPLES, j) for j in range(k))]
+        return [min(map(permutation(size, keys(seed, UNIVERSE, j)), elements)) for j in range(k)]  # SAMPLE-3
+
+    span = size or 2**64
+    order = map(permutation(size, keys(seed, UNIVERSE, 0)), elements) if size else hashes
+    place = {}  # of each occupied bin
+    for p in order:
+        i = p * k // span
+        place[i] = min(p, place.get(i, p))
+    if size:  # SAMPLE-5
+        result = {i: p - ceil_div(i * size, k) for i, p in place.items()}
+    else:  # SAMPLE-4
+        place = {i: p for i, p in place.items() if p != M} or {k - 1: M}
+        result = dict(place)
+    for i in range(k):
+        if i not in place:  # SAMPLE-6, SAMPLE-7
+            donor = min(place, key=permutation(k, keys(seed, DONORS, i)))
+            result[i] = mix(place[donor] ^ keys(seed, COPIES, i))
+    return [result[i] for i in range(k)]
+
+
+# --- signature.md ------------------------------------------------------------------------------------
+
+def cardinality_code(field, size, f):  # SIG-5
+    if field == "none":
+        return 0
+    if field == "linear4":
+        return min(16 * f // size, 15)
+    if field == "linear8":
+        return min(256 * f // size, 255)
+    if field == "exact":
+        code, most = f, 2**32 - 1
+    else:  # floor(16 log2 f) is exact in integers, and round(y) = floor((floor(2 y) + 1) / 2)
+        code, most = 1 + ((f**16).bit_length() - 1 + 1) // 2, 255
+    if code > most:
+        raise ValueError("SIG-5: the set is too large for the field")
+    return code
+
+
+def signature(sampler, size, seed, k, b, field, elements):
+    """(empty flag, cardinality code, words of the planes)"""
+    words = ceil_div(k, 64)
+    planes = [0] * (b * words)
+    elements = set(elements)
+    if not elements:  # SIG-4
+        return 1, 0, planes
+    for j, sample in enumerate(samples(sampler, size, seed, k, elements)):
+        for i in range(b):  # SIG-1, SIG-2
+            planes[i * words + j // 64] |= (sample >> i & 1) << j % 64
+    return 0, cardinality_code(field, size, len(elements)), planes
+
+
+# --- scheme.md ---------------------------------------------------------------------------------------
+
+SAMPLERS = {"one-permutation": 1, "independent": 2}
+FIELDS = ("none", "linear4", "linear8", "log8", "exact")
+
+
+def scheme(features, sampler, size, seed, k, b, field, L=0, g=0, v=0, m=0):
+    kind, _, parameter = features.partition(":")
+    kind, parameter = ("ids", "tokens", "shingles").index(kind) + 1, int(parameter or 0)
+    for rule, holds in (
+            (5, 1 <= k <= 16384),
+            (6, 1 <= b <= 16),
+            (7, L == g == v == m == 0
+                or L >= 1 and g >= 1 and L * g <= k and 1 <= v <= min(32, g * b) and 1 <= m <= L),
+            (8, size == 0 or 2 <= size <= M),
+            (9, 1 <= parameter <= 64 if kind == 3 else parameter == 0),
+            (10, not size or kind == 1),
+            (11, field != "none" if size else not field.startswith("linear")),
+            (12, not size or sampler == "independent" or size // k >= max(64, 2**(b + 1)))):
+        if not holds:
+            raise ValueError(f"SCHEME-{rule}")
+    return struct.pack("<HBBIBBBBBBBBIHHH6xQQ", 1, kind, 1, parameter, 1 if kind == 1 else 2, 1,
+                       SAMPLERS[sampler], 2 if size else 1, b, 1, FIELDS.index(field), v, k, L, g, m,
+                       size, seed)
+
+
+# --- features.md -------------------------------------------------------------------------------------
+
+def is_word_character(c):
+    """Alphabetic, Nd, Nl or No. The standard library does not know Other_Alphabetic, a part of Alphabetic
+    that has marks and symbols only; of those, this takes only some known to be outside of it."""
+    category = unicodedata.category(c)
+    if category[0] == "M" or category == "So":
+        if not (0x300 <= ord(c) <= 0x344 or c in "\ufffd\U0001f44d"):
+            raise ValueError(f"U+{ord(c):04X}: cannot tell without Other_Alphabetic")
+    return category[0] == "L" or category in ("Nd", "Nl", "No")
+
+
+def shingles(text, w):  # FEAT-3, FEAT-4
+    decoded = text.decode("utf-8", "replace")
+    spaced = "".join(c.lower() if is_word_character(c) else " " for c in decoded)
+    words = [word.encode() for word in spaced.split(" ") if word]
+    n = len(words)
+    return [xxh3(b" ".join(words[(i + j) % n] for j in range(w))) for i in range(n)]
+
+
+# --- the vectors -------------------------------------------------------------------------------------
+
+def pattern(n):
+    return bytes((i * 31 + 7) % 256 for i in range(n))
+
+
+def hash_rows():
+    yield "what", "input", "output"
+    words = (0, 1, 2, 2**27, 2**32 - 1, 2**63, M - 1, M, 0x0123456789ABCDEF, G, C1)
+    for x in words:
+        yield "mix", f"{x:016x}", f"{mix(x):016x}"
+    for w in words:
+        for i in (0, 1, 5, 16383):
+            yield "key", f"{w:016x},{i}", f"{key(w, i):016x}"
+    for seed in (0, 1, 0x52494E474552, M):
+        for purpose in range(1, 6):
+            for i in (0, 1, 127):
+                yield "keys", f"{seed:016x},{purpose},{i}", f"{keys(seed, purpose, i):016x}"
+    for n in (*range(21), 30, 64, 100, 128, 129, 200, 240, 241, 500, 1024, 1025, 2000):
+        yield "xxh3", pattern(n).hex(), f"{xxh3(pattern(n)):016x}"
+
+
+def permutation_rows():
+    yield "n", "w", "images"
+    for n in (1, 2, 3, 5, 8, 12, 16, 17, 30, 100, 65536, 65537, 2**32 + 5, 2**63, 2**64 - 1):
+        for w in (0, 1, 0x0123456789ABCDEF, M):
+            elements = range(n) if n <= 100 else (0, 1, 2, n // 2, n - 2, n - 1)
+            yield n, f"{w:016x}", ",".join(str(x) for x in map(permutation(n, w), elements))
+
+
+SEED = 0x52494E474552
+SCHEMES = (
+    ("near-duplicate", "ids", "one-permutation", 0, SEED, 128, 4, "log8", 32, 4, 16, 1),
+    ("rdc", "ids", "independent", 0, SEED, 12, 6, "none", 12, 1, 6, 1),
+    ("alta-vista", "ids", "independent", 0, SEED, 84, 16, "none", 6, 14, 32, 2),
+    ("bing", "ids", "independent", 0, SEED, 30, 16, "none", 6, 5, 16, 4),
+    ("tokens", "tokens", "one-permutation", 0, 1, 256, 8, "exact", 64, 4, 32, 2),
+    ("shingles", "shingles:5", "one-permutation", 0, SEED, 128, 4, "log8", 32, 4, 16, 1),
+    ("shingles-longest", "shingles:64", "independent", 0, 2, 100, 2, "none", 0, 0, 0, 0),
+    ("shingles-shortest", "shingles:1", "independent", 0, M, 100, 2, "exact", 50, 2, 4, 50),
+    ("bounded-one", "ids", "one-permutation", 20000, SEED, 128, 4, "linear4", 32, 4, 16, 1),
+    ("bounded-independent", "ids", "independent", 65536, 3, 64, 8, "linear8", 16, 2, 16, 3),
+    ("bounded-smallest", "ids", "independent", 2, 0, 1, 1, "log8", 1, 1, 1, 1),
+    ("bounded-largest", "ids", "one-permutation", M, M, 16384, 16, "exact", 8192, 2, 32, 8192),
+    ("bounded-tight", "ids", "one-permutation", 131072 * 12, 4, 12, 16, "linear8", 0, 0, 0, 0),
+    ("no-slots", "ids", "one-permutation", 0, 0, 200, 1, "none", 0, 0, 0, 0),
+    ("no-slots-largest", "tokens", "independent", 0, M, 16384, 16, "exact", 0, 0, 0, 0),
+    ("one-slot", "ids", "one-permutation", 0, 2**63, 65, 3, "log8", 1, 65, 32, 1),
+)
+
+
+def scheme_rows():
+    yield ("name", "features", "sampler", "universe", "seed", "k", "b", "cardinality", "L", "g", "v", "m",
+           "bytes", "fingerprint")
+    for name, features, sampler, size, *rest in SCHEMES:
+        data = scheme(features, sampler, size, *rest)
+        yield name, features, sampler, size or "open", *rest, data.hex(), f"{xxh3(data):016x}"
+
+
+def elements_of(description, size):
+    kind, _, rest = description.partition(":")
+    if kind == "list":
+        return [int(x) for x in rest.split(",") if x]
+    start, count, *step = map(int, rest.split(":"))
+    if kind == "range":
+        return [start + i * step[0] & M for i in range(count)]
+    return [mix(start + i & M) % (size if kind == "mixedmod" else 2**64) for i in range(count)]
+
+
+def signature_cases():
+    """sampler, D or 0 for the open universe, seed, k, b, cardinality field, set"""
+    one, independent = SAMPLERS
+    # Both samplers and universes over all sizes, the other parameters drawn by lot.
+    case = 0
+    for f, rounds in ((0, 1), (1, 3), (2, 3), (3, 3), (5, 3), (20, 3), (100, 3), (1000, 2)):
+        for sampler in (one, independent) * rounds:
+            for bounded in (False, True):
+                case += 1
+                lot = (keys(case, 1, i) for i in range(9))
+                seed = (SEED, 0, M, next(lot))[next(lot) % 4]
+                k = (1, 12, 64, 65, 100, 128, 200, 256)[next(lot) % 8]
+                b = (1, 2, 4, 6, 8, 16)[next(lot) % 6]
+                field = FIELDS[1 + next(lot) % 4] if bounded else ("none", "log8", "exact")[next(lot) % 3]
+                size = k * max(64, 2**(b + 1)) + (0, 1, k - 1, 12345, 2**32, 2**63)[next(lot) % 6]
+                top = size - 1 if bounded else M
+                if f <= 5:
+                    chosen = "list:" + ",".join(str(x) for x in (0, top, 7, top // 2, top // 3)[:f])
+                else:
+                    chosen = f"mixedmod:{case}:{f}" if bounded else f"mixed:{case}:{f}"
+                if f == 20 and not bounded:
+                    chosen = f"range:{M - 5}:{f}:{2**40 + case}"
+                yield sampler, size if bounded else 0, seed, k, b, field, chosen
+    # The hash 2^64 - 1 (SAMPLE-4), alone, with its neighbour in the last bin, with an element of another bin.
+    for seed, k, b in ((SEED, 128, 4), (0, 1, 16), (M, 12, 6)):
+        top, below, other = (unmix(h) ^ keys(seed, ELEMENTS, 0) for h in (M, M - 1, 2**62))
+        for chosen in (top,), (top, below), (top, other), (other, top, below), (other,):
+            yield one, 0, seed, k, b, "exact", "list:" + ",".join(map(str, chosen))
+        yield independent, 0, seed, k, b, "none", f"list:{top}"
+    # Hashes on both sides of the limits of bins, and hash 0.
+    for k in (3, 100, 200):
+        limits = [ceil_div(i * 2**64, k) - d for i in (1, k // 2, k - 1) for d in (0, 1)]
+        chosen = (unmix(h) ^ keys(5, ELEMENTS, 0) for h in [0] + limits)
+        yield one, 0, 5, k, 8, "log8", "list:" + ",".join(map(str, chosen))
+    # Repeats.
+    for sampler in (one, independent):
+        yield sampler, 0, SEED, 64, 4, "exact", "list:9,9,9,3,9,3"
+        yield sampler, 0, SEED, 64, 4, "exact", "range:9:100:9223372036854775808"
+        yield sampler, 8192, SEED, 64, 4, "exact", "mixedmod:0:8192"
+    # Dense and full bounded universes, k dividing D and not; the smallest and largest universes.
+    for size, k, b, field, chosen in (
+            (65536, 128, 8, "linear8", "range:0:32768:2"), (65536, 256, 6, "linear4", "range:32768:32768:1"),
+            (20000, 128, 4, "linear4", "range:1:10000:2"), (20000, 128, 4, "log8", "mixedmod:77:10000"),
+            (20000, 100, 4, "linear8", "range:0:20000:1"), (6431, 100, 5, "exact", "range:0:6431:1"),
+            (6431, 100, 5, "linear8", "range:0:6430:1"), (64, 1, 1, "linear4", "range:0:63:1"),
+            (M, 200, 16, "linear8", f"list:0,{M - 1}"), (M, 65, 6, "exact", "mixedmod:5:100")):
+        yield one, size, SEED, k, b, field, chosen
+    for size, k, b, field, chosen in (
+            (65536, 12, 6, "linear8", "range:0:32768:2"), (20000, 12, 16, "linear4", "range:1:10000:2"),
+            (2, 65, 1, "exact", "list:1"), (2, 65, 1, "linear4", "list:0,1"), (3, 100, 2, "linear8", "list:0,2"),
+            (100, 200, 8, "log8", "range:0:50:2"), (M, 64, 16, "linear4", f"list:0,1,{M - 1}")):
+        yield independent, size, SEED, k, b, field, chosen
+
+
+def signature_rows():
+    yield "sampler", "universe", "seed", "k", "b", "cardinality", "set", "empty", "code", "planes"
+    for sampler, size, seed, k, b, field, chosen in signature_cases():
+        scheme("ids", sampler, size, seed, k, b, field)  # refuses what breaks a rule
+        empty, code, planes = signature(sampler, size, seed, k, b, field, elements_of(chosen, size))
+        yield (sampler, size or "open", seed, k, b, field, chosen, empty, code,
+               "".join(f"{word:016x}" for word in planes))
+
+
+def cardinality_rows():
+    yield "field", "universe", "f", "code"
+    for field, steps in (("linear4", 16), ("linear8", 256)):
+        for size in (2, 3, 16, 100, 255, 256, 257, 20000, 65536, 2**32 + 5, M):
+            limits = {ceil_div(c * size, steps) - d for c in (1, steps // 2, steps - 1, steps) for d in (0, 1)}
+            for f in sorted(limits | {1}):
+                if 1 <= f <= size:
+                    yield field, size, f, cardinality_code(field, size, f)
+    for field in ("none", "exact"):
+        for f in (1, 2, 255, 256, 65536, 2**32 - 1):
+            yield field, "open", f, cardinality_code(field, 0, f)
+    yield "exact", M, 2**32 - 1, 2**32 - 1
+    limits = {1, 3771522796}  # the smallest f of each code, f^16 > 2^(2 code - 3), and the f before it
+    for code in range(2, 256):
+        f = int(2 ** ((code - 1.5) / 8)) - 1
+        while f**16 < 2**(2 * code - 3):  # never equal
+            f += 1
+        limits |= {f - 1, f}
+    for f in sorted(limits):
+        yield "log8", "open", f, cardinality_code("log8", 0, f)
+    yield "log8", 2**32 + 5, 3771522796, cardinality_code("log8", 2**32 + 5, 3771522796)
+
+
+# No text has a mark or symbol that might be in Other_Alphabetic (vowel signs, circled letters, U+0345).
+TEXTS = [t.encode() for t in (
+    "", " \t\r\n", "... -- !?", "word", "The quick brown fox jumps over the lazy dog",
+    "a rose is a rose is a rose", "MiXeD CASE, under_score; don't (stop)\n42nd 3.14", "Größe STRASSE Straße ẞ",
+    "İSTANBUL ıI İ", "ΟΔΥΣΣΕΥΣ ΣΟΦΟΣ Σ ς", "٣٤٥ ४५ 𝟙𝟚 x² H₂O ½ ⅷ Ⅷ ①", "中文 日本語。漢字かな交じり文、한국어",
+    "cafe\u0301s A\u030ang caf\u00e9 \u0301x", "ǅ ǆ Ǆ Å K ſ ﬁ ª Ж 𐐀 Ა Ꭰ", "\ufeffbom\u200bzero\u00a0width\x00nul",
+    "𝔘𝔫𝔦 👍 emoji€sign", "x" * 300 + " " + "Y" * 1100)] + [
+    b"lone\x80continuation \x80 \xbf", b"cut\xc3 cut\xe2\x82 cut\xf0\x9f\x91 end\xe2\x82",
+    b"over\xc0\xaflong \xe0\x80\xaf \xf0\x80\x80\xafx",
+    b"sur\xed\xa0\x80ro\xed\xbf\xbfgate", b"high\xf4\x90\x80\x80er\xf5x\xfe\xffy", b"\xff",
+    b"\xc3\xa9\xc3A\xcc\xc3\xa9"]
+
+
+def feature_rows():
+    yield "kind", "words", "text", "features"
+    for text in TEXTS:
+        yield "tokens", 0, text.hex(), f"{xxh3(text):016x}"
+        for w in (1, 2, 3, 5, 8):
+            yield "shingles", w, text.hex(), ",".join(f"{x:016x}" for x in shingles(text, w))
+
+
+def main():
+    makers = {"hash": hash_rows, "permutation": permutation_rows, "scheme": scheme_rows,
+              "signature": signature_rows, "cardinality": cardinality_rows, "features": feature_rows}
+    files = {f"{name}.tsv": ("#" + "".join("\t".join(map(str, row)) + "\n" for row in rows())).encode()
+             for name, rows in makers.items()}
+    folder = Path(__file__).resolve().parent / "vectors"
+    if sys.argv[1:] == ["--check"]:
+        found = {path.name: path.read_bytes() for path in folder.glob("*.tsv")}
+        wrong = [name for name in sorted(files.keys() | found.keys()) if files.get(name) != found.get(name)]
+        for name in wrong:
+            print(f"{folder / name}: differs from what reference.py makes", file=sys.stderr)
+        return 1 if wrong else 0
+    if sys.argv[1:]:
+        print(__doc__, file=sys.stderr)
+        return 2
+    folder.mkdir(exist_ok=True)
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,207 @@
+//! Where two signatures, or more, meet.
+//!
+//! In: signatures of one scheme. Out: every measure of their sets that the scheme allows, each with
+//! its error. Counting is the kernels' work and the formulas are in the files beside this one; here it
+//! is decided which formula a scheme asks for.
+
+use super::many::Patterns;
+use super::measures::Measures;
+use super::pair::{Agreement, Sampling};
+use super::{Chance, Estimate};
+use crate::error::{Error, Result};
+use crate::scheme::{Cardinality, CardinalityField, Sampler, Scheme, Universe};
+use crate::sketch::Signature;
+
+/// What two signatures say about their sets.
+///
+/// ```
+/// use ringer::{Scheme, Sketcher};
+/// let sketcher = Sketcher::new(&Scheme::near_duplicate());
+/// let a = sketcher.sketch(&(0..1000).collect::<Vec<_>>())?;
+/// let b = sketcher.sketch(&(500..1500).collect::<Vec<_>>())?;
+/// let comparison = a.compare(&b)?;
+/// let r = comparison.resemblance();
+/// assert!(r.low < 1.0 / 3.0 && 1.0 / 3.0 < r.high);
+/// assert!(comparison.probability_at_least(0.9) < 1e-6);
+/// assert!((comparison.containment_of_first()?.value - 0.5).abs() < 0.2);
+/// # Ok::<(), ringer::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Comparison {
+    agreement: Agreement,
+    sizes: Option<(Cardinality, Cardinality)>,
+    field: CardinalityField,
+    /// Exactly one of the sets is empty: everything is known exactly.
+    one_empty: bool,
+}
+
+impl Comparison {
+    /// A comparison of sets of these sizes whose signatures agree in `equal` samples.
+    pub(crate) fn new(
+        scheme: &Scheme,
+        equal: u32,
+        sizes: Option<(Cardinality, Cardinality)>,
+        one_empty: bool,
+    ) -> Comparison {
+        let bits = u32::from(scheme.bits);
+        let chance = match (scheme.universe, sizes) {
+            (Universe::Bounded(size), Some((f1, f2))) => {
+                Chance::dense(bits, share(f1, size), share(f2, size))
+            }
+            _ => Chance::sparse(bits),
+        };
+        let total_size = sizes.map(|(f1, f2)| f1.value + f2.value);
+        let sampling = match scheme.sampler {
+            Sampler::Independent => Sampling::Independent,
+            Sampler::OnePermutation => Sampling::OnePermutation { total_size },
+        };
+        let agreement = Agreement { equal, samples: scheme.samples, chance, sampling };
+        Comparison { agreement, sizes, field: scheme.cardinality, one_empty }
+    }
+
+    /// How many samples are equal, chance agreements included.
+    pub fn equal_samples(&self) -> u32 {
+        self.agreement.equal
+    }
+
+    /// Intersection over union.
+    pub fn resemblance(&self) -> Estimate {
+        if self.one_empty { Estimate::exact(0.0) } else { self.agreement.resemblance() }
+    }
+
+    /// The probability that the resemblance is at least `threshold`, given what was seen.
+    pub fn probability_at_least(&self, threshold: f64) -> f64 {
+        if self.one_empty {
+            return if threshold <= 0.0 { 1.0 } else { 0.0 };
+        }
+        self.agreement.probability_at_least(threshold)
+    }
+
+    /// How many elements both sets have.
+    pub fn intersection(&self) -> Result<Estimate> {
+        self.measure("the intersection", Measures::intersection)
+    }
+
+    /// How many elements either set has.
+    pub fn union(&self) -> Result<Estimate> {
+        self.measure("the union", Measures::union)
+    }
+
+    /// How many elements exactly one of the sets has.
+    pub fn hamming(&self) -> Result<Estimate> {
+        self.measure("the Hamming distance", Measures::hamming)
+    }
+
+    /// How much of the first set lies in the second; undefined when the first is empty.
+    pub fn containment_of_first(&self) -> Result<Estimate> {
+        self.containment(|(first, _)| first, Measures::containment_of_first)
+    }
+
+    /// How much of the second set lies in the first; undefined when the second is empty.
+    pub fn containment_of_second(&self) -> Result<Estimate> {
+        self.containment(|(_, second)| second, Measures::containment_of_second)
+    }
+
+    fn containment(
+        &self,
+        whole: fn((Cardinality, Cardinality)) -> Cardinality,
+        formula: fn(&Measures) -> Estimate,
+    ) -> Result<Estimate> {
+        let measure = "containment";
+        let sizes = self.sizes.ok_or(self.no_sizes(measure))?;
+        if whole(sizes).value == 0.0 {
+            return Err(Error::Undefined { measure });
+        }
+        if self.one_empty {
+            return Ok(Estimate::exact(0.0));
+        }
+        self.measure(measure, formula)
+    }
+
+    fn measure(
+        &self,
+        measure: &'static str,
+        formula: fn(&Measures) -> Estimate,
+    ) -> Result<Estimate> {
+        let (first, second) = self.sizes.ok_or(self.no_sizes(measure))?;
+        Ok(formula(&Measures { resemblance: self.resemblance(), first, second }))
+    }
+
+    fn no_sizes(&self, measure: &'static str) -> Error {
+        Error::NoCardinality { measure, field: self.field.name() }
+    }
+}
+
+/// The share of a bounded universe that a set of this size fills.
+fn share(size: Cardinality, universe: u64) -> f64 {
+    (size.value / universe as f64).min(1.0)
+}
+
+impl Signature {
+    /// Everything the two signatures say about their sets. Signatures of different schemes are
+    /// refused, and two empty sets are [`Error::Undefined`].
+    pub fn compare(&self, other: &Signature) -> Result<Comparison> {
+        let equal = self.count_equal(other)?;
+        if self.is_empty() && other.is_empty() {
+            return Err(Error::Undefined { measure: "the resemblance of empty sets" });
+        }
+        let sizes = self.cardinality().zip(other.cardinality());
+        let one_empty = self.is_empty() || other.is_empty();
+        Ok(Comparison::new(self.scheme(), equal, sizes, one_empty))
+    }
+
+    /// The resemblance with another set: 0 if one of them is empty, undefined if both are.
+    pub fn resemblance(&self, other: &Signature) -> Result<Estimate> {
+        Ok(self.compare(other)?.resemblance())
+    }
+}
+
+/// The resemblance of two sets or more: the intersection of all over the union of all. It is 0 if any
+/// of them is empty, and undefined if all are.
+///
+/// ```
+/// use ringer::{Scheme, Sketcher, resemblance_of};
+/// let sketcher = Sketcher::new(&Scheme::near_duplicate());
+/// let sets: Vec<Vec<u64>> = (0..3).map(|i| (100 * i..1000).collect()).collect();
+/// let signatures = sets.iter().map(|s| sketcher.sketch(s)).collect::<Result<Vec<_>, _>>()?;
+/// let all: Vec<_> = signatures.iter().collect();
+/// let r = resemblance_of(&all)?;
+/// assert!(r.low < 0.8 && 0.8 < r.high);
+/// # Ok::<(), ringer::Error>(())
+/// ```
+pub fn resemblance_of(signatures: &[&Signature]) -> Result<Estimate> {
+    let [first, rest @ ..] = signatures else {
+        return Err(Error::invalid("no signatures", "give at least two"));
+    };
+    if let [second] = rest {
+        return first.resemblance(second);
+    }
+    rest.iter().try_for_each(|s| s.check_scheme(first.shared_scheme()))?;
+    let scheme = first.scheme();
+    let mut patterns = Patterns::new(signatures.len(), scheme.bits)?;
+    if signatures.iter().all(|s| s.is_empty()) {
+        return Err(Error::Undefined { measure: "the resemblance of empty sets" });
+    }
+    if signatures.iter().any(|s| s.is_empty()) {
+        return Ok(Estimate::exact(0.0));
+    }
+    for sample in 0..scheme.samples as usize {
+        let values: Vec<u16> = signatures.iter().filter_map(|s| s.sample(sample)).collect();
+        patterns.add(&values)?;
+    }
+    let sizes: Option<Vec<f64>> =
+        signatures.iter().map(|s| s.cardinality().map(|size| size.value)).collect();
+    // The largest set is the least that the union can be, which states the larger error.
+    let union = match scheme.sampler {
+        Sampler::OnePermutation => sizes.iter().flatten().copied().reduce(f64::max),
+        Sampler::Independent => None,
+    };
+    match (scheme.universe, sizes) {
+        (Universe::Bounded(universe), Some(sizes)) => {
+            let shares: Vec<f64> =
+                sizes.iter().map(|size| (size / universe as f64).min(1.0)).collect();
+            patterns.dense(&shares, union)
+        }
+        _ => patterns.sparse(union),
+    }
+}

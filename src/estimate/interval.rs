@@ -1,0 +1,121 @@
+//! Intervals for a proportion, and the beta distribution behind them.
+//!
+//! In: x of n agreeing, both real numbers, since dependent samples count as fewer. Out: 95 % bounds for
+//! the probability. Wilson's for many samples, Clopper and Pearson's for few.
+
+use statrs::function::beta::beta_reg;
+
+use super::Z95;
+
+/// Below this many samples Wilson's approximation is replaced by the exact bounds.
+const FEW_SAMPLES: u32 = 64;
+
+/// Chance that each bound is missed.
+const TAIL: f64 = 0.025;
+
+/// The distribution function of Beta(a, b) at x, for any a, b > 0.
+fn beta_cdf(a: f64, b: f64, x: f64) -> f64 {
+    if x <= 0.0 {
+        0.0
+    } else if x >= 1.0 {
+        1.0
+    } else {
+        beta_reg(a, b, x)
+    }
+}
+
+/// The probability that Beta(a, b) exceeds x, accurate also where it is tiny.
+pub(crate) fn beta_above(a: f64, b: f64, x: f64) -> f64 {
+    beta_cdf(b, a, 1.0 - x)
+}
+
+/// `Pr[Bin(n, p) >= x]`, exactly.
+pub(crate) fn binomial_at_least(x: u32, n: u32, p: f64) -> f64 {
+    match x {
+        0 => 1.0,
+        x if x > n => 0.0,
+        x => beta_cdf(f64::from(x), f64::from(n - x) + 1.0, p),
+    }
+}
+
+/// 95 % bounds for the probability behind x of n, with `samples` deciding which rule.
+pub(crate) fn proportion(x: f64, n: f64, samples: u32) -> (f64, f64) {
+    if samples < FEW_SAMPLES { clopper_pearson(x, n) } else { wilson(x / n, n) }
+}
+
+/// Wilson's interval around the proportion p of n.
+pub(crate) fn wilson(p: f64, n: f64) -> (f64, f64) {
+    let zz = Z95 * Z95;
+    let scale = 1.0 + zz / n;
+    let centre = (p + zz / (2.0 * n)) / scale;
+    let half = Z95 / scale * (p * (1.0 - p) / n + zz / (4.0 * n * n)).max(0.0).sqrt();
+    (centre - half, centre + half)
+}
+
+/// The exact interval: each tail has at most 2.5 %.
+fn clopper_pearson(x: f64, n: f64) -> (f64, f64) {
+    let low = if x <= 0.0 { 0.0 } else { beta_quantile(x, n - x + 1.0, TAIL) };
+    let high = if x >= n { 1.0 } else { beta_quantile(x + 1.0, n - x, 1.0 - TAIL) };
+    (low, high)
+}
+
+/// The x with `beta_cdf(a, b, x) = p`, by bisection: it cannot fail, and only few samples need it.
+fn beta_quantile(a: f64, b: f64, p: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if beta_cdf(a, b, middle) < p {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    0.5 * (low + high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tail by adding up the terms.
+    fn tail_by_sum(x: u32, n: u32, p: f64) -> f64 {
+        let mut term = (1.0 - p).powi(n as i32);
+        let mut sum = 0.0;
+        for i in 0..=n {
+            if i >= x {
+                sum += term;
+            }
+            term *= f64::from(n - i) / f64::from(i + 1) * p / (1.0 - p);
+        }
+        sum
+    }
+
+    #[test]
+    fn the_tail_is_the_sum_of_its_terms() {
+        for n in [1, 12, 64, 128] {
+            for x in 0..=n {
+                for p in [1e-5, 0.0625, 0.25, 0.5, 0.9] {
+                    let (tail, sum) = (binomial_at_least(x, n, p), tail_by_sum(x, n, p));
+                    assert!(
+                        (tail - sum).abs() <= 1e-10 * sum + 1e-300,
+                        "{x} {n} {p}: {tail} {sum}"
+                    );
+                }
+            }
+        }
+    }
+
+    /// Clopper and Pearson's bounds are where the tails have exactly 2.5 %.
+    #[test]
+    fn exact_bounds_have_exact_tails() {
+        for (x, n) in [(1_u32, 12_u32), (6, 12), (12, 12), (30, 63), (0, 30)] {
+            let (low, high) = proportion(f64::from(x), f64::from(n), n);
+            if x > 0 {
+                assert!((tail_by_sum(x, n, low) - TAIL).abs() < 1e-9);
+            }
+            if x < n {
+                assert!((1.0 - tail_by_sum(x + 1, n, high) - TAIL).abs() < 1e-9);
+            }
+        }
+    }
+}

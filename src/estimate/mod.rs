@@ -1,0 +1,66 @@
+//! Counts become estimates.
+//!
+//! In: how many samples agree, how many bits they have, and what is known of the sets' sizes. Out: an
+//! [`Estimate`], which never travels without its standard error and its 95 % interval. Pure functions:
+//! nothing here reads a signature except [`comparison`], where two signatures meet.
+//!
+//! The formulas are those of Li and König (b-bit minwise hashing; equation numbers in the text are
+//! theirs), with an exact tail, small-set and many-set terms that the papers leave open. `R` is the
+//! resemblance, `P` the probability that two b-bit samples are equal, `k` the number of samples, `r`
+//! the share of a bounded universe that a set fills (0 in the open universe), `f` a set's size.
+
+pub mod chance;
+pub mod comparison;
+pub mod half_bit;
+mod interval;
+pub mod many;
+mod many_dense;
+pub mod measures;
+pub mod pair;
+pub mod planning;
+pub mod small_sets;
+
+pub use chance::Chance;
+pub use comparison::{Comparison, resemblance_of};
+pub use pair::Sampling;
+
+/// 97.5 % point of the normal distribution: two-sided intervals of 95 %.
+pub(crate) const Z95: f64 = 1.959_963_984_540_054;
+
+/// A value with what is known about its error.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// The estimate. Not cut to the possible range, since that would bias it: a resemblance near 0
+    /// may come out slightly negative. [`Estimate::clamped`] is for display.
+    pub value: f64,
+    /// Its standard error.
+    pub std_error: f64,
+    /// Lower end of the 95 % interval, cut to the possible range.
+    pub low: f64,
+    /// Upper end of the 95 % interval, cut to the possible range.
+    pub high: f64,
+}
+
+impl Estimate {
+    /// A value that is known exactly.
+    pub fn exact(value: f64) -> Estimate {
+        Estimate { value, std_error: 0.0, low: value, high: value }
+    }
+
+    /// The value cut to 0..=1, for the display of resemblances and containments.
+    pub fn clamped(&self) -> f64 {
+        self.value.clamp(0.0, 1.0)
+    }
+}
+
+/// `0.8312 ± 0.0291 (95 %: 0.7691 to 0.8842)`, to as many digits as asked for (`{:.2}`), 4 by default.
+impl std::fmt::Display for Estimate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let digits = f.precision().unwrap_or(4);
+        let Estimate { value, std_error, low, high } = self;
+        write!(
+            f,
+            "{value:.digits$} ± {std_error:.digits$} (95 %: {low:.digits$} to {high:.digits$})"
+        )
+    }
+}

@@ -1,0 +1,72 @@
+//! What to expect of a scheme before any data is there: error, space, and the chance to be found.
+//!
+//! In: a resemblance, bits, samples, slots. Out: the numbers that a choice of scheme rests on.
+
+use super::chance::Chance;
+use super::interval::binomial_at_least;
+use crate::scheme::{Scheme, Slots};
+
+/// B(b), bits a signature needs for one unit of accuracy: b times k times the variance. The ratio of
+/// two storage factors says how much smaller a signature may be at equal error.
+pub fn storage_factor(bits: u32, r1: f64, r2: f64, resemblance: f64) -> f64 {
+    let chance = Chance::dense(bits, r1, r2);
+    f64::from(bits) * chance.variance(chance.agreement(resemblance))
+}
+
+/// Samples needed for a standard error of at most `error` at this resemblance.
+///
+/// ```
+/// use ringer::estimate::{Chance, planning::required_samples};
+/// assert_eq!(required_samples(0.05, 0.5, &Chance::sparse(4)), 114);
+/// ```
+pub fn required_samples(error: f64, resemblance: f64, chance: &Chance) -> u64 {
+    let variance = chance.variance(chance.agreement(resemblance));
+    (variance / (error * error)).ceil().max(1.0) as u64
+}
+
+/// Standard error of a scheme's estimate at this resemblance, sets tiny against their universe.
+pub fn standard_error(scheme: &Scheme, resemblance: f64) -> f64 {
+    let chance = Chance::sparse(u32::from(scheme.bits));
+    (chance.variance(chance.agreement(resemblance)) / f64::from(scheme.samples)).sqrt()
+}
+
+/// Probability that a slot of g samples agrees, when each does with probability `agreement`: all of
+/// them, or, if the value is hashed down to v bits, also one in `2^v` of the others.
+pub fn slot_agreement(agreement: f64, slots: &Slots, bits: u8) -> f64 {
+    let all = agreement.powi(i32::from(slots.samples_per_slot));
+    let folded = u32::from(slots.samples_per_slot) * u32::from(bits) > u32::from(slots.value_bits);
+    if folded { all + (1.0 - all) * (-f64::from(slots.value_bits)).exp2() } else { all }
+}
+
+/// Probability that at least `min_matches` of `count` slots agree, when each does with probability
+/// `slot`.
+pub fn at_least(min_matches: u32, count: u32, slot: f64) -> f64 {
+    binomial_at_least(min_matches, count, slot)
+}
+
+/// Probability that a set of this resemblance is found through the slots of a scheme. Assumes sets
+/// tiny against their universe and independent samples; one-permutation samples are so nearly.
+///
+/// ```
+/// use ringer::{Scheme, estimate::planning::found};
+/// assert!(found(&Scheme::near_duplicate(), 0.7) > 0.9999);
+/// ```
+pub fn found(scheme: &Scheme, resemblance: f64) -> f64 {
+    let agreement = Chance::sparse(u32::from(scheme.bits)).agreement(resemblance);
+    let slot = slot_agreement(agreement, &scheme.slots, scheme.bits);
+    at_least(u32::from(scheme.slots.min_matches), u32::from(scheme.slots.count), slot)
+}
+
+/// How many of `sets` sets that share nothing with the query have at least `min_matches` slots in
+/// common with it by accident.
+pub fn accidental(scheme: &Scheme, sets: u64, min_matches: u32) -> f64 {
+    let agreement = Chance::sparse(u32::from(scheme.bits)).c1;
+    let slot = slot_agreement(agreement, &scheme.slots, scheme.bits);
+    sets as f64 * at_least(min_matches, u32::from(scheme.slots.count), slot)
+}
+
+/// The exponent of locality-sensitive hashing with b-bit samples, for a near distance `near` and a far
+/// one `ratio` times as large: `ln P(1 - near) / ln P(1 - ratio near)` (equation 31).
+pub fn lsh_exponent(chance: &Chance, near: f64, ratio: f64) -> f64 {
+    chance.agreement(1.0 - near).ln() / chance.agreement(1.0 - ratio * near).ln()
+}

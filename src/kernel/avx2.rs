@@ -1,0 +1,175 @@
+//! The kernels for x86-64 with AVX2 and POPCNT.
+//!
+//! Planes of two words (k = 65..128) and of multiples of four (k = 256, 512, ...) have loops of their
+//! own; every other width runs the portable loop, compiled for these instructions.
+#![allow(unsafe_code, reason = "vector loads and stores, and calls of functions for one CPU kind")]
+
+use std::arch::x86_64::*;
+
+use super::{Rows, portable};
+
+/// Proof that this machine has AVX2, POPCNT and BMI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Avx2(());
+
+impl Avx2 {
+    pub(super) fn new() -> Option<Avx2> {
+        let has = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("popcnt")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2");
+        has.then_some(Avx2(()))
+    }
+
+    pub(super) fn count_equal(self, query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
+        // SAFETY: `self` proves that the machine has the features that the function is compiled for.
+        unsafe { count_equal(query, rows, counts) }
+    }
+
+    pub(super) fn equal_mask(self, a: Rows<'_>, b: Rows<'_>, mask: &mut [u64]) {
+        // SAFETY: as above.
+        unsafe { equal_mask(a, b, mask) }
+    }
+}
+
+#[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
+fn equal_mask(a: Rows<'_>, b: Rows<'_>, mask: &mut [u64]) {
+    portable::equal_mask(a, b, mask);
+}
+
+#[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
+fn count_equal(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
+    match (query.words(), query.bits()) {
+        (2, 1) => two_words_one_plane(query, rows, counts),
+        (2, _) => two_words(query, rows, counts),
+        (words, _) if words % 4 == 0 => four_words(query, rows, counts),
+        _ => portable::count_equal(query, rows, counts),
+    }
+}
+
+/// One plane of two words: sixteen rows at a time, counted in bytes.
+#[target_feature(enable = "avx2,popcnt")]
+fn two_words_one_plane(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
+    let (query_words, _) = query.first().as_chunks::<2>();
+    let q = _mm256_broadcastsi128_si256(load128(&query_words[0]));
+    let samples = _mm256_set1_epi16(query.samples() as i16);
+    // Differing samples of two rows: lanes (row a: low, high; row b: low, high).
+    let differ = |words: &[u64; 4]| sum_bytes(count_bits(_mm256_xor_si256(q, load(words))));
+    // From two such, the sums of four rows: lanes (a, c; b, d).
+    let join = |ab: __m256i, cd: __m256i| {
+        _mm256_add_epi64(_mm256_unpacklo_epi64(ab, cd), _mm256_unpackhi_epi64(ab, cd))
+    };
+    let (blocks, words_left) = rows.first().as_chunks::<32>();
+    let (outs, counts_left) = counts.as_chunks_mut::<16>();
+    for (words, out) in blocks.iter().zip(outs) {
+        let (pairs, _) = words.as_chunks::<4>();
+        let quad = |i: usize| join(differ(&pairs[i]), differ(&pairs[i + 1]));
+        let low = _mm256_packs_epi32(quad(0), quad(2));
+        let high = _mm256_packs_epi32(quad(4), quad(6));
+        // Even rows in the low half, odd rows in the high half.
+        let halves = _mm256_packus_epi32(low, high);
+        let (even, odd) = (_mm256_castsi256_si128(halves), _mm256_extracti128_si256::<1>(halves));
+        let unequal =
+            _mm256_set_m128i(_mm_unpackhi_epi16(even, odd), _mm_unpacklo_epi16(even, odd));
+        store(out, _mm256_sub_epi16(samples, unequal));
+    }
+    let (pairs, _) = words_left.as_chunks::<2>();
+    for (words, out) in pairs.iter().zip(counts_left) {
+        let x = _mm_xor_si128(_mm256_castsi256_si128(q), load128(words));
+        *out = portable::equal(query.samples(), count_ones128(x));
+    }
+}
+
+/// Planes of two words: a vector holds two planes, and the halves are joined at the end.
+#[target_feature(enable = "avx2,popcnt")]
+fn two_words(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
+    let (query_first, _) = query.first().as_chunks::<2>();
+    let q = load128(&query_first[0]);
+    let (query_pairs, query_last) = query.rest().as_chunks::<4>();
+    let query_last = query_last.first_chunk::<2>().map(|words| load128(words));
+    let (first, _) = rows.first().as_chunks::<2>();
+    let rest = rows.rest().chunks_exact(query.rest().len());
+    for ((out, first), rest) in counts.iter_mut().zip(first).zip(rest) {
+        let mut x = _mm_xor_si128(q, load128(first));
+        let (pairs, last) = rest.as_chunks::<4>();
+        let mut y = _mm256_setzero_si256();
+        for (a, b) in query_pairs.iter().zip(pairs) {
+            y = _mm256_or_si256(y, _mm256_xor_si256(load(a), load(b)));
+        }
+        if let (Some(a), Some(b)) = (query_last, last.first_chunk::<2>()) {
+            x = _mm_or_si128(x, _mm_xor_si128(a, load128(b)));
+        }
+        let y = _mm_or_si128(_mm256_castsi256_si128(y), _mm256_extracti128_si256::<1>(y));
+        *out = portable::equal(query.samples(), count_ones128(_mm_or_si128(x, y)));
+    }
+}
+
+/// Planes of a multiple of four words: a vector holds part of one plane.
+#[target_feature(enable = "avx2,popcnt")]
+fn four_words(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
+    let (query_first, _) = query.first().as_chunks::<4>();
+    let (query_rest, _) = query.rest().as_chunks::<4>();
+    let (first, _) = rows.first().as_chunks::<4>();
+    let (rest, _) = rows.rest().as_chunks::<4>();
+    let (vectors, others) = (query_first.len(), query_rest.len());
+    for (row, out) in counts.iter_mut().enumerate() {
+        let first = &first[row * vectors..][..vectors];
+        let rest = &rest[row * others..][..others];
+        let mut unequal = _mm256_setzero_si256();
+        for v in 0..vectors {
+            let mut x = _mm256_xor_si256(load(&query_first[v]), load(&first[v]));
+            let planes = query_rest.iter().zip(rest).skip(v).step_by(vectors);
+            for (a, b) in planes {
+                x = _mm256_or_si256(x, _mm256_xor_si256(load(a), load(b)));
+            }
+            unequal = _mm256_add_epi64(unequal, sum_bytes(count_bits(x)));
+        }
+        let halves =
+            _mm_add_epi64(_mm256_castsi256_si128(unequal), _mm256_extracti128_si256::<1>(unequal));
+        let sum = _mm_cvtsi128_si64(halves) + _mm_extract_epi64::<1>(halves);
+        *out = portable::equal(query.samples(), sum as u32);
+    }
+}
+
+/// The bits set in each byte, by looking up its two halves.
+#[target_feature(enable = "avx2")]
+fn count_bits(x: __m256i) -> __m256i {
+    let table = _mm256_setr_epi8(
+        0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3,
+        3, 4,
+    );
+    let half = _mm256_set1_epi8(15);
+    let low = _mm256_shuffle_epi8(table, _mm256_and_si256(x, half));
+    let high = _mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi16::<4>(x), half));
+    _mm256_add_epi8(low, high)
+}
+
+/// The sum of the bytes of each 64-bit lane.
+#[target_feature(enable = "avx2")]
+fn sum_bytes(x: __m256i) -> __m256i {
+    _mm256_sad_epu8(x, _mm256_setzero_si256())
+}
+
+#[target_feature(enable = "sse4.1,popcnt")]
+fn count_ones128(x: __m128i) -> u32 {
+    let (low, high) = (_mm_cvtsi128_si64(x) as u64, _mm_extract_epi64::<1>(x) as u64);
+    low.count_ones() + high.count_ones()
+}
+
+#[target_feature(enable = "avx2")]
+fn load(words: &[u64; 4]) -> __m256i {
+    // SAFETY: the array has the 32 bytes that are read; the load needs no alignment.
+    unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
+}
+
+#[target_feature(enable = "sse2")]
+fn load128(words: &[u64; 2]) -> __m128i {
+    // SAFETY: the array has the 16 bytes that are read; the load needs no alignment.
+    unsafe { _mm_loadu_si128(words.as_ptr().cast()) }
+}
+
+#[target_feature(enable = "avx2")]
+fn store(counts: &mut [u16; 16], x: __m256i) {
+    // SAFETY: the array has the 32 bytes that are written; the store needs no alignment.
+    unsafe { _mm256_storeu_si256(counts.as_mut_ptr().cast(), x) }
+}

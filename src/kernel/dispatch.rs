@@ -1,0 +1,105 @@
+//! Which kernel runs on this machine.
+//!
+//! A variant for an instruction set can only be had from a constructor that asked the processor, so
+//! holding one is the proof that its instructions may be used.
+
+use std::sync::LazyLock;
+
+#[cfg(target_arch = "aarch64")]
+use super::neon::Neon;
+use super::{Rows, portable};
+#[cfg(target_arch = "x86_64")]
+use super::{avx2::Avx2, avx512::Avx512};
+
+/// A way to count equal samples. All give the same counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kernel(Chosen);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Chosen {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Avx2),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(Avx512),
+    #[cfg(target_arch = "aarch64")]
+    Neon(Neon),
+}
+
+static BEST: LazyLock<Kernel> =
+    LazyLock::new(|| Kernel::available().pop().unwrap_or(Kernel(Chosen::Portable)));
+
+impl Kernel {
+    /// The fastest kernel of this machine, found once.
+    pub fn best() -> Kernel {
+        *BEST
+    }
+
+    /// Every kernel that this machine can run, the slowest first.
+    pub fn available() -> Vec<Kernel> {
+        let mut all = vec![Kernel(Chosen::Portable)];
+        #[cfg(target_arch = "x86_64")]
+        {
+            all.extend(Avx2::new().map(|proof| Kernel(Chosen::Avx2(proof))));
+            all.extend(Avx512::new().map(|proof| Kernel(Chosen::Avx512(proof))));
+        }
+        #[cfg(target_arch = "aarch64")]
+        all.extend(Neon::new().map(|proof| Kernel(Chosen::Neon(proof))));
+        all
+    }
+
+    /// The name of the instruction set.
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            Chosen::Portable => "portable",
+            #[cfg(target_arch = "x86_64")]
+            Chosen::Avx2(_) => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Chosen::Avx512(_) => "avx512",
+            #[cfg(target_arch = "aarch64")]
+            Chosen::Neon(_) => "neon",
+        }
+    }
+
+    /// Counts, for each row, the samples that equal those of `query`, which is one row.
+    ///
+    /// # Panics
+    /// When `query` is not one row, `counts` is not as long as there are rows, or the shapes differ.
+    pub fn count_equal(self, query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
+        assert_same_shape(query, rows);
+        assert_eq!(rows.len(), counts.len(), "one count a row");
+        match self.0 {
+            Chosen::Portable => portable::count_equal(query, rows, counts),
+            #[cfg(target_arch = "x86_64")]
+            Chosen::Avx2(kernel) => kernel.count_equal(query, rows, counts),
+            #[cfg(target_arch = "x86_64")]
+            Chosen::Avx512(kernel) => kernel.count_equal(query, rows, counts),
+            #[cfg(target_arch = "aarch64")]
+            Chosen::Neon(kernel) => kernel.count_equal(query, rows, counts),
+        }
+    }
+
+    /// Marks which samples of two rows are equal: bit i of `mask` stands for sample i, and bits past
+    /// the last sample are 0.
+    ///
+    /// # Panics
+    /// When either is not one row, the shapes differ, or `mask` is not as long as a plane.
+    pub fn equal_mask(self, a: Rows<'_>, b: Rows<'_>, mask: &mut [u64]) {
+        assert_same_shape(a, b);
+        assert!(b.len() == 1 && mask.len() == a.words(), "one row and a mask as long as a plane");
+        match self.0 {
+            Chosen::Portable => portable::equal_mask(a, b, mask),
+            #[cfg(target_arch = "x86_64")]
+            Chosen::Avx2(kernel) => kernel.equal_mask(a, b, mask),
+            #[cfg(target_arch = "x86_64")]
+            Chosen::Avx512(kernel) => kernel.equal_mask(a, b, mask),
+            #[cfg(target_arch = "aarch64")]
+            Chosen::Neon(kernel) => kernel.equal_mask(a, b, mask),
+        }
+    }
+}
+
+fn assert_same_shape(query: Rows<'_>, rows: Rows<'_>) {
+    assert_eq!(query.len(), 1, "the query is one row");
+    assert_eq!((query.samples(), query.bits()), (rows.samples(), rows.bits()), "rows of one shape");
+}

@@ -1,0 +1,75 @@
+//! The kernels for 64-bit ARM with NEON.
+//!
+//! A vector holds two words. Planes of an even number of words have a loop of their own; every other
+//! width runs the portable loop.
+#![allow(unsafe_code, reason = "vector loads, and calls of functions for one CPU kind")]
+
+use std::arch::aarch64::*;
+use std::arch::is_aarch64_feature_detected;
+
+use super::{Rows, portable};
+
+/// Proof that this machine has NEON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Neon(());
+
+impl Neon {
+    pub(super) fn new() -> Option<Neon> {
+        is_aarch64_feature_detected!("neon").then_some(Neon(()))
+    }
+
+    pub(super) fn count_equal(self, query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
+        // SAFETY: `self` proves that the machine has the features that the function is compiled for.
+        unsafe { count_equal(query, rows, counts) }
+    }
+
+    pub(super) fn equal_mask(self, a: Rows<'_>, b: Rows<'_>, mask: &mut [u64]) {
+        // SAFETY: as above.
+        unsafe { equal_mask(a, b, mask) }
+    }
+}
+
+#[target_feature(enable = "neon")]
+fn equal_mask(a: Rows<'_>, b: Rows<'_>, mask: &mut [u64]) {
+    portable::equal_mask(a, b, mask);
+}
+
+#[target_feature(enable = "neon")]
+fn count_equal(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
+    if query.words() % 2 == 0 {
+        two_words(query, rows, counts);
+    } else {
+        portable::count_equal(query, rows, counts);
+    }
+}
+
+/// Planes of an even number of words: a vector holds part of one plane.
+#[target_feature(enable = "neon")]
+fn two_words(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
+    let (query_first, _) = query.first().as_chunks::<2>();
+    let (query_rest, _) = query.rest().as_chunks::<2>();
+    let (first, _) = rows.first().as_chunks::<2>();
+    let (rest, _) = rows.rest().as_chunks::<2>();
+    let (vectors, others) = (query_first.len(), query_rest.len());
+    for (row, out) in counts.iter_mut().enumerate() {
+        let first = &first[row * vectors..][..vectors];
+        let rest = &rest[row * others..][..others];
+        let mut unequal = 0;
+        for v in 0..vectors {
+            let mut x = veorq_u64(load(&query_first[v]), load(&first[v]));
+            for (a, b) in query_rest.iter().zip(rest).skip(v).step_by(vectors) {
+                x = vorrq_u64(x, veorq_u64(load(a), load(b)));
+            }
+            // At most 128 bits, so their sum fits the byte that vaddvq_u8 gives.
+            unequal += u32::from(vaddvq_u8(vcntq_u8(vreinterpretq_u8_u64(x))));
+        }
+        *out = portable::equal(query.samples(), unequal);
+    }
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn load(words: &[u64; 2]) -> uint64x2_t {
+    // SAFETY: the array has the 16 bytes that are read.
+    unsafe { vld1q_u64(words.as_ptr()) }
+}

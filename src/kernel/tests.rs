@@ -1,0 +1,143 @@
+//! Every kernel of this machine against the definition, sample by sample.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::scheme::{Parameters, Scheme, Slots, presets};
+
+fn scheme(samples: u32, bits: u8) -> Scheme {
+    Scheme::new(Parameters { samples, bits, slots: Slots::NONE, ..presets::NEAR_DUPLICATE })
+        .unwrap()
+}
+
+/// Rows as sample values, packed bit by bit.
+struct Packed {
+    first: Vec<u64>,
+    rest: Vec<u64>,
+}
+
+impl Packed {
+    fn new(rows: &[Vec<u16>], bits: u8) -> Packed {
+        let words = rows[0].len().div_ceil(64);
+        let (mut first, mut rest) = (Vec::new(), Vec::new());
+        for row in rows {
+            let mut planes = vec![0_u64; words * usize::from(bits)];
+            for (i, sample) in row.iter().enumerate() {
+                for plane in 0..usize::from(bits) {
+                    planes[plane * words + i / 64] |= u64::from(sample >> plane & 1) << (i % 64);
+                }
+            }
+            first.extend_from_slice(&planes[..words]);
+            rest.extend_from_slice(&planes[words..]);
+        }
+        Packed { first, rest }
+    }
+
+    fn rows(&self, scheme: &Scheme) -> Rows<'_> {
+        Rows::new(scheme, &self.first, &self.rest).unwrap()
+    }
+}
+
+/// Checks all kernels on a query and rows of raw samples.
+fn check(bits: u8, query: &[u16], rows: &[Vec<u16>]) {
+    let scheme = scheme(query.len() as u32, bits);
+    let packed_query = Packed::new(&[query.to_vec()], bits);
+    let packed_rows = Packed::new(rows, bits);
+    let (q, r) = (packed_query.rows(&scheme), packed_rows.rows(&scheme));
+    for kernel in Kernel::available() {
+        let mut counts = vec![u16::MAX; rows.len()];
+        kernel.count_equal(q, r, &mut counts);
+        for (i, row) in rows.iter().enumerate() {
+            let equal: Vec<bool> = query.iter().zip(row).map(|(a, b)| a == b).collect();
+            let count = equal.iter().filter(|e| **e).count();
+            let at = format!("{} k {} b {bits} row {i}", kernel.name(), query.len());
+            assert_eq!(usize::from(counts[i]), count, "{at}");
+            let mut mask = vec![u64::MAX; q.words()];
+            kernel.equal_mask(q, r.range(i, i + 1), &mut mask);
+            for (j, word) in mask.iter().enumerate() {
+                for bit in 0..64 {
+                    let expected = equal.get(64 * j + bit).copied().unwrap_or(false);
+                    assert_eq!(word >> bit & 1 == 1, expected, "{at} sample {}", 64 * j + bit);
+                }
+            }
+        }
+    }
+}
+
+/// Samples of `bits` bits that agree with the query's about as often as not.
+fn row_like(query: &[u16], bits: u8, state: &mut u64) -> Vec<u16> {
+    let mut next = || {
+        *state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        *state >> 40
+    };
+    let mask = (1_u64 << bits) - 1;
+    query.iter().map(|q| if next() % 2 == 0 { *q } else { (next() & mask) as u16 }).collect()
+}
+
+#[test]
+fn every_width_and_every_number_of_bits() {
+    let mut state = 1;
+    for bits in 1..=16 {
+        for k in [1, 2, 12, 63, 64, 65, 84, 127, 128, 129, 192, 200, 256, 300, 512, 513, 1024, 1100]
+        {
+            let query = row_like(&vec![0; k], bits, &mut state);
+            let mut rows: Vec<_> = (0..37).map(|_| row_like(&query, bits, &mut state)).collect();
+            rows.push(query.clone());
+            rows.push(query.iter().map(|q| !q & ((1_u32 << bits) - 1) as u16).collect());
+            rows.push(vec![0; k]);
+            check(bits, &query, &rows);
+        }
+    }
+}
+
+#[test]
+fn one_different_bit_is_one_unequal_sample() {
+    for bits in [1, 3, 4, 8, 16] {
+        for k in [12, 64, 128, 200, 256, 512] {
+            let query: Vec<u16> = (0..k).map(|i| i as u16 & ((1_u32 << bits) - 1) as u16).collect();
+            let flip = |i: usize| {
+                let mut row = query.clone();
+                row[i] ^= 1 << (i % usize::from(bits));
+                row
+            };
+            check(bits, &query, &(0..k).map(flip).collect::<Vec<_>>());
+        }
+    }
+}
+
+#[test]
+fn the_largest_signature() {
+    let query = vec![0xFFFF; 16_384];
+    check(16, &query, &[query.clone(), vec![0; 16_384]]);
+}
+
+#[test]
+fn no_rows_are_no_counts() {
+    let scheme = scheme(128, 4);
+    let query = Packed::new(&[vec![3; 128]], 4);
+    for kernel in Kernel::available() {
+        kernel.count_equal(query.rows(&scheme), Rows::new(&scheme, &[], &[]).unwrap(), &mut []);
+    }
+}
+
+#[test]
+fn rows_of_the_wrong_length_are_refused() {
+    let scheme = scheme(128, 4);
+    assert!(Rows::new(&scheme, &[0; 2], &[0; 6]).is_some());
+    assert!(Rows::new(&scheme, &[0; 3], &[0; 6]).is_none());
+    assert!(Rows::new(&scheme, &[0; 2], &[0; 5]).is_none());
+    assert!(Rows::new(&scheme, &[0; 4], &[0; 6]).is_none());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_shapes(k in 1_usize..700, bits in 1_u8..=16, rows in 1_usize..70, seed: u64) {
+        let mut state = seed;
+        let query = row_like(&vec![0; k], bits, &mut state);
+        let rows: Vec<_> = (0..rows).map(|_| row_like(&query, bits, &mut state)).collect();
+        check(bits, &query, &rows);
+    }
+}

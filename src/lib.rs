@@ -1,0 +1,33 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # The rooms of the crate
+//!
+//! Data flows down: a module may use those above it.
+//!
+//! | module | question it answers |
+//! |---|---|
+//! | [`error`], [`limits`], [`scheme`] | names and numbers: what makes two signatures comparable? |
+//! | [`features`] | here is a document: which set is it? |
+//! | [`sketch`] | here is a set: what is its signature? |
+//! | [`kernel`] | here are signatures: how many samples agree? |
+//! | [`estimate`] | so many samples agree: how alike are the sets, and how sure is that? |
+
+pub mod error;
+pub mod limits;
+pub mod scheme;
+
+pub mod features;
+
+pub mod sketch;
+
+pub mod kernel;
+
+pub mod estimate;
+
+#[cfg(test)]
+mod spec_tables;
+
+pub use error::{Error, Result};
+pub use estimate::{Comparison, Estimate, resemblance_of};
+pub use scheme::{Parameters, Scheme, presets};
+pub use sketch::{Signature, Signatures, Sketcher, Stream};

@@ -1,0 +1,40 @@
+//! Every limit of the library, by name and with its reason.
+//!
+//! A limit that an argument or a stored value can break is checked where the value enters, and the
+//! error names the limit.
+
+/// Most samples a signature may have. With [`MAX_BITS`] a signature is then at most 32 KiB, so that
+/// a 64 KiB page always holds at least one, and a count of equal samples fits a `u16`.
+pub const MAX_SAMPLES: u32 = 16_384;
+
+/// Most bits kept of each sample. At 16 bits chance agreements are one in 65,536: more bits would
+/// cost space and buy no accuracy.
+pub const MAX_BITS: u8 = 16;
+
+/// Most bits of a slot value: posting directories address values by `u32`.
+pub const MAX_VALUE_BITS: u8 = 32;
+
+/// Smallest bounded universe: with one possible element there is nothing to permute.
+pub const MIN_UNIVERSE: u64 = 2;
+
+/// Fewest places of a bounded universe in each bin of a one-permutation signature. The bias of the
+/// agreement rate is at most `k/(2eD)`; with 64 places in a bin it stays below .003.
+pub const MIN_PLACES_PER_BIN: u64 = 64;
+
+/// Longest shingle of the text features, in words. Longer ones only find exact copies.
+pub const MAX_SHINGLE_WORDS: u16 = 64;
+
+/// Most elements of a set whose cardinality is stored exactly (the field has 32 bits).
+pub const MAX_EXACT_CARDINALITY: u64 = u32::MAX as u64;
+
+/// Most elements of a set whose cardinality is stored as a `Log8` code: the code 255 stands for
+/// `2^31.75`, and what rounds to it is at most `2^(31.75 + 1/16)`.
+pub const MAX_LOG8_CARDINALITY: u64 = 3_771_522_796;
+
+/// Most sets in one many-way estimate over a bounded universe: the number of subsets doubles with
+/// each set, and the exact recursion visits every pair of nested subsets.
+pub const MAX_SETS_DENSE: usize = 8;
+
+/// Most sets in one many-way estimate over the open universe. It needs `2^b >= n`, and the weights
+/// grow like a factorial: past sixteen sets no practical number of samples tames the variance.
+pub const MAX_SETS_SPARSE: usize = 16;

@@ -1,0 +1,156 @@
+//! The cardinality field: a set's size in 0, 4, 8 or 32 bits, and what can be known from it again.
+//!
+//! In: the number of distinct elements. Out: the stored code, and back from the code a value with the
+//! half width of what it may stand for. The spec is `format-spec/signature.md`, the formulas are the
+//! quantised cardinalities of Li and König.
+
+use super::{CardinalityField, Universe};
+use crate::error::{Error, Result};
+use crate::limits::{MAX_EXACT_CARDINALITY, MAX_LOG8_CARDINALITY};
+
+/// A set's size as far as a stored field knows it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cardinality {
+    /// The size.
+    pub value: f64,
+    /// The size lies in `value - half_width ..= value + half_width`; 0 when it is exact.
+    pub half_width: f64,
+}
+
+impl Cardinality {
+    /// A size that is known exactly.
+    pub fn exact(elements: u64) -> Cardinality {
+        Cardinality { value: elements as f64, half_width: 0.0 }
+    }
+}
+
+impl CardinalityField {
+    /// Bits that the field takes for each row.
+    pub const fn bits(self) -> u32 {
+        match self {
+            CardinalityField::None => 0,
+            CardinalityField::Linear4 => 4,
+            CardinalityField::Linear8 | CardinalityField::Log8 => 8,
+            CardinalityField::Exact => 32,
+        }
+    }
+
+    /// The code of a set of `elements` distinct elements; 0 for the empty set and when there is no
+    /// field.
+    pub fn encode(self, elements: u64, universe: Universe) -> Result<u32> {
+        if elements == 0 {
+            return Ok(0);
+        }
+        match self {
+            CardinalityField::None => Ok(0),
+            CardinalityField::Linear4 => Ok(linear_code(elements, universe, 16)),
+            CardinalityField::Linear8 => Ok(linear_code(elements, universe, 256)),
+            CardinalityField::Log8 => {
+                at_most(elements, MAX_LOG8_CARDINALITY, self)?;
+                Ok(1 + (8.0 * (elements as f64).log2()).round() as u32)
+            }
+            CardinalityField::Exact => {
+                at_most(elements, MAX_EXACT_CARDINALITY, self)?;
+                Ok(elements as u32)
+            }
+        }
+    }
+
+    /// The size that a code stands for, `None` when there is no field. The caller knows from
+    /// elsewhere that the set is not empty.
+    pub fn decode(self, code: u32, universe: Universe) -> Option<Cardinality> {
+        match self {
+            CardinalityField::None => None,
+            CardinalityField::Linear4 => Some(linear_value(code, universe, 16)),
+            CardinalityField::Linear8 => Some(linear_value(code, universe, 256)),
+            CardinalityField::Log8 => {
+                let value = (f64::from(code.max(1) - 1) / 8.0).exp2();
+                Some(Cardinality { value, half_width: value * (0.0625_f64.exp2() - 1.0) })
+            }
+            CardinalityField::Exact => Some(Cardinality::exact(u64::from(code))),
+        }
+    }
+
+    /// Whether the code is one that `encode` could have written for a set that is not empty.
+    pub fn is_valid_code(self, code: u32) -> bool {
+        match self {
+            CardinalityField::None => code == 0,
+            CardinalityField::Linear4 => code < 16,
+            CardinalityField::Linear8 => code < 256,
+            CardinalityField::Log8 => (1..256).contains(&code),
+            CardinalityField::Exact => code >= 1,
+        }
+    }
+}
+
+fn at_most(elements: u64, most: u64, field: CardinalityField) -> Result<()> {
+    if elements > most {
+        return Err(Error::invalid(
+            format!("a set of {elements} elements"),
+            format!("the cardinality field `{field}` holds at most {most}"),
+        ));
+    }
+    Ok(())
+}
+
+/// The number of places of the universe; the linear levels exist in bounded universes only.
+fn size(universe: Universe) -> u64 {
+    match universe {
+        Universe::Bounded(size) => size,
+        Universe::Open => u64::MAX,
+    }
+}
+
+/// Level `min(floor(f Q / D), Q - 1)`, in exact integers.
+fn linear_code(elements: u64, universe: Universe, levels: u32) -> u32 {
+    let level = u128::from(elements) * u128::from(levels) / u128::from(size(universe));
+    level.min(u128::from(levels - 1)) as u32
+}
+
+/// The middle of the level: `r = (l + 1/2) / Q`.
+fn linear_value(code: u32, universe: Universe, levels: u32) -> Cardinality {
+    let step = size(universe) as f64 / f64::from(levels);
+    Cardinality { value: (f64::from(code) + 0.5) * step, half_width: 0.5 * step }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn log8_is_within_its_stated_error_and_never_leaves_its_codes() {
+        let mut worst: f64 = 0.0;
+        let mut sizes: Vec<u64> = (1..5000).collect();
+        sizes.extend((0..20_000).map(|i| (1.001_f64.powi(i)) as u64 + 1));
+        sizes.push(MAX_LOG8_CARDINALITY);
+        for f in sizes.into_iter().filter(|f| *f <= MAX_LOG8_CARDINALITY) {
+            let code = CardinalityField::Log8.encode(f, Universe::Open).unwrap();
+            assert!(CardinalityField::Log8.is_valid_code(code), "{f} -> {code}");
+            let back = CardinalityField::Log8.decode(code, Universe::Open).unwrap();
+            worst = worst.max((back.value / f as f64 - 1.0).abs());
+            assert!((back.value - f as f64).abs() <= back.half_width * 1.0001, "{f}");
+        }
+        assert!(worst <= 0.0443 + 1e-4 && worst > 0.043, "{worst}");
+        assert!(CardinalityField::Log8.encode(MAX_LOG8_CARDINALITY + 1, Universe::Open).is_err());
+    }
+
+    #[test]
+    fn linear_levels_are_the_middles_of_equal_parts() {
+        let d = Universe::Bounded(65_536);
+        for (f, level) in [(1, 0), (4095, 0), (4096, 1), (65_535, 15), (65_536, 15)] {
+            assert_eq!(CardinalityField::Linear4.encode(f, d), Ok(level));
+        }
+        let c = CardinalityField::Linear8.decode(10, d).unwrap();
+        assert_eq!((c.value / 65_536.0, c.half_width / 65_536.0), (10.5 / 256.0, 0.5 / 256.0));
+    }
+
+    #[test]
+    fn exact_refuses_what_it_cannot_hold() {
+        let field = CardinalityField::Exact;
+        assert_eq!(field.encode(u64::from(u32::MAX), Universe::Open), Ok(u32::MAX));
+        assert!(matches!(
+            field.encode(1 << 32, Universe::Open),
+            Err(Error::InvalidArgument { .. })
+        ));
+    }
+}

@@ -1,0 +1,216 @@
+//! The named choices of a scheme: each is an enum with the code it has in the file and the word it
+//! has in texts and on the command line.
+//!
+//! A code, once given, is never given again: see `format-spec/scheme.md`.
+
+use crate::error::{Error, Result};
+
+/// Declares an enum whose variants have a stable code and a stable name.
+macro_rules! coded {
+    ($(#[$doc:meta])* $name:ident, $what:literal {
+        $($(#[$vdoc:meta])* $variant:ident = $code:literal, $text:literal;)+
+    }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum $name { $($(#[$vdoc])* $variant,)+ }
+
+        impl $name {
+            /// Every choice this version knows, in the order of their codes.
+            pub const ALL: &'static [$name] = &[$($name::$variant),+];
+
+            /// The code in stored bytes.
+            pub const fn code(self) -> u8 {
+                match self { $($name::$variant => $code,)+ }
+            }
+
+            /// The name in texts and on the command line.
+            pub const fn name(self) -> &'static str {
+                match self { $($name::$variant => $text,)+ }
+            }
+
+            /// The choice with this code; a code of a later version is refused (SCHEME-4).
+            pub(crate) fn from_code(code: u8) -> Result<$name> {
+                match code {
+                    $($code => Ok($name::$variant),)+
+                    _ => Err(Error::UnsupportedFormat {
+                        what: $what,
+                        found: u64::from(code),
+                        oldest: $name::ALL.iter().map(|c| u64::from(c.code())).min().unwrap_or(0),
+                        newest: $name::ALL.iter().map(|c| u64::from(c.code())).max().unwrap_or(0),
+                        rule: "SCHEME-4",
+                    }),
+                }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = Error;
+
+            fn from_str(text: &str) -> Result<$name> {
+                $name::ALL.iter().copied().find(|c| c.name() == text).ok_or_else(|| {
+                    let known: Vec<_> = $name::ALL.iter().map(|c| c.name()).collect();
+                    Error::invalid(
+                        format!(concat!($what, " `{}`"), text),
+                        format!("choose one of {}", known.join(", ")),
+                    )
+                })
+            }
+        }
+    };
+}
+
+coded! {
+    /// How bytes become 64-bit features.
+    ElementHash, "element hash" {
+        /// The caller gives numbers, and they are the features.
+        Identity = 1, "identity";
+        /// XXH3 (64 bits, seed 0) of the bytes of the token or shingle.
+        Xxh3 = 2, "xxh3-64";
+    }
+}
+
+coded! {
+    /// What "similar" means.
+    Measure, "measure" {
+        /// Resemblance: intersection over union of two sets.
+        Jaccard = 1, "jaccard";
+    }
+}
+
+coded! {
+    /// How a set becomes samples.
+    Sampler, "sampler" {
+        /// One permutation cut into k bins, empty bins filled from others. One hash an element: the
+        /// default.
+        OnePermutation = 1, "one-permutation";
+        /// k independent permutations, the minimum of each. k hashes an element: the reference.
+        Independent = 2, "independent";
+    }
+}
+
+coded! {
+    /// What is kept of the k samples.
+    Packing, "packing" {
+        /// The low b bits of each.
+        LowBits = 1, "low-bits";
+    }
+}
+
+coded! {
+    /// What is kept of a set's size.
+    CardinalityField, "cardinality field" {
+        /// Nothing: resemblance only, and no correction for small sets in the error.
+        None = 0, "none";
+        /// 4 bits: the middle of one of 16 equal levels of f/D. Bounded universe only.
+        Linear4 = 1, "linear4";
+        /// 8 bits: the middle of one of 256 equal levels of f/D. Bounded universe only.
+        Linear8 = 2, "linear8";
+        /// 8 bits: eight steps to each doubling of f, at most 4.43 % off.
+        Log8 = 3, "log8";
+        /// 32 bits: the number itself.
+        Exact = 4, "exact";
+    }
+}
+
+/// Where the elements of the sets come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Universe {
+    /// Any 64-bit number. Sets are tiny against 2^64, so chance agreements are exactly `2^-b`.
+    Open,
+    /// The numbers `0..D`. Samples come from true permutations of them, and the share of the
+    /// universe that a set fills enters the estimate.
+    Bounded(u64),
+}
+
+impl std::fmt::Display for Universe {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Universe::Open => f.write_str("open"),
+            Universe::Bounded(size) => write!(f, "bounded({size})"),
+        }
+    }
+}
+
+/// How documents become sets of features. Any change of what a kind produces raises its version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Features {
+    /// Numbers given by the caller (FEAT-1).
+    Ids,
+    /// Words given by the caller, each hashed.
+    Tokens,
+    /// Runs of `words` consecutive words of a text, each hashed ([`crate::features::shingles`]).
+    Shingles {
+        /// Words in a shingle.
+        words: u16,
+    },
+}
+
+impl Features {
+    /// The version of what this kind produces.
+    pub const fn version(self) -> u8 {
+        1
+    }
+
+    /// The code in stored bytes.
+    pub const fn code(self) -> u8 {
+        match self {
+            Features::Ids => 1,
+            Features::Tokens => 2,
+            Features::Shingles { .. } => 3,
+        }
+    }
+
+    /// The element hash that goes with this kind.
+    pub const fn element_hash(self) -> ElementHash {
+        match self {
+            Features::Ids => ElementHash::Identity,
+            Features::Tokens | Features::Shingles { .. } => ElementHash::Xxh3,
+        }
+    }
+}
+
+impl std::fmt::Display for Features {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Features::Ids => f.write_str("ids"),
+            Features::Tokens => f.write_str("tokens"),
+            Features::Shingles { words } => write!(f, "shingles({words} words)"),
+        }
+    }
+}
+
+/// The slots of the index: `count` groups of `samples_per_slot` consecutive samples.
+///
+/// A scheme without an index has all four numbers 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Slots {
+    /// L, how many slots. `count * samples_per_slot` is at most the number of samples.
+    pub count: u16,
+    /// g, how many consecutive samples make a slot.
+    pub samples_per_slot: u16,
+    /// v, bits of a slot's value. When the samples have more bits, they are hashed down to v.
+    pub value_bits: u8,
+    /// m, how many slots must agree for a row to be a candidate.
+    pub min_matches: u16,
+}
+
+impl Slots {
+    /// No index: every comparison is a scan.
+    pub const NONE: Slots = Slots { count: 0, samples_per_slot: 0, value_bits: 0, min_matches: 0 };
+}
+
+impl std::fmt::Display for Slots {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Slots { count, samples_per_slot, value_bits, min_matches } = self;
+        if count == &0 {
+            return f.write_str("none");
+        }
+        write!(f, "{count} of {samples_per_slot} ({value_bits} bits, at least {min_matches})")
+    }
+}

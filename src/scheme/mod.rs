@@ -1,0 +1,257 @@
+//! The scheme: everything that makes two signatures comparable.
+//!
+//! In: [`Parameters`], plain data. Out: a [`Scheme`], which is parameters that passed every check, so
+//! that the rest of the crate never asks again. A scheme is identity: it is fixed when a database is
+//! created, stored as canonical bytes ([`Scheme::to_bytes`], `format-spec/scheme.md`) and compared
+//! whenever two signatures meet. What may be tuned without changing an answer is no part of it.
+
+mod bytes;
+mod cardinality;
+mod fields;
+pub mod presets;
+
+pub use bytes::SCHEME_BYTES;
+pub use cardinality::Cardinality;
+pub use fields::{
+    CardinalityField, ElementHash, Features, Measure, Packing, Sampler, Slots, Universe,
+};
+
+use crate::error::{Error, Result};
+use crate::limits::{
+    MAX_BITS, MAX_SAMPLES, MAX_SHINGLE_WORDS, MAX_VALUE_BITS, MIN_PLACES_PER_BIN, MIN_UNIVERSE,
+};
+
+/// The choices of a scheme, as yet unchecked. Start from a preset and change what you need.
+///
+/// ```
+/// use ringer::{Parameters, Scheme, presets};
+/// let scheme = Scheme::new(Parameters { samples: 256, ..presets::NEAR_DUPLICATE })?;
+/// assert_eq!(scheme.samples, 256);
+/// # Ok::<(), ringer::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Parameters {
+    /// How documents become sets of features.
+    pub features: Features,
+    /// What "similar" means.
+    pub measure: Measure,
+    /// How a set becomes samples.
+    pub sampler: Sampler,
+    /// Where the elements come from.
+    pub universe: Universe,
+    /// The seed of all hashing.
+    pub seed: u64,
+    /// k, how many samples a signature has.
+    pub samples: u32,
+    /// b, how many bits are kept of each sample.
+    pub bits: u8,
+    /// What is kept of the samples.
+    pub packing: Packing,
+    /// What is kept of the set's size.
+    pub cardinality: CardinalityField,
+    /// The slots of the index.
+    pub slots: Slots,
+}
+
+impl Default for Parameters {
+    fn default() -> Parameters {
+        presets::NEAR_DUPLICATE
+    }
+}
+
+/// Parameters that passed every check.
+///
+/// It reads like [`Parameters`] (it dereferences to them) and cannot be changed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Scheme {
+    parameters: Parameters,
+}
+
+impl std::ops::Deref for Scheme {
+    type Target = Parameters;
+
+    fn deref(&self) -> &Parameters {
+        &self.parameters
+    }
+}
+
+/// A broken rule of the scheme: what the value was and what is allowed. Becomes `InvalidArgument` for
+/// a caller's parameters and `Corrupt` for stored bytes.
+struct Violation {
+    rule: &'static str,
+    what: String,
+    limit: String,
+}
+
+impl Scheme {
+    /// Checks the parameters. An error names the limit that is broken.
+    pub fn new(parameters: Parameters) -> Result<Scheme> {
+        match check(&parameters) {
+            Ok(()) => Ok(Scheme { parameters }),
+            Err(v) => Err(Error::invalid(v.what, v.limit)),
+        }
+    }
+
+    /// The default scheme ([`presets::NEAR_DUPLICATE`]).
+    pub fn near_duplicate() -> Scheme {
+        Scheme { parameters: presets::NEAR_DUPLICATE }
+    }
+
+    /// The scheme of remote differential compression ([`presets::RDC`]).
+    pub fn rdc() -> Scheme {
+        Scheme { parameters: presets::RDC }
+    }
+
+    /// AltaVista's scheme ([`presets::ALTA_VISTA`]).
+    pub fn alta_vista() -> Scheme {
+        Scheme { parameters: presets::ALTA_VISTA }
+    }
+
+    /// Bing's scheme ([`presets::BING`]).
+    pub fn bing() -> Scheme {
+        Scheme { parameters: presets::BING }
+    }
+
+    /// 64-bit words of one plane: bit i of all samples.
+    pub fn words_per_plane(&self) -> usize {
+        (self.samples as usize).div_ceil(64)
+    }
+
+    /// 64-bit words of a whole signature.
+    pub fn words_per_signature(&self) -> usize {
+        self.words_per_plane() * usize::from(self.bits)
+    }
+
+    /// The fields in which two schemes differ: name, value here, value there. Empty when equal.
+    pub fn differences(&self, other: &Scheme) -> Vec<(&'static str, String, String)> {
+        let (here, there) = (self.described(), other.described());
+        let pairs = here.into_iter().zip(there);
+        pairs.filter(|(a, b)| a != b).map(|((name, a), (_, b))| (name, a, b)).collect()
+    }
+
+    /// The differences as one line of text.
+    pub(crate) fn differences_text(&self, other: &Scheme) -> String {
+        let parts: Vec<_> = self
+            .differences(other)
+            .into_iter()
+            .map(|(name, here, there)| format!("{name} is {here} here and {there} there"))
+            .collect();
+        parts.join(", ")
+    }
+
+    /// Every field with its value as text, in the order of the specification.
+    fn described(&self) -> [(&'static str, String); 11] {
+        let features = format!("{} version {}", self.features, self.features.version());
+        [
+            ("features", features),
+            ("element hash", self.features.element_hash().to_string()),
+            ("measure", self.measure.to_string()),
+            ("sampler", self.sampler.to_string()),
+            ("universe", self.universe.to_string()),
+            ("seed", self.seed.to_string()),
+            ("samples", self.samples.to_string()),
+            ("bits", self.bits.to_string()),
+            ("packing", self.packing.to_string()),
+            ("cardinality field", self.cardinality.to_string()),
+            ("slots", self.slots.to_string()),
+        ]
+    }
+}
+
+impl std::fmt::Display for Scheme {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (i, (name, value)) in self.described().into_iter().enumerate() {
+            write!(f, "{}{name} {value}", if i == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}
+
+/// Every rule of a valid scheme, each with its id in `format-spec/scheme.md`.
+fn check(p: &Parameters) -> Result<(), Violation> {
+    let rule = |holds: bool, rule, what: String, limit: String| {
+        if holds { Ok(()) } else { Err(Violation { rule, what, limit }) }
+    };
+    let (k, b) = (p.samples, p.bits);
+    rule(
+        (1..=MAX_SAMPLES).contains(&k),
+        "SCHEME-5",
+        format!("{k} samples"),
+        format!("samples must be 1 to {MAX_SAMPLES}"),
+    )?;
+    rule(
+        (1..=MAX_BITS).contains(&b),
+        "SCHEME-6",
+        format!("{b} bits a sample"),
+        format!("bits must be 1 to {MAX_BITS}"),
+    )?;
+    check_slots(p)?;
+    if let Features::Shingles { words } = p.features {
+        rule(
+            (1..=MAX_SHINGLE_WORDS).contains(&words),
+            "SCHEME-9",
+            format!("shingles of {words} words"),
+            format!("words in a shingle must be 1 to {MAX_SHINGLE_WORDS}"),
+        )?;
+    }
+    let linear = matches!(p.cardinality, CardinalityField::Linear4 | CardinalityField::Linear8);
+    let Universe::Bounded(size) = p.universe else {
+        return rule(
+            !linear,
+            "SCHEME-11",
+            format!("cardinality field `{}` in the open universe", p.cardinality),
+            "linear levels are shares of a bounded universe; choose none, log8 or exact".into(),
+        );
+    };
+    rule(
+        size >= MIN_UNIVERSE,
+        "SCHEME-8",
+        format!("a universe of {size}"),
+        format!("a bounded universe has at least {MIN_UNIVERSE} elements"),
+    )?;
+    rule(
+        p.features == Features::Ids,
+        "SCHEME-10",
+        format!("features `{}` in a bounded universe", p.features),
+        "only `ids` are places of a bounded universe; choose ids, or the open universe".into(),
+    )?;
+    rule(
+        p.cardinality != CardinalityField::None,
+        "SCHEME-11",
+        "no cardinality field in a bounded universe".into(),
+        "the estimate needs each set's share of it; choose linear4, linear8, log8 or exact".into(),
+    )?;
+    let places = MIN_PLACES_PER_BIN.max(1 << (b + 1));
+    rule(
+        p.sampler != Sampler::OnePermutation || size / u64::from(k) >= places,
+        "SCHEME-12",
+        format!("one permutation of {size} elements in {k} bins"),
+        format!("each bin needs at least {places} places; use the sampler `independent`"),
+    )
+}
+
+/// The rules on slots, all SCHEME-7.
+fn check_slots(p: &Parameters) -> Result<(), Violation> {
+    let Slots { count, samples_per_slot, value_bits, min_matches } = p.slots;
+    if p.slots == Slots::NONE {
+        return Ok(());
+    }
+    let sample_bits = u32::from(samples_per_slot) * u32::from(p.bits);
+    let used = u32::from(count) * u32::from(samples_per_slot);
+    let most = u32::from(MAX_VALUE_BITS).min(sample_bits);
+    let broken = if count == 0 || samples_per_slot == 0 {
+        format!("a scheme without slots has all of their numbers 0, not {}", p.slots)
+    } else if used > p.samples {
+        format!("slots may use at most the {} samples there are, not {used}", p.samples)
+    } else if value_bits == 0 || u32::from(value_bits) > most {
+        format!("the value of a slot must have 1 to {most} bits, not {value_bits}")
+    } else if min_matches == 0 || min_matches > count {
+        format!("at least 1 and at most all {count} slots must match, not {min_matches}")
+    } else {
+        return Ok(());
+    };
+    Err(Violation { rule: "SCHEME-7", what: format!("slots {}", p.slots), limit: broken })
+}
+
+#[cfg(test)]
+mod tests;

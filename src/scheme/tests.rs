@@ -1,0 +1,124 @@
+//! Every rule has a scheme that breaks it, and every preset survives its own bytes.
+
+use super::*;
+use presets::{ALL, NEAR_DUPLICATE};
+
+fn refused(change: impl Fn(&mut Parameters)) -> String {
+    let mut p = NEAR_DUPLICATE;
+    change(&mut p);
+    match Scheme::new(p) {
+        Err(Error::InvalidArgument { what, limit }) => format!("{what}: {limit}"),
+        other => panic!("expected InvalidArgument, got {other:?}"),
+    }
+}
+
+/// Decodes the default scheme's bytes with some of them replaced.
+fn decoded(edits: &[(usize, &[u8])]) -> Result<Scheme> {
+    let mut bytes = Scheme::near_duplicate().to_bytes();
+    for (at, new) in edits {
+        bytes[*at..at + new.len()].copy_from_slice(new);
+    }
+    Scheme::from_bytes(&bytes)
+}
+
+fn rule_of(result: Result<Scheme>) -> &'static str {
+    match result {
+        Err(Error::Corrupt { rule, .. } | Error::UnsupportedFormat { rule, .. }) => rule,
+        other => panic!("expected a refusal, got {other:?}"),
+    }
+}
+
+#[test]
+fn presets_are_valid_and_round_trip() {
+    for (name, parameters) in ALL {
+        let scheme = Scheme::new(*parameters).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert_eq!(Scheme::from_bytes(&scheme.to_bytes()).as_ref(), Ok(&scheme), "{name}");
+    }
+    let prints: std::collections::HashSet<u64> =
+        ALL.iter().map(|(_, p)| Scheme::new(*p).unwrap().fingerprint()).collect();
+    assert_eq!(prints.len(), ALL.len());
+}
+
+#[test]
+fn errors_name_the_limit() {
+    assert_eq!(refused(|p| p.samples = 0), "0 samples: samples must be 1 to 16384");
+    assert_eq!(refused(|p| p.samples = 16_385), "16385 samples: samples must be 1 to 16384");
+    assert_eq!(refused(|p| p.bits = 17), "17 bits a sample: bits must be 1 to 16");
+    assert!(refused(|p| p.slots.count = 33).contains("at most the 128 samples"));
+    assert!(refused(|p| p.slots.value_bits = 17).contains("1 to 16 bits, not 17"));
+    assert!(refused(|p| p.slots.min_matches = 33).contains("at most all 32"));
+    assert!(refused(|p| p.slots.count = 0).contains("all of their numbers 0"));
+    assert!(refused(|p| p.features = Features::Shingles { words: 65 }).contains("1 to 64"));
+    assert!(refused(|p| p.cardinality = CardinalityField::Linear8).contains("bounded"));
+    assert!(refused(|p| p.universe = Universe::Bounded(1)).contains("at least 2"));
+    let dense = |p: &mut Parameters| p.universe = Universe::Bounded(1 << 16);
+    assert!(refused(|p| (dense(p), p.features = Features::Tokens).1).contains("ids"));
+    assert!(refused(|p| (dense(p), p.cardinality = CardinalityField::None).1).contains("share"));
+    assert!(refused(|p| p.universe = Universe::Bounded(8191)).contains("64 places"));
+    assert!(refused(|p| (dense(p), p.bits = 9).1).contains("1024 places"));
+    let mut p = NEAR_DUPLICATE;
+    p.universe = Universe::Bounded(8192);
+    assert!(Scheme::new(p).is_ok());
+}
+
+#[test]
+fn bytes_that_break_a_rule_cite_it() {
+    let bytes = Scheme::near_duplicate().to_bytes();
+    assert_eq!(rule_of(Scheme::from_bytes(&bytes[..47])), "SCHEME-1");
+    assert_eq!(rule_of(Scheme::from_bytes(&[])), "SCHEME-1");
+    assert_eq!(rule_of(decoded(&[(0, &[2])])), "SCHEME-2");
+    for reserved in 26..32 {
+        assert_eq!(rule_of(decoded(&[(reserved, &[1])])), "SCHEME-3");
+    }
+    for code in [2, 3, 8, 9, 10, 11, 13, 14] {
+        assert_eq!(rule_of(decoded(&[(code, &[99])])), "SCHEME-4", "byte {code}");
+    }
+    assert_eq!(rule_of(decoded(&[(16, &[0, 0, 1, 0])])), "SCHEME-5");
+    assert_eq!(rule_of(decoded(&[(12, &[0])])), "SCHEME-6");
+    assert_eq!(rule_of(decoded(&[(20, &[0])])), "SCHEME-7");
+    assert_eq!(rule_of(decoded(&[(32, &[1])])), "SCHEME-8");
+    assert_eq!(rule_of(decoded(&[(11, &[2])])), "SCHEME-8");
+    assert_eq!(rule_of(decoded(&[(4, &[1])])), "SCHEME-9");
+    assert_eq!(rule_of(decoded(&[(8, &[2])])), "SCHEME-9");
+    assert_eq!(rule_of(decoded(&[(2, &[3]), (8, &[2])])), "SCHEME-9");
+    let bounded: (usize, &[u8]) = (32, &[0, 0, 1]);
+    assert_eq!(rule_of(decoded(&[(2, &[2]), (8, &[2]), (11, &[2]), bounded])), "SCHEME-10");
+    assert_eq!(rule_of(decoded(&[(14, &[0]), (11, &[2]), bounded])), "SCHEME-11");
+    assert_eq!(rule_of(decoded(&[(14, &[1])])), "SCHEME-11");
+    assert_eq!(rule_of(decoded(&[(11, &[2]), (32, &[100])])), "SCHEME-12");
+}
+
+/// Canonical: no two byte strings decode to one scheme, so whatever decodes must encode back.
+#[test]
+fn single_byte_changes_decode_to_themselves_or_not_at_all() {
+    let good = Scheme::near_duplicate();
+    for at in 0..SCHEME_BYTES {
+        for value in 0..=255 {
+            if let Ok(scheme) = decoded(&[(at, &[value])]) {
+                assert_eq!(scheme.to_bytes()[at], value);
+                assert_eq!(scheme == good, scheme.to_bytes() == good.to_bytes());
+            }
+        }
+    }
+}
+
+#[test]
+fn mismatch_says_what_differs() {
+    let a = Scheme::near_duplicate();
+    let b = Scheme::new(Parameters { samples: 256, seed: 7, ..NEAR_DUPLICATE }).unwrap();
+    let error = Error::SchemeMismatch { stored: Box::new(a.clone()), asked: Box::new(b) };
+    let text = error.to_string();
+    assert!(text.contains("samples is 128 here and 256 there"), "{text}");
+    assert!(text.contains("seed is 90474799383890 here and 7 there"), "{text}");
+    assert!(!text.contains("bits"), "{text}");
+    assert!(a.differences(&a).is_empty());
+}
+
+#[test]
+fn names_parse_back() {
+    for sampler in Sampler::ALL {
+        assert_eq!(sampler.name().parse(), Ok(*sampler));
+    }
+    let error = "weird".parse::<CardinalityField>().unwrap_err().to_string();
+    assert!(error.contains("none, linear4, linear8, log8, exact"), "{error}");
+}

@@ -1,0 +1,113 @@
+//! How many distinct elements there are, exactly.
+//!
+//! In: elements in any order, with repeats. Out: whether each was new, and how many were. An open
+//! table at most half full. Its hash has a key drawn anew for each process: the count does not depend
+//! on it, and elements chosen to collide cannot know it.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::LazyLock;
+
+use super::hash::mix;
+
+static KEY: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0_u64));
+
+/// A set of elements that only knows what it has seen.
+pub(crate) struct Distinct {
+    /// 0 marks a free place: the element 0 is kept apart.
+    table: Vec<u64>,
+    shift: u32,
+    zero: bool,
+    count: usize,
+    key: u64,
+}
+
+impl Distinct {
+    pub(crate) fn new() -> Distinct {
+        Distinct { table: Vec::new(), shift: 63, zero: false, count: 0, key: *KEY }
+    }
+
+    /// The number of distinct elements of a slice. A strictly ascending slice is counted by looking.
+    pub(crate) fn count_of(&mut self, elements: &[u64]) -> u64 {
+        if elements.is_sorted_by(|a, b| a < b) {
+            return elements.len() as u64;
+        }
+        self.reset(elements.len());
+        for &x in elements {
+            self.insert_with_room(x);
+        }
+        self.count()
+    }
+
+    /// Distinct elements inserted since the last reset.
+    pub(crate) fn count(&self) -> u64 {
+        self.count as u64 + u64::from(self.zero)
+    }
+
+    /// Forgets everything and makes room for `elements` distinct ones.
+    pub(crate) fn reset(&mut self, elements: usize) {
+        let size = (elements.max(8) * 2).next_power_of_two();
+        self.table.clear();
+        self.table.resize(size, 0);
+        self.shift = u64::BITS - size.trailing_zeros();
+        self.zero = false;
+        self.count = 0;
+    }
+
+    /// Inserts an element, growing when half full; says whether it was new.
+    pub(crate) fn insert(&mut self, x: u64) -> bool {
+        if (self.count + 1) * 2 > self.table.len() {
+            self.grow();
+        }
+        self.insert_with_room(x)
+    }
+
+    #[inline]
+    fn insert_with_room(&mut self, x: u64) -> bool {
+        if x == 0 {
+            return !std::mem::replace(&mut self.zero, true);
+        }
+        let mask = self.table.len() - 1;
+        let mut at = (mix(x ^ self.key) >> self.shift) as usize;
+        loop {
+            let place = &mut self.table[at & mask];
+            if *place == 0 {
+                *place = x;
+                self.count += 1;
+                return true;
+            }
+            if *place == x {
+                return false;
+            }
+            at += 1;
+        }
+    }
+
+    fn grow(&mut self) {
+        let (old, zero) = (std::mem::take(&mut self.table), self.zero);
+        self.reset(old.len().max(8));
+        self.zero = zero;
+        for x in old.into_iter().filter(|x| *x != 0) {
+            self.insert_with_room(x);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn agrees_with_a_hash_set() {
+        let mut distinct = Distinct::new();
+        for (n, modulus) in [(0, 1), (1, 1), (7, 3), (1000, 10), (5000, 100_000), (9, u64::MAX)] {
+            let elements: Vec<u64> = (0..n).map(|i| mix(i) % modulus).collect();
+            let truth = elements.iter().collect::<HashSet<_>>().len() as u64;
+            assert_eq!(distinct.count_of(&elements), truth);
+            distinct.reset(0);
+            let new = elements.iter().filter(|x| distinct.insert(**x)).count() as u64;
+            assert_eq!((new, distinct.count()), (truth, truth));
+        }
+        assert_eq!(distinct.count_of(&[0, 3, 9, u64::MAX]), 4);
+    }
+}

@@ -1,0 +1,93 @@
+//! The mixing function and the keys derived from a seed. Normative: `format-spec/hashing.md`.
+//!
+//! Everything a sampler draws comes from here, so that every version and machine draws the same.
+
+/// The odd increment between the keys of a stream: 2^64 over the golden ratio.
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// A bijection of 64-bit words whose every output bit depends on every input bit (HASH-1).
+#[inline(always)]
+pub(crate) const fn mix(mut x: u64) -> u64 {
+    x ^= x >> 27;
+    x = x.wrapping_mul(0x3C79_AC49_2BA7_B653);
+    x ^= x >> 33;
+    x = x.wrapping_mul(0x1C69_B3F7_4AC4_AE35);
+    x ^ (x >> 27)
+}
+
+/// What a stream of keys is for (HASH-3). Streams of one seed are unrelated.
+#[derive(Clone, Copy)]
+pub(crate) enum Purpose {
+    /// The key that elements of the open universe are mixed with.
+    Elements = 1,
+    /// One key for each sample of the independent sampler.
+    Samples = 2,
+    /// One key for each permutation of a bounded universe.
+    Permutations = 3,
+    /// One key for each slot that a copied sample may be remixed for.
+    Copies = 4,
+    /// One key for each empty bin's order of donors.
+    Donors = 5,
+}
+
+/// An endless sequence of keys.
+#[derive(Clone, Copy)]
+pub(crate) struct Keys(u64);
+
+impl Keys {
+    /// The keys of `seed` for one purpose (HASH-2).
+    pub(crate) const fn new(seed: u64, purpose: Purpose) -> Keys {
+        Keys(mix(seed.wrapping_add(GOLDEN.wrapping_mul(purpose as u64))))
+    }
+
+    /// The keys that hang from another key (HASH-2).
+    pub(crate) const fn below(key: u64) -> Keys {
+        Keys(key)
+    }
+
+    /// Key number `index` (HASH-2).
+    #[inline]
+    pub(crate) const fn key(self, index: u64) -> u64 {
+        mix(self.0.wrapping_add(GOLDEN.wrapping_mul(index.wrapping_add(1))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// HASH-1, HASH-2 and HASH-3, by vectors of an independent implementation of the specification.
+    #[test]
+    fn agrees_with_the_vectors() {
+        let hex = |text: &str| u64::from_str_radix(text, 16).unwrap();
+        let mut kinds = std::collections::BTreeMap::new();
+        for line in include_str!("../../format-spec/vectors/hash.tsv").lines().skip(1) {
+            let columns: Vec<&str> = line.split('\t').collect();
+            let [kind, input, output] = columns[..] else { panic!("{line}") };
+            let parts: Vec<&str> = input.split(',').collect();
+            let value = match (kind, &parts[..]) {
+                ("mix", [x]) => mix(hex(x)),
+                ("key", [w, i]) => Keys::below(hex(w)).key(i.parse().unwrap()),
+                ("keys", [seed, purpose, i]) => {
+                    let purpose = match *purpose {
+                        "1" => Purpose::Elements,
+                        "2" => Purpose::Samples,
+                        "3" => Purpose::Permutations,
+                        "4" => Purpose::Copies,
+                        _ => Purpose::Donors,
+                    };
+                    Keys::new(hex(seed), purpose).key(i.parse().unwrap())
+                }
+                ("xxh3", [bytes]) => {
+                    let pairs = bytes.as_bytes().chunks(2);
+                    let byte = |p: &[u8]| hex(std::str::from_utf8(p).unwrap()) as u8;
+                    xxhash_rust::xxh3::xxh3_64(&pairs.map(byte).collect::<Vec<_>>())
+                }
+                _ => panic!("{line}"),
+            };
+            assert_eq!(value, hex(output), "{line}");
+            *kinds.entry(kind).or_insert(0) += 1;
+        }
+        assert!(kinds.len() == 4 && kinds.values().all(|rows| *rows > 5), "{kinds:?}");
+    }
+}

@@ -1,0 +1,20 @@
+//! Sets become signatures.
+//!
+//! In: sets of 64-bit features. Out: [`Signature`]s, a few dozen bytes each, whose agreement tells
+//! how alike the sets are. One file a sampler; [`Sketcher`] is the front of all of them. Knows nothing
+//! of how signatures are compared, stored or searched.
+
+mod distinct;
+mod donors;
+mod hash;
+mod independent;
+mod members;
+mod one_permutation;
+mod permutation;
+mod planes;
+mod signature;
+mod sketcher;
+
+pub use planes::Rows;
+pub use signature::{Signature, Signatures};
+pub use sketcher::{Sketcher, Stream};

@@ -1,0 +1,133 @@
+//! `OnePermutation`: one hash an element, k bins, the least image in each; empty bins copy others.
+//! The default sampler.
+//!
+//! In: the elements of a set that is not empty. Out: k samples. Normative: `format-spec/hashing.md`.
+//! A copied sample is remixed with the slot it fills: otherwise chance agreements of b-bit samples
+//! would repeat, and the variance of small sets would be up to 6.5 times too large.
+
+use super::donors::{Donors, Occupied};
+use super::hash::{Keys, Purpose, mix};
+use super::members::Members;
+use super::permutation::Permutation;
+use crate::scheme::{Scheme, Universe};
+
+/// The sampler with its keys and tables made ready.
+pub(crate) struct OnePermutation {
+    order: Order,
+    copy_keys: Vec<u64>,
+    donors: Donors,
+}
+
+enum Order {
+    /// A permutation of all 64-bit words.
+    Open { element_key: u64 },
+    /// A permutation of `{0..size-1}`.
+    Bounded { size: u64, permutation: Permutation },
+}
+
+impl OnePermutation {
+    pub(crate) fn new(scheme: &Scheme) -> OnePermutation {
+        let order = match scheme.universe {
+            Universe::Open => {
+                Order::Open { element_key: Keys::new(scheme.seed, Purpose::Elements).key(0) }
+            }
+            Universe::Bounded(size) => {
+                let key = Keys::new(scheme.seed, Purpose::Permutations).key(0);
+                Order::Bounded { size, permutation: Permutation::new(size, key) }
+            }
+        };
+        let keys = Keys::new(scheme.seed, Purpose::Copies);
+        let copy_keys = (0..u64::from(scheme.samples)).map(|i| keys.key(i)).collect();
+        OnePermutation { order, copy_keys, donors: Donors::new(scheme) }
+    }
+
+    /// Takes elements into bins that start at `u64::MAX` (SAMPLE-4, SAMPLE-5).
+    pub(crate) fn absorb(&self, elements: &[u64], bins: &mut [u64]) {
+        match &self.order {
+            Order::Open { element_key } => absorb_open(*element_key, elements, bins),
+            Order::Bounded { size, permutation } => {
+                if Members::worthwhile(elements.len(), *size, bins.len()) {
+                    let members = Members::new(elements, *size);
+                    return absorb_dense(&members, permutation, *size, bins);
+                }
+                let k = bins.len() as u128;
+                for &x in elements {
+                    let place = permutation.place(x);
+                    let bin = (u128::from(place) * k / u128::from(*size)) as usize;
+                    bins[bin] = bins[bin].min(place);
+                }
+            }
+        }
+    }
+
+    /// Fills the empty bins and turns places into samples (SAMPLE-5, SAMPLE-6, SAMPLE-7). The set
+    /// was not empty.
+    pub(crate) fn finish(&self, bins: &mut [u64]) {
+        let open = matches!(self.order, Order::Open { .. });
+        if open && !bins.contains(&u64::MAX) {
+            return;
+        }
+        let mut occupied = Occupied::of(bins);
+        if occupied.count() == 0 {
+            // Every element hashed to 2^64 - 1, which reads as "empty": it is the last bin's.
+            occupied.insert(bins.len() - 1);
+        }
+        self.donors.for_each_empty(&occupied, |i, donor| {
+            bins[i] = mix(bins[donor] ^ self.copy_keys[i]);
+        });
+        if let Order::Bounded { size, .. } = self.order {
+            let k = bins.len() as u64;
+            for (i, bin) in bins.iter_mut().enumerate() {
+                if occupied.has(i) {
+                    *bin -= bin_start(i as u64, size, k);
+                }
+            }
+        }
+    }
+}
+
+/// The first place of bin i: `ceil(i size / k)`.
+fn bin_start(i: u64, size: u64, k: u64) -> u64 {
+    (u128::from(i) * u128::from(size)).div_ceil(u128::from(k)) as u64
+}
+
+/// Bin `floor(h k / 2^64)`. With k a power of two known to the compiler that is one shift and no
+/// bounds check, which makes the loop more than twice as fast.
+fn absorb_open(key: u64, elements: &[u64], bins: &mut [u64]) {
+    macro_rules! for_power_of_two {
+        ($($k:literal)+) => {
+            match bins.len() {
+                $($k => if let Ok(bins) = <&mut [u64; $k]>::try_from(&mut *bins) {
+                    return absorb_shift(key, elements, bins);
+                },)+
+                _ => {}
+            }
+        };
+    }
+    for_power_of_two!(32 64 128 256 512 1024 2048 4096);
+    let k = bins.len() as u128;
+    for &x in elements {
+        let h = mix(x ^ key);
+        let bin = &mut bins[((u128::from(h) * k) >> 64) as usize];
+        *bin = (*bin).min(h);
+    }
+}
+
+fn absorb_shift<const K: usize>(key: u64, elements: &[u64], bins: &mut [u64; K]) {
+    for &x in elements {
+        let h = mix(x ^ key);
+        let bin = &mut bins[(h >> (64 - K.trailing_zeros())) as usize];
+        *bin = (*bin).min(h);
+    }
+}
+
+/// The least place of each bin, from a bitmap of the set.
+fn absorb_dense(members: &Members, permutation: &Permutation, size: u64, bins: &mut [u64]) {
+    let k = bins.len() as u64;
+    for (i, bin) in bins.iter_mut().enumerate() {
+        let (from, to) = (bin_start(i as u64, size, k), bin_start(i as u64 + 1, size, k));
+        if let Some(place) = members.first_place(permutation, from, to.min(*bin)) {
+            *bin = place;
+        }
+    }
+}

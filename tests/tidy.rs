@@ -1,0 +1,229 @@
+//! The house rules that a machine can check.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The rooms of the library in the order in which data flows. A file may use what stands in its own line
+/// or above, never below.
+const ROOMS: &[&[&str]] = &[
+    &["error", "limits", "scheme"],
+    &["features"],
+    &["sketch"],
+    &["kernel"],
+    &["estimate"],
+    &["format"],
+    &["store"],
+    &["index"],
+    &["ingest", "query"],
+    &["care"],
+    &["groups"],
+    &["db"],
+];
+
+/// Rooms of one line that ignore each other.
+const STRANGERS: &[(&str, &str)] = &[("ingest", "query")];
+
+/// Names that say nothing. What would go there belongs elsewhere.
+const EMPTY_NAMES: &[&str] = &["utils", "util", "common", "helpers", "misc", "base", "types"];
+
+/// The one file that may import sled.
+const SLED_FILE: &str = "src/store/hot_tier.rs";
+
+const MAX_LINES: usize = 500;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// All files below a folder of the repository with one of these endings, as paths from its root.
+fn files(folder: &str, endings: &[&str]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![root().join(folder)];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = fs::read_dir(&folder) else { continue };
+        for path in entries.map(|entry| entry.expect("a readable folder").path()) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if path.is_dir() && !["target", "corpus", "artifacts", ".git"].contains(&&*name) {
+                folders.push(path);
+            } else if endings.iter().any(|ending| name.ends_with(ending)) {
+                found.push(path.strip_prefix(root()).expect("below the root").to_path_buf());
+            }
+        }
+    }
+    found.sort();
+    assert!(!found.is_empty(), "no files in {folder}");
+    found
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path:?}: {error}"))
+}
+
+/// A line without its comment. Good enough for code that `rustfmt` has seen.
+fn code(line: &str) -> &str {
+    if line.trim_start().starts_with("//") { "" } else { line.split(" // ").next().unwrap_or(line) }
+}
+
+fn room_of(path: &Path) -> Option<String> {
+    let first = path.strip_prefix("src").ok()?.iter().next()?.to_string_lossy().into_owned();
+    Some(first.trim_end_matches(".rs").to_string())
+}
+
+fn level(room: &str) -> Option<usize> {
+    ROOMS.iter().position(|line| line.contains(&room))
+}
+
+/// Where a violation was found, for a list of all of them.
+fn check(mut found: Vec<String>, rule: &str) {
+    found.sort();
+    assert!(found.is_empty(), "{rule}:\n{}", found.join("\n"));
+}
+
+#[test]
+fn data_flows_down() {
+    let mut found = Vec::new();
+    for path in files("src", &[".rs"]) {
+        let Some(room) = room_of(&path) else { continue };
+        let Some(own) = level(&room) else { continue };
+        for (number, line) in read(&path).lines().enumerate() {
+            for used in code(line).split("crate::").skip(1) {
+                let end =
+                    used.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(used.len());
+                let used = &used[..end];
+                let strangers =
+                    STRANGERS.contains(&(&room, used)) || STRANGERS.contains(&(used, &room));
+                if level(used).is_some_and(|level| level > own) || strangers {
+                    found.push(format!("{}:{}: {room} uses {used}", path.display(), number + 1));
+                }
+            }
+        }
+    }
+    check(found, "a room uses only what stands above it");
+}
+
+#[test]
+fn every_folder_of_the_library_has_its_place() {
+    let rooms: BTreeSet<String> =
+        files("src", &[".rs"]).iter().filter_map(|p| room_of(p)).collect();
+    let others = ["lib", "bin", "spec_tables"];
+    let unknown = rooms.into_iter().filter(|r| level(r).is_none() && !others.contains(&&**r));
+    check(unknown.collect(), "a new room gets its line in ROOMS and in the table of src/lib.rs");
+}
+
+#[test]
+fn names_say_something() {
+    let all = files(".", &[".rs", ".md", ".py"]);
+    let empty = all.iter().filter(|path| {
+        path.iter().any(|part| {
+            let part = part.to_string_lossy();
+            EMPTY_NAMES.contains(&part.split('.').next().unwrap_or_default())
+        })
+    });
+    check(empty.map(|path| path.display().to_string()).collect(), "names that say nothing");
+}
+
+#[test]
+fn unsafe_code_stays_in_the_kernels_and_sled_in_one_file() {
+    let mut found = Vec::new();
+    for path in files("src", &[".rs"]) {
+        for (number, line) in read(&path).lines().enumerate() {
+            let has = |word: &str| {
+                code(line).split(|c: char| !c.is_alphanumeric() && c != '_').any(|w| w == word)
+            };
+            let at = format!("{}:{}: {line}", path.display(), number + 1);
+            let unsafe_outside = has("unsafe") && !path.starts_with("src/kernel");
+            let sled_outside = has("sled") && path != Path::new(SLED_FILE);
+            if unsafe_outside || sled_outside {
+                found.push(at);
+            }
+        }
+    }
+    check(found, "unsafe only in src/kernel, sled only in its one file");
+}
+
+#[test]
+fn files_open_with_what_they_are_for_and_stay_short() {
+    let mut found = Vec::new();
+    for folder in ["src", "tests", "benches", "fuzz"] {
+        for path in files(folder, &[".rs"]) {
+            let text = read(&path);
+            let opens = text.starts_with("//!") || text.starts_with("#![doc = include_str!");
+            if !opens {
+                found.push(format!("{}: no module comment", path.display()));
+            }
+            if text.lines().count() > MAX_LINES {
+                found.push(format!("{}: more than {MAX_LINES} lines", path.display()));
+            }
+        }
+    }
+    check(found, "a file opens with its purpose and has one");
+}
+
+#[test]
+fn nothing_is_left_undone() {
+    // Put together here, so that this file does not find itself.
+    let marks =
+        [["to", "do!("], ["unimple", "mented!("], ["FIX", "ME"], ["XX", "X"], ["#[ign", "ore]"]];
+    let marks = marks.map(|halves| halves.concat());
+    let mut found = Vec::new();
+    for folder in ["src", "tests", "benches", "fuzz"] {
+        for path in files(folder, &[".rs"]) {
+            for (number, line) in read(&path).lines().enumerate() {
+                if marks.iter().any(|mark| line.contains(mark)) {
+                    found.push(format!("{}:{}: {line}", path.display(), number + 1));
+                }
+            }
+        }
+    }
+    check(found, "unfinished marks, and ignored tests without a reason");
+}
+
+/// Rule ids such as `SIG-2` in a text: a known prefix, a dash and a number.
+fn rule_ids(text: &str, prefixes: &BTreeSet<String>) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for prefix in prefixes {
+        for (at, _) in text.match_indices(&format!("{prefix}-")) {
+            let before = text[..at].chars().next_back();
+            let rest = &text[at + prefix.len() + 1..];
+            let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+            if !digits.is_empty() && !before.is_some_and(|c| c.is_alphanumeric() || c == '-') {
+                found.insert(format!("{prefix}-{digits}"));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn every_rule_of_the_specification_is_cited_in_code_and_test() {
+    let mut rules = BTreeSet::new();
+    for path in files("format-spec", &[".md"]) {
+        for line in read(&path).lines().filter_map(|line| line.strip_prefix("- **")) {
+            let id = line.split("**").next().unwrap_or_default().to_string();
+            assert!(rules.insert(id.clone()), "{id} is there twice");
+        }
+    }
+    let prefixes: BTreeSet<String> =
+        rules.iter().filter_map(|id| id.split_once('-')).map(|(prefix, _)| prefix.into()).collect();
+    let (mut in_code, mut in_tests) = (BTreeSet::new(), BTreeSet::new());
+    for path in files("src", &[".rs"]).into_iter().chain(files("tests", &[".rs"])) {
+        if path.ends_with("tidy.rs") {
+            continue;
+        }
+        let text = read(&path);
+        let all_test = path.starts_with("tests") || path.ends_with("tests.rs");
+        let (code, test) = match text.split_once("#[cfg(test)]") {
+            _ if all_test => ("", &*text),
+            Some((code, test)) => (code, test),
+            None => (&*text, ""),
+        };
+        in_code.append(&mut rule_ids(code, &prefixes));
+        in_tests.append(&mut rule_ids(test, &prefixes));
+    }
+    let missing = |cited: &BTreeSet<String>| rules.difference(cited).cloned().collect::<Vec<_>>();
+    check(missing(&in_code), "rules that no code cites");
+    check(missing(&in_tests), "rules that no test cites");
+    let unknown = in_code.union(&in_tests).filter(|id| !rules.contains(*id)).cloned();
+    check(unknown.collect(), "ids that the specification does not have");
+}

@@ -1,0 +1,164 @@
+//! The library against the vectors of `format-spec/`, which `format-spec/reference.py` made: an
+//! implementation in another language, written from the specification alone.
+
+use ringer::scheme::{Features, Slots, Universe};
+use ringer::{Parameters, Scheme, Sketcher, features, presets};
+
+/// The rows of a table, without its header.
+fn rows(table: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
+    table.lines().skip(1).map(|line| line.split('\t').collect())
+}
+
+fn hex_bytes(text: &str) -> Vec<u8> {
+    let byte = |at| u8::from_str_radix(&text[at..at + 2], 16).expect("a byte");
+    (0..text.len()).step_by(2).map(byte).collect()
+}
+
+fn universe(text: &str) -> Universe {
+    match text {
+        "open" => Universe::Open,
+        size => Universe::Bounded(size.parse().expect("a size")),
+    }
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> T {
+    text.parse().unwrap_or_else(|_| panic!("{text} is no number"))
+}
+
+#[test]
+fn schemes() {
+    let mut seen = Vec::new();
+    for row in rows(include_str!("../format-spec/vectors/scheme.tsv")) {
+        let [name, kind, sampler, place, seed, k, b, cardinality, l, g, v, m, bytes, print] =
+            row[..]
+        else {
+            panic!("{row:?}")
+        };
+        let parameters = Parameters {
+            features: match kind.split_once(':') {
+                Some((_, words)) => Features::Shingles { words: number(words) },
+                None if kind == "ids" => Features::Ids,
+                None => Features::Tokens,
+            },
+            sampler: sampler.parse().unwrap(),
+            universe: universe(place),
+            seed: number(seed),
+            samples: number(k),
+            bits: number(b),
+            cardinality: cardinality.parse().unwrap(),
+            slots: Slots {
+                count: number(l),
+                samples_per_slot: number(g),
+                value_bits: number(v),
+                min_matches: number(m),
+            },
+            ..presets::NEAR_DUPLICATE
+        };
+        let scheme = Scheme::new(parameters).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(scheme.to_bytes().to_vec(), hex_bytes(bytes), "{name}");
+        assert_eq!(format!("{:016x}", scheme.fingerprint()), print, "{name}");
+        assert_eq!(Scheme::from_bytes(&hex_bytes(bytes)), Ok(scheme), "{name}");
+        if let Some((_, preset)) = presets::ALL.iter().find(|(n, _)| *n == name) {
+            assert_eq!(&parameters, preset, "{name}");
+            seen.push(name);
+        }
+    }
+    assert_eq!(seen.len(), presets::ALL.len());
+}
+
+/// The mixing function, which the descriptions of sets use.
+fn mix(mut x: u64) -> u64 {
+    x ^= x >> 27;
+    x = x.wrapping_mul(0x3C79_AC49_2BA7_B653);
+    x ^= x >> 33;
+    x = x.wrapping_mul(0x1C69_B3F7_4AC4_AE35);
+    x ^ (x >> 27)
+}
+
+fn elements(description: &str, universe: Universe) -> Vec<u64> {
+    let (kind, rest) = description.split_once(':').expect("a kind of set");
+    let split = |at: char| rest.split(at).filter(|n| !n.is_empty()).map(number::<u64>);
+    let numbers: Vec<u64> =
+        if kind == "list" { split(',').collect() } else { split(':').collect() };
+    match (kind, &numbers[..]) {
+        ("list", all) => all.to_vec(),
+        ("range", [start, count, step]) => {
+            (0..*count).map(|i| start.wrapping_add(i.wrapping_mul(*step))).collect()
+        }
+        ("mixed", [start, count]) => (0..*count).map(|i| mix(start.wrapping_add(i))).collect(),
+        ("mixedmod", [start, count]) => {
+            let Universe::Bounded(size) = universe else { panic!("{description}") };
+            (0..*count).map(|i| mix(start.wrapping_add(i)) % size).collect()
+        }
+        _ => panic!("{description}"),
+    }
+}
+
+/// HASH-1 to HASH-4 through SAMPLE-1, SAMPLE-2, SAMPLE-3, SAMPLE-4, SAMPLE-5, SAMPLE-6, SAMPLE-7, and
+/// SIG-1, SIG-2, SIG-3, SIG-4.
+#[test]
+fn signatures() {
+    let mut checked = 0;
+    for row in rows(include_str!("../format-spec/vectors/signature.tsv")) {
+        let [sampler, place, seed, k, b, cardinality, set, empty, code, planes] = row[..] else {
+            panic!("{row:?}")
+        };
+        let scheme = Scheme::new(Parameters {
+            sampler: sampler.parse().unwrap(),
+            universe: universe(place),
+            seed: number(seed),
+            samples: number(k),
+            bits: number(b),
+            cardinality: cardinality.parse().unwrap(),
+            slots: Slots::NONE,
+            ..presets::NEAR_DUPLICATE
+        })
+        .unwrap_or_else(|error| panic!("{row:?}: {error}"));
+        let elements = elements(set, scheme.universe);
+        let sketcher = Sketcher::new(&scheme);
+        let signature = sketcher.sketch(&elements).unwrap();
+        let found: String = signature.planes().iter().map(|word| format!("{word:016x}")).collect();
+        assert_eq!(found, planes, "{row:?}");
+        assert_eq!(signature.is_empty(), empty == "1", "{row:?}");
+        assert_eq!(signature.cardinality_code(), number::<u32>(code), "{row:?}");
+        // The same by the other ways in, and with every element twice.
+        let mut stream = sketcher.stream();
+        elements.iter().chain(&elements).try_for_each(|x| stream.push(*x)).unwrap();
+        assert_eq!(stream.finish().as_ref(), Ok(&signature), "{row:?}");
+        let many = sketcher.sketch_all(&[elements.clone(), elements]).unwrap();
+        assert_eq!(many.get(1).as_ref(), Some(&signature), "{row:?}");
+        checked += 1;
+    }
+    assert!(checked > 100);
+}
+
+/// SIG-5.
+#[test]
+fn cardinality_codes() {
+    let mut checked = 0;
+    for row in rows(include_str!("../format-spec/vectors/cardinality.tsv")) {
+        let [field, place, elements, code] = row[..] else { panic!("{row:?}") };
+        let field: ringer::scheme::CardinalityField = field.parse().unwrap();
+        assert_eq!(field.encode(number(elements), universe(place)), Ok(number(code)), "{row:?}");
+        checked += 1;
+    }
+    assert!(checked > 400);
+}
+
+/// FEAT-2, FEAT-3, FEAT-4. FEAT-1, ids, is what all signatures here are made of.
+#[test]
+fn texts() {
+    let mut checked = 0;
+    for row in rows(include_str!("../format-spec/vectors/features.tsv")) {
+        let [kind, words, text, expected] = row[..] else { panic!("{row:?}") };
+        let text = hex_bytes(text);
+        let found = match kind {
+            "tokens" => vec![features::token(&text)],
+            _ => features::shingles(&text, number(words)),
+        };
+        let found: Vec<String> = found.iter().map(|f| format!("{f:016x}")).collect();
+        assert_eq!(found.join(","), expected, "{row:?}");
+        checked += 1;
+    }
+    assert!(checked > 100);
+}
