@@ -9,7 +9,7 @@ mod ratio;
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput};
-use ratio::{Random, Ratio};
+use ratio::{Contender, Random, Ratio};
 use ringer::kernel::{Kernel, Rows};
 use ringer::scheme::Slots;
 use ringer::{Parameters, Scheme, presets};
@@ -93,12 +93,15 @@ fn main() {
         for bits in [1, 2, 4, 8] {
             let data = Data::new(samples, bits);
             let bytes = 8 * (data.first.len() + data.rest.len());
-            let mut scans: Vec<_> = Kernel::available()
-                .into_iter()
-                .map(|kernel| (kernel.name(), || drop(black_box(black_box(&data).scan(kernel)))))
+            let mut scans: Vec<(&str, Box<dyn FnMut() + '_>)> = Vec::new();
+            for kernel in Kernel::available() {
+                let scan = || drop(black_box(black_box(&data).scan(kernel)));
+                scans.push((kernel.name(), Box::new(scan)));
+            }
+            let mut contenders: Vec<Contender<'_>> = scans
+                .iter_mut()
+                .map(|(name, scan)| (*name, &mut **scan as &mut dyn FnMut()))
                 .collect();
-            let mut contenders: Vec<_> =
-                scans.iter_mut().map(|(name, scan)| (*name, scan as &mut dyn FnMut())).collect();
             report.compare(
                 &format!("1 against 1 M, k = {samples}, b = {bits}"),
                 "GB/s",

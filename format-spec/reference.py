@@ -138,15 +138,22 @@ C1, C2 = 0x3C79AC492BA7B653, 0x1C69B3F74AC4AE35
 ELEMENTS, SAMPLES, UNIVERSE, COPIES, DONORS = 1, 2, 3, 4, 5
 
 
-def mix(x):  # HASH-1
+def stir(x):  # HASH-1
     x = (x ^ x >> 27) * C1 & M
-    x = (x ^ x >> 33) * C2 & M
+    return (x ^ x >> 33) * C2 & M
+
+
+def settle(x):  # HASH-1
     return x ^ x >> 27
 
 
-def unmix(x):
-    """The inverse of mix, to make elements that have a given hash."""
-    x = (x ^ x >> 27 ^ x >> 54) * pow(C2, -1, 2**64) & M
+def mix(x):  # HASH-1
+    return settle(stir(x))
+
+
+def unstir(x):
+    """The inverse of stir, to make elements that have a given hash."""
+    x = x * pow(C2, -1, 2**64) & M
     x = (x ^ x >> 33) * pow(C1, -1, 2**64) & M
     return x ^ x >> 27 ^ x >> 54
 
@@ -179,7 +186,7 @@ def permutation(n, w):  # HASH-4
 
 
 def element_hash(seed, x):  # SAMPLE-1
-    return mix(x ^ keys(seed, ELEMENTS, 0))
+    return stir(x ^ keys(seed, ELEMENTS, 0))
 
 
 def samples(sampler, size, seed, k, elements):
@@ -202,7 +209,7 @@ def samples(sampler, size, seed, k, elements):
         result = {i: p - ceil_div(i * size, k) for i, p in place.items()}
     else:  # SAMPLE-4
         place = {i: p for i, p in place.items() if p != M} or {k - 1: M}
-        result = dict(place)
+        result = {i: settle(p) for i, p in place.items()}
     for i in range(k):
         if i not in place:  # SAMPLE-6, SAMPLE-7
             donor = min(place, key=permutation(k, keys(seed, DONORS, i)))
@@ -381,14 +388,14 @@ def signature_cases():
                 yield sampler, size if bounded else 0, seed, k, b, field, chosen
     # The hash 2^64 - 1 (SAMPLE-4), alone, with its neighbour in the last bin, with an element of another bin.
     for seed, k, b in ((SEED, 128, 4), (0, 1, 16), (M, 12, 6)):
-        top, below, other = (unmix(h) ^ keys(seed, ELEMENTS, 0) for h in (M, M - 1, 2**62))
+        top, below, other = (unstir(h) ^ keys(seed, ELEMENTS, 0) for h in (M, M - 1, 2**62))
         for chosen in (top,), (top, below), (top, other), (other, top, below), (other,):
             yield one, 0, seed, k, b, "exact", "list:" + ",".join(map(str, chosen))
         yield independent, 0, seed, k, b, "none", f"list:{top}"
     # Hashes on both sides of the limits of bins, and hash 0.
     for k in (3, 100, 200):
         limits = [ceil_div(i * 2**64, k) - d for i in (1, k // 2, k - 1) for d in (0, 1)]
-        chosen = (unmix(h) ^ keys(5, ELEMENTS, 0) for h in [0] + limits)
+        chosen = (unstir(h) ^ keys(5, ELEMENTS, 0) for h in [0] + limits)
         yield one, 0, 5, k, 8, "log8", "list:" + ",".join(map(str, chosen))
     # Repeats.
     for sampler in (one, independent):

@@ -1,8 +1,9 @@
 //! How many distinct elements there are, exactly.
 //!
 //! In: elements in any order, with repeats. Out: whether each was new, and how many were. An open
-//! table at most half full. Its hash has a key drawn anew for each process: the count does not depend
-//! on it, and elements chosen to collide cannot know it.
+//! table at most half full; for whole slices two bitmaps first tell most elements, which are alone at
+//! their place, from the few that need the table. The hash has a key drawn anew for each process: the
+//! count does not depend on it, and elements chosen to collide cannot know it.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
@@ -19,11 +20,20 @@ pub(crate) struct Distinct {
     zero: bool,
     count: usize,
     key: u64,
+    /// Places taken once or more, and places taken twice or more, word by word.
+    bitmap: Vec<(u64, u64)>,
 }
 
 impl Distinct {
     pub(crate) fn new() -> Distinct {
-        Distinct { table: Vec::new(), shift: 63, zero: false, count: 0, key: *KEY }
+        Distinct {
+            table: Vec::new(),
+            shift: 63,
+            zero: false,
+            count: 0,
+            key: *KEY,
+            bitmap: Vec::new(),
+        }
     }
 
     /// The number of distinct elements of a slice. A strictly ascending slice is counted by looking.
@@ -31,11 +41,40 @@ impl Distinct {
         if elements.is_sorted_by(|a, b| a < b) {
             return elements.len() as u64;
         }
-        self.reset(elements.len());
+        let words = elements.len().next_power_of_two().max(2) / 2;
+        let shift = u64::BITS - (64 * words).trailing_zeros();
+        let key = self.key;
+        let place = |x: u64| {
+            let place = mix(x ^ key) >> shift;
+            ((place / 64) as usize & (words - 1), 1_u64 << (place % 64))
+        };
+        self.bitmap.clear();
+        self.bitmap.resize(words, (0, 0));
+        let bitmap = &mut self.bitmap[..words];
         for &x in elements {
-            self.insert_with_room(x);
+            let (word, bit) = place(x);
+            let (once, twice) = &mut bitmap[word];
+            *twice |= *once & bit;
+            *once |= bit;
         }
-        self.count()
+        let shared: u64 = bitmap.iter().map(|(_, twice)| u64::from(twice.count_ones())).sum();
+        if shared == 0 {
+            return elements.len() as u64;
+        }
+        // Elements whose place is shared with no other are distinct; the table decides about the rest.
+        let bitmap = std::mem::take(&mut self.bitmap);
+        self.reset(2 * shared as usize);
+        let mut alone = 0;
+        for &x in elements {
+            let (word, bit) = place(x);
+            if bitmap[word].1 & bit == 0 {
+                alone += 1;
+            } else {
+                self.insert(x);
+            }
+        }
+        self.bitmap = bitmap;
+        alone + self.count()
     }
 
     /// Distinct elements inserted since the last reset.

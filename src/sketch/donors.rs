@@ -4,10 +4,10 @@
 //! under permutation i of the bins (SAMPLE-6), in other words sample i of the set of occupied bins.
 //! All of this is the same for all sets, so two sets that agree on what is occupied copy alike.
 //!
-//! With m of k bins occupied the donor stands at about place k/m: the first few of each order are
-//! kept ready. When they do not hold it, either the order is walked on, or the m occupied bins are
-//! compared, whichever is less work. For small k all places are kept, since sets of a few elements
-//! are common and would otherwise be the slowest of all.
+//! With m of k bins occupied the donor stands at about place k/m: either the order is walked until it
+//! comes, or the places of the m occupied bins are compared, whichever is less work. For small k all
+//! orders are kept as tables, since sets of a few elements are common and would otherwise be the
+//! slowest of all.
 
 use std::sync::OnceLock;
 
@@ -15,82 +15,82 @@ use super::hash::{Keys, Purpose};
 use super::permutation::Permutation;
 use crate::scheme::Scheme;
 
-/// How many places of each order are kept ready.
-const READY: usize = 8;
-
-/// Up to this many bins the place of every bin in every order is kept, one byte each.
-const MAX_RANKED: usize = 256;
+/// Up to this many bins all orders are kept as tables of one byte an entry.
+const MAX_TABLED: usize = 256;
 
 /// The orders of donors of all bins.
 pub(crate) struct Donors {
     orders: Vec<Permutation>,
-    /// The first [`READY`] bins of each order, order by order.
-    first: Vec<u16>,
-    /// The place of bin j in order i at `i * k + j`, made when first needed.
-    ranks: OnceLock<Vec<u8>>,
+    /// Made when a set first leaves a bin empty.
+    tables: OnceLock<Tables>,
+}
+
+/// All orders of up to 256 bins.
+struct Tables {
+    /// The bin at place p of order i, at `i * k + p`.
+    bins: Vec<u8>,
+    /// The place of bin j in order i, at `i * k + j`.
+    places: Vec<u8>,
 }
 
 impl Donors {
     pub(crate) fn new(scheme: &Scheme) -> Donors {
         let k = u64::from(scheme.samples);
         let keys = Keys::new(scheme.seed, Purpose::Donors);
-        let orders: Vec<_> = (0..k).map(|i| Permutation::new(k, keys.key(i))).collect();
-        let ready = READY.min(orders.len()) as u64;
-        let first = orders.iter().flat_map(|o| (0..ready).map(|place| o.element(place) as u16));
-        let first = first.collect();
-        Donors { orders, first, ranks: OnceLock::new() }
+        let orders = (0..k).map(|i| Permutation::new(k, keys.key(i))).collect();
+        Donors { orders, tables: OnceLock::new() }
     }
 
     /// Calls `copy(empty bin, donor)` for every empty bin. At least one bin is occupied.
-    pub(crate) fn for_each_empty(&self, occupied: &Occupied, mut copy: impl FnMut(usize, usize)) {
+    pub(crate) fn for_each_empty(&self, occupied: &Occupied, copy: impl FnMut(usize, usize)) {
         let k = self.orders.len();
-        let mut list = Vec::new();
-        let ready = self.first.len() / k;
-        let few = occupied.count * occupied.count <= 2 * k;
-        if few {
-            list.extend(occupied.bins(k));
+        let few = occupied.count * occupied.count <= k;
+        match (few, k <= MAX_TABLED) {
+            (true, true) => {
+                let places = &self.tables().places;
+                let list: Vec<u8> = occupied.bins().map(|j| j as u8).collect();
+                let donor = |i: usize| {
+                    let places = &places[i * k..(i + 1) * k];
+                    list.iter().map(|j| usize::from(*j)).min_by_key(|j| places[*j])
+                };
+                occupied.for_each_empty(k, donor, copy);
+            }
+            (false, true) => {
+                let bins = &self.tables().bins;
+                let donor = |i: usize| {
+                    let order = bins[i * k..(i + 1) * k].iter().map(|j| usize::from(*j));
+                    order.into_iter().find(|j| occupied.has(*j))
+                };
+                occupied.for_each_empty(k, donor, copy);
+            }
+            (true, false) => {
+                let list: Vec<usize> = occupied.bins().collect();
+                let donor =
+                    |i: usize| list.iter().copied().min_by_key(|j| self.orders[i].place(*j as u64));
+                occupied.for_each_empty(k, donor, copy);
+            }
+            (false, false) => {
+                let donor = |i: usize| {
+                    let order = (0..k as u64).map(|place| self.orders[i].element(place) as usize);
+                    order.into_iter().find(|j| occupied.has(*j))
+                };
+                occupied.for_each_empty(k, donor, copy);
+            }
         }
-        for i in occupied.empty_bins(k) {
-            let donor = if few {
-                self.least(i, &list)
-            } else {
-                let first = &self.first[i * ready..(i + 1) * ready];
-                match first.iter().find(|j| occupied.has(usize::from(**j))) {
-                    Some(j) => usize::from(*j),
-                    None => self.walk(i, ready, occupied),
+    }
+
+    fn tables(&self) -> &Tables {
+        self.tables.get_or_init(|| {
+            let k = self.orders.len();
+            let (mut bins, mut places) = (vec![0; k * k], vec![0; k * k]);
+            for (i, order) in self.orders.iter().enumerate() {
+                for j in 0..k {
+                    let place = order.place(j as u64) as usize;
+                    places[i * k + j] = place as u8;
+                    bins[i * k + place] = j as u8;
                 }
-            };
-            copy(i, donor);
-        }
-    }
-
-    /// The bin of `list`, which is not empty, with the least place in order i.
-    fn least(&self, i: usize, list: &[u16]) -> usize {
-        let k = self.orders.len();
-        if let [only] = list {
-            return usize::from(*only);
-        }
-        let least = if k <= MAX_RANKED {
-            let ranks = &self.ranks()[i * k..(i + 1) * k];
-            list.iter().min_by_key(|j| ranks[usize::from(**j)])
-        } else {
-            list.iter().min_by_key(|j| self.orders[i].place(u64::from(**j)))
-        };
-        least.map_or(i, |j| usize::from(*j))
-    }
-
-    /// The first occupied bin of order i from a place on.
-    fn walk(&self, i: usize, from: usize, occupied: &Occupied) -> usize {
-        let places = from as u64..self.orders.len() as u64;
-        let mut bins = places.map(|place| self.orders[i].element(place) as usize);
-        bins.find(|j| occupied.has(*j)).unwrap_or(i)
-    }
-
-    fn ranks(&self) -> &[u8] {
-        self.ranks.get_or_init(|| {
-            let k = self.orders.len() as u64;
-            let all = self.orders.iter().flat_map(|o| (0..k).map(|j| o.place(j) as u8));
-            all.collect()
+            }
+            Tables { bins, places }
         })
     }
 }
@@ -104,12 +104,11 @@ pub(crate) struct Occupied {
 impl Occupied {
     /// Bins that hold anything but `u64::MAX`.
     pub(crate) fn of(bins: &[u64]) -> Occupied {
-        let words: Vec<u64> = bins
-            .chunks(64)
-            .map(|group| {
-                group.iter().rev().fold(0, |word, bin| word << 1 | u64::from(*bin != u64::MAX))
-            })
-            .collect();
+        let word = |group: &[u64]| {
+            let bits = group.iter().enumerate();
+            bits.fold(0, |word, (i, bin)| word | u64::from(*bin != u64::MAX) << i)
+        };
+        let words: Vec<u64> = bins.chunks(64).map(word).collect();
         let count = words.iter().map(|w| w.count_ones() as usize).sum();
         Occupied { words, count }
     }
@@ -124,17 +123,36 @@ impl Occupied {
     }
 
     #[inline]
-    pub(crate) fn has(&self, bin: usize) -> bool {
+    fn has(&self, bin: usize) -> bool {
         self.words[bin / 64] >> (bin % 64) & 1 == 1
     }
 
-    fn bins(&self, k: usize) -> impl Iterator<Item = u16> + '_ {
-        (0..k).filter(|bin| self.has(*bin)).map(|bin| bin as u16)
+    /// The occupied bins, ascending.
+    pub(crate) fn bins(&self) -> impl Iterator<Item = usize> + '_ {
+        self.words.iter().enumerate().flat_map(|(w, word)| ones(*word).map(move |bit| 64 * w + bit))
     }
 
-    fn empty_bins(&self, k: usize) -> impl Iterator<Item = usize> + '_ {
-        (0..k).filter(|bin| !self.has(*bin))
+    /// Calls `copy(bin, donor(bin))` for every empty bin that has a donor.
+    fn for_each_empty(
+        &self,
+        k: usize,
+        donor: impl Fn(usize) -> Option<usize>,
+        mut copy: impl FnMut(usize, usize),
+    ) {
+        for (w, word) in self.words.iter().enumerate() {
+            for i in ones(!word).map(|bit| 64 * w + bit).take_while(|i| *i < k) {
+                if let Some(j) = donor(i) {
+                    copy(i, j);
+                }
+            }
+        }
     }
+}
+
+/// The positions of the bits of a word that are set, ascending.
+fn ones(word: u64) -> impl Iterator<Item = usize> {
+    let next = |word: &u64| Some(word & (word - 1)).filter(|w| *w != 0);
+    std::iter::successors(Some(word).filter(|w| *w != 0), next).map(|w| w.trailing_zeros() as usize)
 }
 
 #[cfg(test)]

@@ -5,14 +5,25 @@
 /// The odd increment between the keys of a stream: 2^64 over the golden ratio.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// A bijection of 64-bit words whose every output bit depends on every input bit (HASH-1).
+/// A bijection of 64-bit words whose high bits depend on every input bit: good to order by (HASH-1).
 #[inline(always)]
-pub(crate) const fn mix(mut x: u64) -> u64 {
+pub(crate) const fn stir(mut x: u64) -> u64 {
     x ^= x >> 27;
     x = x.wrapping_mul(0x3C79_AC49_2BA7_B653);
     x ^= x >> 33;
-    x = x.wrapping_mul(0x1C69_B3F7_4AC4_AE35);
+    x.wrapping_mul(0x1C69_B3F7_4AC4_AE35)
+}
+
+/// Brings the high bits of a stirred word into its low ones (HASH-1).
+#[inline(always)]
+pub(crate) const fn settle(x: u64) -> u64 {
     x ^ (x >> 27)
+}
+
+/// A bijection of 64-bit words whose every output bit depends on every input bit (HASH-1).
+#[inline(always)]
+pub(crate) const fn mix(x: u64) -> u64 {
+    settle(stir(x))
 }
 
 /// What a stream of keys is for (HASH-3). Streams of one seed are unrelated.

@@ -3,7 +3,7 @@
 //! In: the elements of a set that is not empty. Out: k samples. Normative: `format-spec/hashing.md`.
 //! Cost: k hashes an element, except for dense sets of a bounded universe ([`Members`]).
 
-use super::hash::{Keys, Purpose, mix};
+use super::hash::{Keys, Purpose, mix, stir};
 use super::members::Members;
 use super::permutation::Permutation;
 use crate::scheme::{Scheme, Universe};
@@ -45,7 +45,7 @@ impl Independent {
         match &self.permutations {
             Permutations::Open { element_key, sample_keys } => {
                 for &x in elements {
-                    let h = mix(x ^ element_key);
+                    let h = stir(x ^ element_key);
                     for (sample, key) in samples.iter_mut().zip(sample_keys) {
                         *sample = (*sample).min(mix(h ^ key));
                     }

@@ -6,7 +6,7 @@
 //! would repeat, and the variance of small sets would be up to 6.5 times too large.
 
 use super::donors::{Donors, Occupied};
-use super::hash::{Keys, Purpose, mix};
+use super::hash::{Keys, Purpose, mix, settle, stir};
 use super::members::Members;
 use super::permutation::Permutation;
 use crate::scheme::{Scheme, Universe};
@@ -65,7 +65,7 @@ impl OnePermutation {
     pub(crate) fn finish(&self, bins: &mut [u64]) {
         let open = matches!(self.order, Order::Open { .. });
         if open && !bins.contains(&u64::MAX) {
-            return;
+            return bins.iter_mut().for_each(|bin| *bin = settle(*bin));
         }
         let mut occupied = Occupied::of(bins);
         if occupied.count() == 0 {
@@ -75,13 +75,12 @@ impl OnePermutation {
         self.donors.for_each_empty(&occupied, |i, donor| {
             bins[i] = mix(bins[donor] ^ self.copy_keys[i]);
         });
-        if let Order::Bounded { size, .. } = self.order {
-            let k = bins.len() as u64;
-            for (i, bin) in bins.iter_mut().enumerate() {
-                if occupied.has(i) {
-                    *bin -= bin_start(i as u64, size, k);
-                }
-            }
+        let k = bins.len() as u64;
+        for i in occupied.bins() {
+            bins[i] = match self.order {
+                Order::Open { .. } => settle(bins[i]),
+                Order::Bounded { size, .. } => bins[i] - bin_start(i as u64, size, k),
+            };
         }
     }
 }
@@ -107,7 +106,7 @@ fn absorb_open(key: u64, elements: &[u64], bins: &mut [u64]) {
     for_power_of_two!(32 64 128 256 512 1024 2048 4096);
     let k = bins.len() as u128;
     for &x in elements {
-        let h = mix(x ^ key);
+        let h = stir(x ^ key);
         let bin = &mut bins[((u128::from(h) * k) >> 64) as usize];
         *bin = (*bin).min(h);
     }
@@ -115,7 +114,7 @@ fn absorb_open(key: u64, elements: &[u64], bins: &mut [u64]) {
 
 fn absorb_shift<const K: usize>(key: u64, elements: &[u64], bins: &mut [u64; K]) {
     for &x in elements {
-        let h = mix(x ^ key);
+        let h = stir(x ^ key);
         let bin = &mut bins[(h >> (64 - K.trailing_zeros())) as usize];
         *bin = (*bin).min(h);
     }

@@ -202,27 +202,31 @@ fn pack(samples: &[u64], planes: &mut [u64], words_per_plane: usize) {
 }
 
 /// Packs samples into plane 0 and the planes after it, all of which start at zero (SIG-2, SIG-3).
-///
-/// Bytes first: narrowing is a vector operation, and then eight bytes give up one bit each by one
-/// multiplication.
 fn pack_split(samples: &[u64], first: &mut [u64], rest: &mut [u64]) {
+    let (groups, last) = samples.as_chunks::<64>();
+    for (word, group) in groups.iter().enumerate() {
+        pack_word(group, word, first, rest);
+    }
+    if !last.is_empty() {
+        let mut group = [0; 64];
+        group[..last.len()].copy_from_slice(last);
+        pack_word(&group, groups.len(), first, rest);
+    }
+}
+
+/// Packs 64 samples into one word of every plane. Bytes first: narrowing is a vector operation, and then
+/// eight bytes give up one bit each by one multiplication.
+fn pack_word(samples: &[u64; 64], word: usize, first: &mut [u64], rest: &mut [u64]) {
     let words = first.len();
-    let bits = 1 + rest.len() / words;
-    let mut bytes = [0_u8; 64];
-    for byte in 0..bits.div_ceil(8) {
-        let shift = 8 * byte;
-        for (word, group) in samples.chunks(64).enumerate() {
-            bytes.fill(0);
-            for (byte, sample) in bytes.iter_mut().zip(group) {
-                *byte = (sample >> shift) as u8;
-            }
-            for plane in shift..bits.min(shift + 8) {
-                let gathered = gather_bit(&bytes, plane - shift);
-                match plane {
-                    0 => first[word] = gathered,
-                    _ => rest[(plane - 1) * words + word] = gathered,
-                }
-            }
+    let low = samples.map(|sample| sample as u8);
+    first[word] = gather_bit(&low, 0);
+    for (bit, plane) in (1..8).zip(rest.chunks_exact_mut(words)) {
+        plane[word] = gather_bit(&low, bit);
+    }
+    if rest.len() > 7 * words {
+        let high = samples.map(|sample| (sample >> 8) as u8);
+        for (bit, plane) in (0..8).zip(rest[7 * words..].chunks_exact_mut(words)) {
+            plane[word] = gather_bit(&high, bit);
         }
     }
 }
