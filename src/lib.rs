@@ -8,8 +8,8 @@
 //! |---|---|
 //! | [`error`], [`limits`], [`scheme`] | names and numbers: what makes two signatures comparable? |
 //! | [`features`] | here is a document: which set is it? |
-//! | [`sketch`] | here is a set: what is its signature? |
-//! | [`kernel`] | here are signatures: how many samples agree? |
+//! | [`kernel`] | here are words: what does this processor do fastest with them? |
+//! | [`sketch`] | here is a set: what is its signature, and how many samples agree? |
 //! | [`estimate`] | so many samples agree: how alike are the sets, and how sure is that? |
 
 pub mod error;
@@ -18,9 +18,9 @@ pub mod scheme;
 
 pub mod features;
 
-pub mod sketch;
-
 pub mod kernel;
+
+pub mod sketch;
 
 pub mod estimate;
 

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 const ROOMS: &[&[&str]] = &[
     &["error", "limits", "scheme"],
     &["features"],
-    &["sketch"],
     &["kernel"],
+    &["sketch"],
     &["estimate"],
     &["format"],
     &["store"],

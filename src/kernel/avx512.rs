@@ -8,14 +8,15 @@
 
 use std::arch::x86_64::*;
 
+use super::avx2::Avx2;
 use super::{Rows, portable};
 
 /// Truth table of `a | (b ^ c)`.
 const OR_XOR: i32 = 0xF6;
 
-/// Proof that this machine has AVX-512 F, BW, VL, DQ and VPOPCNTDQ.
+/// Proof that this machine has AVX-512 F, BW, VL, DQ and VPOPCNTDQ, and all that AVX2 needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Avx512(());
+pub(super) struct Avx512(Avx2);
 
 impl Avx512 {
     pub(super) fn new() -> Option<Avx512> {
@@ -23,9 +24,13 @@ impl Avx512 {
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512vl")
             && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vpopcntdq")
-            && is_x86_feature_detected!("popcnt");
-        has.then_some(Avx512(()))
+            && is_x86_feature_detected!("avx512vpopcntdq");
+        Avx2::new().filter(|_| has).map(Avx512)
+    }
+
+    /// The loops that have no version of their own here.
+    pub(super) fn avx2(self) -> Avx2 {
+        self.0
     }
 
     pub(super) fn count_equal(self, query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {

@@ -11,7 +11,7 @@ use super::{Rows, portable};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2::Avx2, avx512::Avx512};
 
-/// A way to count equal samples. All give the same counts.
+/// One way to run the loops. All give the same bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kernel(Chosen);
 
@@ -95,6 +95,39 @@ impl Kernel {
             Chosen::Avx512(kernel) => kernel.equal_mask(a, b, mask),
             #[cfg(target_arch = "aarch64")]
             Chosen::Neon(kernel) => kernel.equal_mask(a, b, mask),
+        }
+    }
+
+    /// Packs samples into bit planes: bit i of sample j goes to bit `j mod 64` of word `j / 64` of plane
+    /// i. Plane 0 is `first`, the planes after it are `rest`, and all of them start at zero.
+    ///
+    /// # Panics
+    /// When the planes are not as long as the samples need, or there are more than 16 of them.
+    pub fn pack(self, samples: &[u64], first: &mut [u64], rest: &mut [u64]) {
+        let words = samples.len().div_ceil(64);
+        assert!(words >= 1 && first.len() == words, "a plane as long as the samples need");
+        assert!(rest.len().is_multiple_of(words) && rest.len() <= 15 * words, "up to 16 planes");
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Chosen::Avx2(kernel) => kernel.pack(samples, first, rest),
+            #[cfg(target_arch = "x86_64")]
+            Chosen::Avx512(kernel) => kernel.avx2().pack(samples, first, rest),
+            _ => portable::pack(samples, first, rest),
+        }
+    }
+
+    /// Marks the bins that hold anything but `u64::MAX`: bit i of `words` stands for bin i.
+    ///
+    /// # Panics
+    /// When there is not one word for each 64 bins.
+    pub fn occupied(self, bins: &[u64], words: &mut [u64]) {
+        assert_eq!(words.len(), bins.len().div_ceil(64), "a bit for each bin");
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Chosen::Avx2(kernel) => kernel.occupied(bins, words),
+            #[cfg(target_arch = "x86_64")]
+            Chosen::Avx512(kernel) => kernel.avx2().occupied(bins, words),
+            _ => portable::occupied(bins, words),
         }
     }
 }

@@ -76,3 +76,55 @@ fn differ(query: Rows<'_>, first: &[u64], rest: &[u64], w: usize) -> u64 {
 pub(super) fn equal(samples: u32, unequal: u32) -> u16 {
     (samples - unequal) as u16
 }
+
+/// Packs samples into plane 0 and the planes after it, all of which start at zero (SIG-2, SIG-3).
+#[inline(always)]
+pub(super) fn pack(samples: &[u64], first: &mut [u64], rest: &mut [u64]) {
+    let (groups, last) = samples.as_chunks::<64>();
+    for (word, group) in groups.iter().enumerate() {
+        pack_word(group, word, first, rest);
+    }
+    if !last.is_empty() {
+        let mut group = [0; 64];
+        group[..last.len()].copy_from_slice(last);
+        pack_word(&group, groups.len(), first, rest);
+    }
+}
+
+/// Packs 64 samples into one word of every plane. Bytes first: narrowing is a vector operation, and then
+/// eight bytes give up one bit each by one multiplication.
+#[inline(always)]
+fn pack_word(samples: &[u64; 64], word: usize, first: &mut [u64], rest: &mut [u64]) {
+    let words = first.len();
+    let low = samples.map(|sample| sample as u8);
+    first[word] = gather_bit(&low, 0);
+    for (bit, plane) in (1..8).zip(rest.chunks_exact_mut(words)) {
+        plane[word] = gather_bit(&low, bit);
+    }
+    if rest.len() > 7 * words {
+        let high = samples.map(|sample| (sample >> 8) as u8);
+        for (bit, plane) in (0..8).zip(rest[7 * words..].chunks_exact_mut(words)) {
+            plane[word] = gather_bit(&high, bit);
+        }
+    }
+}
+
+/// A bit for each bin that holds anything but `u64::MAX`, 64 bins a word.
+#[inline(always)]
+pub(super) fn occupied(bins: &[u64], words: &mut [u64]) {
+    for (group, word) in bins.chunks(64).zip(words) {
+        let mut flags = [0; 64];
+        flags.iter_mut().zip(group).for_each(|(flag, bin)| *flag = u8::from(*bin != u64::MAX));
+        *word = gather_bit(&flags, 0);
+    }
+}
+
+/// Bit `bit` of each of 64 bytes, as one word.
+#[inline(always)]
+fn gather_bit(bytes: &[u8; 64], bit: usize) -> u64 {
+    let (eights, _) = bytes.as_chunks::<8>();
+    eights.iter().rev().fold(0, |word, eight| {
+        let ones = u64::from_le_bytes(*eight) >> bit & 0x0101_0101_0101_0101;
+        word << 8 | ones.wrapping_mul(0x0102_0408_1020_4080) >> 56
+    })
+}

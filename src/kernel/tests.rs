@@ -130,6 +130,45 @@ fn rows_of_the_wrong_length_are_refused() {
     assert!(Rows::new(&scheme, &[0; 4], &[0; 6]).is_none());
 }
 
+/// Packing and occupancy against their definitions, bit by bit.
+#[test]
+fn packing_and_occupancy() {
+    let mut state = 77_u64;
+    let mut next = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state ^ state >> 29
+    };
+    for k in [1_usize, 12, 63, 64, 65, 84, 127, 128, 200, 256, 300, 1024] {
+        let samples: Vec<u64> = (0..k).map(|_| next()).collect();
+        let bins: Vec<u64> =
+            samples.iter().map(|s| if s % 3 == 0 { u64::MAX } else { *s }).collect();
+        let words = k.div_ceil(64);
+        for kernel in Kernel::available() {
+            for bits in 1..=16 {
+                let (mut first, mut rest) = (vec![0; words], vec![0; words * (bits - 1)]);
+                kernel.pack(&samples, &mut first, &mut rest);
+                let planes = [first, rest].concat();
+                for (i, word) in planes.iter().enumerate() {
+                    for bit in 0..64 {
+                        let sample = samples.get(64 * (i % words) + bit).copied().unwrap_or(0);
+                        let expected = sample >> (i / words) & 1;
+                        assert_eq!(word >> bit & 1, expected, "{} k {k} b {bits}", kernel.name());
+                    }
+                }
+            }
+            let mut occupied = vec![0; words];
+            kernel.occupied(&bins, &mut occupied);
+            for (i, word) in occupied.iter().enumerate() {
+                for bit in 0..64 {
+                    let expected = bins.get(64 * i + bit).is_some_and(|bin| *bin != u64::MAX);
+                    assert_eq!(word >> bit & 1 == 1, expected, "{} k {k}", kernel.name());
+                }
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -13,6 +13,7 @@ use std::sync::OnceLock;
 
 use super::hash::{Keys, Purpose};
 use super::permutation::Permutation;
+use crate::kernel::Kernel;
 use crate::scheme::Scheme;
 
 /// Up to this many bins all orders are kept as tables of one byte an entry.
@@ -44,6 +45,9 @@ impl Donors {
     /// Calls `copy(empty bin, donor)` for every empty bin. At least one bin is occupied.
     pub(crate) fn for_each_empty(&self, occupied: &Occupied, copy: impl FnMut(usize, usize)) {
         let k = self.orders.len();
+        if occupied.count == k {
+            return;
+        }
         let few = occupied.count * occupied.count <= k;
         match (few, k <= MAX_TABLED) {
             (true, true) => {
@@ -57,10 +61,15 @@ impl Donors {
             }
             (false, true) => {
                 let bins = &self.tables().bins;
-                let donor = |i: usize| {
-                    let order = bins[i * k..(i + 1) * k].iter().map(|j| usize::from(*j));
-                    order.into_iter().find(|j| occupied.has(*j))
+                let mut words = [0; MAX_TABLED / 64];
+                words[..occupied.words.len()].copy_from_slice(&occupied.words);
+                // Eight bins of the order at a time, without a branch for each.
+                let first_of = |eight: &[u8]| {
+                    let has = |j: &u8| (words[usize::from(j / 64)] >> (j % 64)) as u32 & 1;
+                    let hits = eight.iter().rev().fold(0, |hits, j| hits << 1 | has(j));
+                    (hits != 0).then(|| usize::from(eight[hits.trailing_zeros() as usize]))
                 };
+                let donor = |i: usize| bins[i * k..(i + 1) * k].chunks(8).find_map(first_of);
                 occupied.for_each_empty(k, donor, copy);
             }
             (true, false) => {
@@ -104,11 +113,8 @@ pub(crate) struct Occupied {
 impl Occupied {
     /// Bins that hold anything but `u64::MAX`.
     pub(crate) fn of(bins: &[u64]) -> Occupied {
-        let word = |group: &[u64]| {
-            let bits = group.iter().enumerate();
-            bits.fold(0, |word, (i, bin)| word | u64::from(*bin != u64::MAX) << i)
-        };
-        let words: Vec<u64> = bins.chunks(64).map(word).collect();
+        let mut words = vec![0; bins.len().div_ceil(64)];
+        Kernel::best().occupied(bins, &mut words);
         let count = words.iter().map(|w| w.count_ones() as usize).sum();
         Occupied { words, count }
     }

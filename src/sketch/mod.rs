@@ -2,8 +2,9 @@
 //!
 //! In: sets of 64-bit features. Out: [`Signature`]s, a few dozen bytes each, whose agreement tells
 //! how alike the sets are. One file a sampler; [`Sketcher`] is the front of all of them. Knows nothing
-//! of how signatures are compared, stored or searched.
+//! of what agreement means, nor of how signatures are stored or searched.
 
+mod agreement;
 mod distinct;
 mod donors;
 mod hash;
@@ -11,10 +12,8 @@ mod independent;
 mod members;
 mod one_permutation;
 mod permutation;
-mod planes;
 mod signature;
 mod sketcher;
 
-pub use planes::Rows;
 pub use signature::{Signature, Signatures};
 pub use sketcher::{Sketcher, Stream};

@@ -2,13 +2,13 @@
 //!
 //! In: k full samples. Out: plane i holds bit i of all samples, 64 to a word, so that equality of
 //! samples is XOR, OR over the planes, and a count of bits, the same loop for every b. Normative:
-//! `format-spec/signature.md`. Comparing signatures is no business of this file: see
-//! [`crate::kernel`] for counting and [`crate::estimate`] for what the counts mean.
+//! `format-spec/signature.md`. What agreement of signatures means is no business of this folder: see
+//! [`crate::estimate`].
 
 use std::sync::Arc;
 
-use super::planes::Rows;
 use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Rows};
 use crate::scheme::{Cardinality, Scheme};
 
 /// What is kept of one set.
@@ -30,7 +30,8 @@ impl Signature {
     ) -> Signature {
         let mut planes = vec![0; scheme.words_per_signature()].into_boxed_slice();
         if !empty {
-            pack(samples, &mut planes, scheme.words_per_plane());
+            let (first, rest) = planes.split_at_mut(scheme.words_per_plane());
+            Kernel::best().pack(samples, first, rest);
         }
         Signature { scheme, planes, cardinality_code, empty }
     }
@@ -114,12 +115,7 @@ pub struct Signatures {
 impl Signatures {
     /// No signatures yet.
     pub fn new(scheme: &Scheme) -> Signatures {
-        Signatures::shared(Arc::new(scheme.clone()))
-    }
-
-    pub(crate) fn shared(scheme: Arc<Scheme>) -> Signatures {
-        let (first, rest) = (Vec::new(), Vec::new());
-        Signatures { scheme, first, rest, cardinality_codes: Vec::new(), empty: Vec::new() }
+        Signatures::with_room(Arc::new(scheme.clone()), 0)
     }
 
     /// The scheme of all of them.
@@ -148,6 +144,19 @@ impl Signatures {
         Ok(())
     }
 
+    /// No signatures yet, with room for `rows`.
+    pub(crate) fn with_room(scheme: Arc<Scheme>, rows: usize) -> Signatures {
+        let words = scheme.words_per_plane();
+        let others = scheme.words_per_signature() - words;
+        Signatures {
+            scheme,
+            first: Vec::with_capacity(rows * words),
+            rest: Vec::with_capacity(rows * others),
+            cardinality_codes: Vec::with_capacity(rows),
+            empty: Vec::with_capacity(rows),
+        }
+    }
+
     /// Appends all of another collection of the same scheme.
     pub(crate) fn append(&mut self, mut other: Signatures) {
         self.first.append(&mut other.first);
@@ -163,7 +172,7 @@ impl Signatures {
         self.first.resize(f + words, 0);
         self.rest.resize(r + self.scheme.words_per_signature() - words, 0);
         if !empty {
-            pack_split(samples, &mut self.first[f..], &mut self.rest[r..]);
+            Kernel::best().pack(samples, &mut self.first[f..], &mut self.rest[r..]);
         }
         self.cardinality_codes.push(cardinality_code);
         self.empty.push(empty);
@@ -193,52 +202,6 @@ impl Signatures {
     pub(crate) fn shared_scheme(&self) -> &Arc<Scheme> {
         &self.scheme
     }
-}
-
-/// Packs samples into planes that start at zero.
-fn pack(samples: &[u64], planes: &mut [u64], words_per_plane: usize) {
-    let (first, rest) = planes.split_at_mut(words_per_plane);
-    pack_split(samples, first, rest);
-}
-
-/// Packs samples into plane 0 and the planes after it, all of which start at zero (SIG-2, SIG-3).
-fn pack_split(samples: &[u64], first: &mut [u64], rest: &mut [u64]) {
-    let (groups, last) = samples.as_chunks::<64>();
-    for (word, group) in groups.iter().enumerate() {
-        pack_word(group, word, first, rest);
-    }
-    if !last.is_empty() {
-        let mut group = [0; 64];
-        group[..last.len()].copy_from_slice(last);
-        pack_word(&group, groups.len(), first, rest);
-    }
-}
-
-/// Packs 64 samples into one word of every plane. Bytes first: narrowing is a vector operation, and then
-/// eight bytes give up one bit each by one multiplication.
-fn pack_word(samples: &[u64; 64], word: usize, first: &mut [u64], rest: &mut [u64]) {
-    let words = first.len();
-    let low = samples.map(|sample| sample as u8);
-    first[word] = gather_bit(&low, 0);
-    for (bit, plane) in (1..8).zip(rest.chunks_exact_mut(words)) {
-        plane[word] = gather_bit(&low, bit);
-    }
-    if rest.len() > 7 * words {
-        let high = samples.map(|sample| (sample >> 8) as u8);
-        for (bit, plane) in (0..8).zip(rest[7 * words..].chunks_exact_mut(words)) {
-            plane[word] = gather_bit(&high, bit);
-        }
-    }
-}
-
-/// Bit `bit` of each of 64 bytes, as one word.
-#[inline]
-fn gather_bit(bytes: &[u8; 64], bit: usize) -> u64 {
-    let (eights, _) = bytes.as_chunks::<8>();
-    eights.iter().rev().fold(0, |word, eight| {
-        let ones = u64::from_le_bytes(*eight) >> bit & 0x0101_0101_0101_0101;
-        word << 8 | ones.wrapping_mul(0x0102_0408_1020_4080) >> 56
-    })
 }
 
 #[cfg(test)]

@@ -81,7 +81,7 @@ impl Sketcher {
             .enumerate()
             .map(|(task, part)| self.sketch_part(task * SETS_PER_TASK, part))
             .collect();
-        let mut all = Signatures::shared(Arc::clone(&self.scheme));
+        let mut all = Signatures::with_room(Arc::clone(&self.scheme), sets.len());
         for part in parts {
             all.append(part?);
         }
@@ -90,7 +90,7 @@ impl Sketcher {
 
     fn sketch_part<S: AsRef<[u64]>>(&self, start: usize, sets: &[S]) -> Result<Signatures> {
         let mut scratch = self.scratch();
-        let mut signatures = Signatures::shared(Arc::clone(&self.scheme));
+        let mut signatures = Signatures::with_room(Arc::clone(&self.scheme), sets.len());
         for (i, set) in sets.iter().enumerate() {
             let elements = set.as_ref();
             let code = self.sample(elements, &mut scratch).map_err(|error| match error {

@@ -26,7 +26,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Rows whose lengths are known to fit.
-    pub(super) fn of_whole(scheme: &Scheme, first: &'a [u64], rest: &'a [u64]) -> Rows<'a> {
+    pub(crate) fn of_whole(scheme: &Scheme, first: &'a [u64], rest: &'a [u64]) -> Rows<'a> {
         Rows { samples: scheme.samples, bits: scheme.bits, first, rest }
     }
 
