@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-const ROUNDS: usize = 15;
+const ROUNDS: usize = 40;
 
 /// A named piece of work.
 pub(crate) type Contender<'a> = (&'a str, &'a mut dyn FnMut());

@@ -8,9 +8,12 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 
-use super::hash::mix;
+use super::hash::{mix, stir};
 
 static KEY: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0_u64));
+
+/// Elements looked at in one go.
+const CHUNK: usize = 256;
 
 /// A set of elements that only knows what it has seen.
 pub(crate) struct Distinct {
@@ -20,8 +23,7 @@ pub(crate) struct Distinct {
     zero: bool,
     count: usize,
     key: u64,
-    /// Places taken once or more, and places taken twice or more, word by word.
-    bitmap: Vec<(u64, u64)>,
+    places: Places,
 }
 
 impl Distinct {
@@ -32,7 +34,7 @@ impl Distinct {
             zero: false,
             count: 0,
             key: *KEY,
-            bitmap: Vec::new(),
+            places: Places::default(),
         }
     }
 
@@ -41,39 +43,24 @@ impl Distinct {
         if elements.is_sorted_by(|a, b| a < b) {
             return elements.len() as u64;
         }
-        let words = elements.len().next_power_of_two().max(2) / 2;
-        let shift = u64::BITS - (64 * words).trailing_zeros();
-        let key = self.key;
-        let place = |x: u64| {
-            let place = mix(x ^ key) >> shift;
-            ((place / 64) as usize & (words - 1), 1_u64 << (place % 64))
-        };
-        self.bitmap.clear();
-        self.bitmap.resize(words, (0, 0));
-        let bitmap = &mut self.bitmap[..words];
-        for &x in elements {
-            let (word, bit) = place(x);
-            let (once, twice) = &mut bitmap[word];
-            *twice |= *once & bit;
-            *once |= bit;
-        }
-        let shared: u64 = bitmap.iter().map(|(_, twice)| u64::from(twice.count_ones())).sum();
+        self.places.mark(elements, self.key);
+        let shared = self.places.shared();
         if shared == 0 {
             return elements.len() as u64;
         }
-        // Elements whose place is shared with no other are distinct; the table decides about the rest.
-        let bitmap = std::mem::take(&mut self.bitmap);
+        // An element alone at its place is distinct from all others; the table decides about the rest.
+        let places = std::mem::take(&mut self.places);
         self.reset(2 * shared as usize);
-        let mut alone = 0;
-        for &x in elements {
-            let (word, bit) = place(x);
-            if bitmap[word].1 & bit == 0 {
-                alone += 1;
-            } else {
-                self.insert(x);
+        let mut alone = elements.len() as u64;
+        for chunk in elements.chunks(CHUNK) {
+            let mut found = [0; CHUNK];
+            let found = places.find_shared(chunk, self.key, &mut found);
+            alone -= found.len() as u64;
+            for x in found {
+                self.insert(*x);
             }
         }
-        self.bitmap = bitmap;
+        self.places = places;
         alone + self.count()
     }
 
@@ -128,6 +115,58 @@ impl Distinct {
         for x in old.into_iter().filter(|x| *x != 0) {
             self.insert_with_room(x);
         }
+    }
+}
+
+/// About 32 places for each element of a slice: which are taken, and which by more than one.
+#[derive(Default)]
+struct Places {
+    /// Places taken once or more, and places taken twice or more, 64 to a word.
+    words: Vec<(u64, u64)>,
+}
+
+impl Places {
+    /// Word and bit of the place of an element.
+    #[inline(always)]
+    fn place(x: u64, key: u64, words: usize) -> (usize, u64) {
+        let place = stir(x ^ key) >> (u64::BITS - 6 - words.trailing_zeros());
+        ((place / 64) as usize & (words - 1), 1 << (place % 64))
+    }
+
+    /// Not inlined, so that the loop has all registers for itself; four at a time, like the sampler.
+    #[inline(never)]
+    fn mark(&mut self, elements: &[u64], key: u64) {
+        let count = (elements.len() / 2).next_power_of_two();
+        self.words.clear();
+        self.words.resize(count, (0, 0));
+        let words = &mut self.words[..count];
+        let mut mark = |(word, bit): (usize, u64)| {
+            let (once, twice) = &mut words[word];
+            *twice |= *once & bit;
+            *once |= bit;
+        };
+        let (fours, left) = elements.as_chunks::<4>();
+        for four in fours {
+            four.map(|x| Places::place(x, key, count)).into_iter().for_each(&mut mark);
+        }
+        left.iter().for_each(|x| mark(Places::place(*x, key, count)));
+    }
+
+    /// How many places are taken more than once.
+    fn shared(&self) -> u64 {
+        self.words.iter().map(|(_, twice)| u64::from(twice.count_ones())).sum()
+    }
+
+    /// The elements of a chunk whose place is shared, without a branch for each.
+    #[inline(never)]
+    fn find_shared<'a>(&self, chunk: &[u64], key: u64, found: &'a mut [u64; CHUNK]) -> &'a [u64] {
+        let mut count = 0;
+        for &x in chunk {
+            found[count % CHUNK] = x;
+            let (word, bit) = Places::place(x, key, self.words.len());
+            count += usize::from(self.words[word].1 & bit != 0);
+        }
+        &found[..count]
     }
 }
 
