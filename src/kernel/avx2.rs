@@ -52,7 +52,9 @@ fn count_equal(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
     match (query.words(), query.bits()) {
         (2, 1) => two_words_one_plane(query, rows, counts),
         (2, _) => two_words(query, rows, counts),
-        (words, _) if words % 4 == 0 => four_words(query, rows, counts),
+        (4, _) => four_words::<1>(query, rows, counts),
+        (8, _) => four_words::<2>(query, rows, counts),
+        (words, _) if words % 4 == 0 => four_words::<ANY>(query, rows, counts),
         _ => portable::count_equal(query, rows, counts),
     }
 }
@@ -63,11 +65,11 @@ fn two_words_one_plane(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
     let (query_words, _) = query.first().as_chunks::<2>();
     let q = _mm256_broadcastsi128_si256(load128(&query_words[0]));
     let samples = _mm256_set1_epi16(query.samples() as i16);
-    // Differing samples of two rows: lanes (row a: low, high; row b: low, high).
-    let differ = |words: &[u64; 4]| sum_bytes(count_bits(_mm256_xor_si256(q, load(words))));
+    // Differing samples of two rows, in each byte.
+    let differ = |words: &[u64; 4]| count_bits(_mm256_xor_si256(q, load(words)));
     // From two such, the sums of four rows: lanes (a, c; b, d).
     let join = |ab: __m256i, cd: __m256i| {
-        _mm256_add_epi64(_mm256_unpacklo_epi64(ab, cd), _mm256_unpackhi_epi64(ab, cd))
+        sum_bytes(_mm256_add_epi8(_mm256_unpacklo_epi64(ab, cd), _mm256_unpackhi_epi64(ab, cd)))
     };
     let (blocks, words_left) = rows.first().as_chunks::<32>();
     let (outs, counts_left) = counts.as_chunks_mut::<16>();
@@ -114,31 +116,61 @@ fn two_words(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
     }
 }
 
-/// Planes of a multiple of four words: a vector holds part of one plane.
+/// In place of a number of vectors that the compiler knows.
+const ANY: usize = 0;
+
+/// Planes of `4 V` words: a vector holds part of one plane, and four rows are summed up together.
 #[target_feature(enable = "avx2,popcnt")]
-fn four_words(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
+fn four_words<const V: usize>(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
     let (query_first, _) = query.first().as_chunks::<4>();
     let (query_rest, _) = query.rest().as_chunks::<4>();
     let (first, _) = rows.first().as_chunks::<4>();
     let (rest, _) = rows.rest().as_chunks::<4>();
-    let (vectors, others) = (query_first.len(), query_rest.len());
-    for (row, out) in counts.iter_mut().enumerate() {
+    let vectors = if V == ANY { query_first.len() } else { V };
+    let (query_first, others) = (&query_first[..vectors], query_rest.len());
+    let unequal = |row: usize| {
         let first = &first[row * vectors..][..vectors];
         let rest = &rest[row * others..][..others];
-        let mut unequal = _mm256_setzero_si256();
-        for v in 0..vectors {
-            let mut x = _mm256_xor_si256(load(&query_first[v]), load(&first[v]));
-            let planes = query_rest.iter().zip(rest).skip(v).step_by(vectors);
-            for (a, b) in planes {
-                x = _mm256_or_si256(x, _mm256_xor_si256(load(a), load(b)));
-            }
-            unequal = _mm256_add_epi64(unequal, sum_bytes(count_bits(x)));
-        }
-        let halves =
-            _mm_add_epi64(_mm256_castsi256_si128(unequal), _mm256_extracti128_si256::<1>(unequal));
-        let sum = _mm_cvtsi128_si64(halves) + _mm_extract_epi64::<1>(halves);
+        unequal_in_lanes(query_first, query_rest, first, rest)
+    };
+    let (fours, left) = counts.as_chunks_mut::<4>();
+    let start = 4 * fours.len();
+    for (i, out) in fours.iter_mut().enumerate() {
+        let [a, b, c, d] = [0, 1, 2, 3].map(|j| unequal(4 * i + j));
+        let ab = _mm256_add_epi64(_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b));
+        let cd = _mm256_add_epi64(_mm256_unpacklo_epi64(c, d), _mm256_unpackhi_epi64(c, d));
+        let low = _mm256_permute2x128_si256::<0x20>(ab, cd);
+        let high = _mm256_permute2x128_si256::<0x31>(ab, cd);
+        let sums = lanes(_mm256_add_epi64(low, high));
+        *out = sums.map(|sum| portable::equal(query.samples(), sum as u32));
+    }
+    for (i, out) in left.iter_mut().enumerate() {
+        let sum: u64 = lanes(unequal(start + i)).iter().sum();
         *out = portable::equal(query.samples(), sum as u32);
     }
+}
+
+/// How many samples of a row differ from the query's, summed up in each 64-bit lane.
+#[inline]
+#[target_feature(enable = "avx2,popcnt")]
+fn unequal_in_lanes(
+    query_first: &[[u64; 4]],
+    query_rest: &[[u64; 4]],
+    first: &[[u64; 4]],
+    rest: &[[u64; 4]],
+) -> __m256i {
+    let vectors = query_first.len();
+    let mut sum = _mm256_setzero_si256();
+    for v in 0..vectors {
+        let mut x = _mm256_xor_si256(load(&query_first[v]), load(&first[v]));
+        let mut at = v;
+        while let (Some(a), Some(b)) = (query_rest.get(at), rest.get(at)) {
+            x = _mm256_or_si256(x, _mm256_xor_si256(load(a), load(b)));
+            at += vectors;
+        }
+        sum = _mm256_add_epi64(sum, sum_bytes(count_bits(x)));
+    }
+    sum
 }
 
 /// Bins are compared four at a time.
@@ -179,6 +211,7 @@ fn pack(samples: &[u64], first: &mut [u64], rest: &mut [u64]) {
 }
 
 /// Bit `bit` of 64 bytes.
+#[inline]
 #[target_feature(enable = "avx2")]
 fn sign_bits_of(bytes: [__m256i; 2], bit: usize) -> u64 {
     // A shift of 16-bit lanes moves each byte's bit to its sign; what crosses over is not looked at.
@@ -188,6 +221,7 @@ fn sign_bits_of(bytes: [__m256i; 2], bit: usize) -> u64 {
 }
 
 /// The bytes of 32 samples at bit `shift`, in their order.
+#[inline]
 #[target_feature(enable = "avx2")]
 fn low_bytes(samples: &[u64; 32], shift: i64) -> __m256i {
     let (fours, _) = samples.as_chunks::<4>();
@@ -210,6 +244,7 @@ fn low_bytes(samples: &[u64; 32], shift: i64) -> __m256i {
 }
 
 /// The bits set in each byte, by looking up its two halves.
+#[inline]
 #[target_feature(enable = "avx2")]
 fn count_bits(x: __m256i) -> __m256i {
     let table = _mm256_setr_epi8(
@@ -223,29 +258,43 @@ fn count_bits(x: __m256i) -> __m256i {
 }
 
 /// The sum of the bytes of each 64-bit lane.
+#[inline]
 #[target_feature(enable = "avx2")]
 fn sum_bytes(x: __m256i) -> __m256i {
     _mm256_sad_epu8(x, _mm256_setzero_si256())
 }
 
+#[inline]
 #[target_feature(enable = "sse4.1,popcnt")]
 fn count_ones128(x: __m128i) -> u32 {
     let (low, high) = (_mm_cvtsi128_si64(x) as u64, _mm_extract_epi64::<1>(x) as u64);
     low.count_ones() + high.count_ones()
 }
 
+#[inline]
 #[target_feature(enable = "avx2")]
 fn load(words: &[u64; 4]) -> __m256i {
     // SAFETY: the array has the 32 bytes that are read; the load needs no alignment.
     unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
 }
 
+#[inline]
 #[target_feature(enable = "sse2")]
 fn load128(words: &[u64; 2]) -> __m128i {
     // SAFETY: the array has the 16 bytes that are read; the load needs no alignment.
     unsafe { _mm_loadu_si128(words.as_ptr().cast()) }
 }
 
+#[inline]
+#[target_feature(enable = "avx2")]
+fn lanes(x: __m256i) -> [u64; 4] {
+    let mut words = [0; 4];
+    // SAFETY: the array has the 32 bytes that are written; the store needs no alignment.
+    unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), x) };
+    words
+}
+
+#[inline]
 #[target_feature(enable = "avx2")]
 fn store(counts: &mut [u16; 16], x: __m256i) {
     // SAFETY: the array has the 32 bytes that are written; the store needs no alignment.

@@ -131,8 +131,10 @@ fn wide(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
         let mut unequal = _mm512_setzero_si512();
         for v in 0..vectors {
             let mut x = _mm512_xor_si512(load_part(&query_first[v]), load_part(&first[v]));
-            for (a, b) in query_rest.iter().zip(rest).skip(v).step_by(vectors) {
+            let mut at = v;
+            while let (Some(a), Some(b)) = (query_rest.get(at), rest.get(at)) {
                 x = _mm512_ternarylogic_epi64::<OR_XOR>(x, load_part(a), load_part(b));
+                at += vectors;
             }
             unequal = _mm512_add_epi64(unequal, _mm512_popcnt_epi64(x));
         }

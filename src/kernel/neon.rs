@@ -57,8 +57,10 @@ fn two_words(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
         let mut unequal = 0;
         for v in 0..vectors {
             let mut x = veorq_u64(load(&query_first[v]), load(&first[v]));
-            for (a, b) in query_rest.iter().zip(rest).skip(v).step_by(vectors) {
+            let mut at = v;
+            while let (Some(a), Some(b)) = (query_rest.get(at), rest.get(at)) {
                 x = vorrq_u64(x, veorq_u64(load(a), load(b)));
+                at += vectors;
             }
             // At most 128 bits, so their sum fits the byte that vaddvq_u8 gives.
             unequal += u32::from(vaddvq_u8(vcntq_u8(vreinterpretq_u8_u64(x))));
