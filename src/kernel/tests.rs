@@ -77,6 +77,8 @@ fn row_like(query: &[u16], bits: u8, state: &mut u64) -> Vec<u16> {
 
 #[test]
 fn every_width_and_every_number_of_bits() {
+    let names: Vec<_> = Kernel::available().iter().map(|kernel| kernel.name()).collect();
+    println!("kernels of this machine: {}", names.join(", "));
     let mut state = 1;
     for bits in 1..=16 {
         for k in [1, 2, 12, 63, 64, 65, 84, 127, 128, 129, 192, 200, 256, 300, 512, 513, 1024, 1100]

@@ -1,0 +1,137 @@
+//! The `ringer` tool as its users see it: what it prints, what it returns, and what it says of bad input.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn ringer(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_ringer")).args(arguments).output().expect("the tool runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A text of 300 words that no other number gives.
+fn words(number: u64) -> String {
+    let mut state = number;
+    let mut next = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 48
+    };
+    (0..300).map(|_| format!("w{} ", next())).collect()
+}
+
+/// Two near-duplicates, an exact copy in a subfolder, two others, a binary and an empty file.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let write = |name: &str, content: &[u8]| fs::write(folder.path().join(name), content).unwrap();
+    fs::create_dir(folder.path().join("sub")).unwrap();
+    write("a.txt", words(1).as_bytes());
+    write("b.txt", (words(1) + "and a few more words").as_bytes());
+    write("sub/c.txt", words(1).to_uppercase().as_bytes());
+    write("d.txt", words(2).as_bytes());
+    write("e.txt", words(3).as_bytes());
+    write("f.bin", &[1, 0, 2]);
+    write("g.txt", b"");
+    folder
+}
+
+fn path(folder: &Path) -> &str {
+    folder.to_str().expect("a UTF-8 path")
+}
+
+#[test]
+fn dedup_finds_the_look_alikes() {
+    let folder = folder();
+    let out = ringer(&["dedup", path(folder.path())]);
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    let shown = text(&out.stdout);
+    assert!(shown.starts_with("group 1: 3 files\n"), "{shown}");
+    for name in ["a.txt", "b.txt", "c.txt"] {
+        assert!(shown.contains(name), "{shown}");
+    }
+    assert!(!shown.contains("d.txt") && !shown.contains("e.txt"), "{shown}");
+    assert!(shown.contains("1.000 ± 0.000"), "{shown}");
+    let summary = text(&out.stderr);
+    let expected = "1 groups with 3 of 5 files; left out: 1 binary, 1 without words, 0 unreadable";
+    assert!(summary.contains(expected), "{summary}");
+}
+
+#[test]
+fn json_is_one_object_a_line() {
+    let folder = folder();
+    let out = ringer(&["dedup", "--json", "--quiet", path(folder.path())]);
+    let lines: Vec<serde_json::Value> =
+        text(&out.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 1);
+    assert_eq!(lines[0]["cluster"], 1);
+    assert_eq!(lines[0]["keys"].as_array().map(Vec::len), Some(3));
+    let lowest = lines[0]["min_resemblance"].as_f64().unwrap();
+    assert!((0.8..=1.0).contains(&lowest), "{lowest}");
+    assert!(out.stderr.is_empty(), "{}", text(&out.stderr));
+}
+
+#[test]
+fn bad_usage_is_status_2_with_a_sentence() {
+    for min in ["0", "-1", "1.5", "NaN", "inf", "much"] {
+        let out = ringer(&["dedup", &format!("--min={min}"), "."]);
+        assert_eq!(out.status.code(), Some(2), "--min {min}");
+        assert!(text(&out.stderr).starts_with("error: "), "{}", text(&out.stderr));
+    }
+    assert_eq!(ringer(&["dedup"]).status.code(), Some(2));
+    assert_eq!(ringer(&["frobnicate"]).status.code(), Some(2));
+    assert_eq!(ringer(&["--help"]).status.code(), Some(0));
+    assert!(text(&ringer(&["dedup", "--help"]).stdout).contains("Examples:"));
+}
+
+#[test]
+fn a_path_that_is_not_there_is_status_3() {
+    let out = ringer(&["dedup", "/no/such/folder"]);
+    assert_eq!(out.status.code(), Some(3));
+    assert!(
+        text(&out.stderr).contains("error: cannot read /no/such/folder"),
+        "{}",
+        text(&out.stderr)
+    );
+}
+
+#[test]
+fn output_closed_early_is_no_error() {
+    let folder = folder();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_ringer"))
+        .args(["dedup", "--quiet", path(folder.path())])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the tool runs");
+    drop(child.stdout.take());
+    let out = child.wait_with_output().expect("it ends");
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    assert!(out.stderr.is_empty(), "{}", text(&out.stderr));
+}
+
+#[cfg(unix)]
+#[test]
+fn odd_files_are_counted_and_the_rest_is_done() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::symlink;
+
+    let folder = folder();
+    let root = folder.path();
+    symlink(root, root.join("loop")).unwrap();
+    symlink(root.join("nowhere"), root.join("dangling")).unwrap();
+    // A pipe that nobody writes to: to open it would be to wait for ever.
+    let made = Command::new("mkfifo").arg(root.join("pipe")).status();
+    assert!(made.is_ok_and(|status| status.success()), "mkfifo");
+    fs::write(root.join(OsStr::from_bytes(b"caf\xe9.txt")), words(1)).unwrap();
+    fs::write(root.join("invalid.txt"), [words(2).as_bytes(), b" \xff\xfe"].concat()).unwrap();
+    let out = ringer(&["dedup", "--json", path(root)]);
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    let shown = text(&out.stdout);
+    assert_eq!(shown.lines().count(), 2, "{shown}");
+    assert!(shown.contains(r#"{"hex":"#), "{shown}");
+    assert!(shown.contains("invalid.txt"), "{shown}");
+}
