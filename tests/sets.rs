@@ -46,7 +46,10 @@ fn the_empty_set_is_a_defined_case() {
         let c = other.compare(&empty).unwrap();
         assert_eq!(c.probability_at_least(0.01), 0.0);
         assert_eq!(c.intersection().map(|e| e.value), Ok(0.0));
-        assert!((c.union().unwrap().value - 3.0).abs() < 0.14);
+        for measure in [c.union().unwrap(), c.hamming().unwrap()] {
+            assert!((measure.value - 3.0).abs() < 0.14 && measure.std_error < 0.14, "{measure}");
+            assert!(measure.low <= measure.value && measure.value <= measure.high, "{measure}");
+        }
         assert_eq!(c.containment_of_first().map(|e| e.value), Ok(0.0));
         let measure = "containment";
         assert_eq!(c.containment_of_second(), Err(Error::Undefined { measure }));

@@ -56,8 +56,8 @@ impl Measures {
         // Central differences; each measure is smooth on these scales.
         let slope = |at: &dyn Fn(f64) -> f64, step: f64| (at(step) - at(-step)) / (2.0 * step);
         let by_r = slope(&|e| measure(r + e, f1, f2), 1e-6);
-        let by_f1 = slope(&|e| measure(r, f1 + e, f2), 1e-4 * f1);
-        let by_f2 = slope(&|e| measure(r, f1, f2 + e), 1e-4 * f2);
+        let by_f1 = slope(&|e| measure(r, f1 + e, f2), 1e-4 * f1.max(1.0));
+        let by_f2 = slope(&|e| measure(r, f1, f2 + e), 1e-4 * f2.max(1.0));
         // A field's value is anywhere in its level: a uniform error has variance half_width^2 / 3.
         let level = |by: f64, size: Cardinality| by * by * size.half_width * size.half_width / 3.0;
         let variance = (by_r * self.resemblance.std_error).powi(2)
