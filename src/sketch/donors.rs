@@ -5,7 +5,7 @@
 //! All of this is the same for all sets, so two sets that agree on what is occupied copy alike.
 //!
 //! With m of k bins occupied the donor stands at about place k/m: either the order is walked until it
-//! comes, or the places of the m occupied bins are compared, whichever is less work. For small k all
+//! comes, or the places of the m occupied bins are compared, whichever is less work. Up to 1,024 bins all
 //! orders are kept as tables, since sets of a few elements are common and would otherwise be the
 //! slowest of all.
 
@@ -16,22 +16,18 @@ use super::permutation::Permutation;
 use crate::kernel::Kernel;
 use crate::scheme::Scheme;
 
-/// Up to this many bins all orders are kept as tables of one byte an entry.
-const MAX_TABLED: usize = 256;
+/// Up to this many bins the orders are kept as tables of bytes.
+const MAX_IN_BYTES: usize = 256;
+
+/// Up to this many bins the orders are kept as tables of 16-bit words, 4 MiB at most.
+const MAX_TABLED: usize = 1024;
 
 /// The orders of donors of all bins.
 pub(crate) struct Donors {
     orders: Vec<Permutation>,
-    /// Made when a set first leaves a bin empty.
-    tables: OnceLock<Tables>,
-}
-
-/// All orders of up to 256 bins.
-struct Tables {
-    /// The bin at place p of order i, at `i * k + p`.
-    bins: Vec<u8>,
-    /// The place of bin j in order i, at `i * k + j`.
-    places: Vec<u8>,
+    /// Made when a set first leaves a bin empty; which of them depends on the number of bins.
+    in_bytes: OnceLock<Tables<u8>>,
+    in_words: OnceLock<Tables<u16>>,
 }
 
 impl Donors {
@@ -39,7 +35,7 @@ impl Donors {
         let k = u64::from(scheme.samples);
         let keys = Keys::new(scheme.seed, Purpose::Donors);
         let orders = (0..k).map(|i| Permutation::new(k, keys.key(i))).collect();
-        Donors { orders, tables: OnceLock::new() }
+        Donors { orders, in_bytes: OnceLock::new(), in_words: OnceLock::new() }
     }
 
     /// Calls `copy(empty bin, donor)` for every empty bin. At least one bin is occupied.
@@ -48,59 +44,73 @@ impl Donors {
         if occupied.count == k {
             return;
         }
-        let few = occupied.count * occupied.count <= k;
-        match (few, k <= MAX_TABLED) {
-            (true, true) => {
-                let places = &self.tables().places;
-                let list: Vec<u8> = occupied.bins().map(|j| j as u8).collect();
-                let donor = |i: usize| {
-                    let places = &places[i * k..(i + 1) * k];
-                    list.iter().map(|j| usize::from(*j)).min_by_key(|j| places[*j])
-                };
-                occupied.for_each_empty(k, donor, copy);
-            }
-            (false, true) => {
-                let bins = &self.tables().bins;
-                let mut words = [0; MAX_TABLED / 64];
-                words[..occupied.words.len()].copy_from_slice(&occupied.words);
-                // Eight bins of the order at a time, without a branch for each.
-                let first_of = |eight: &[u8]| {
-                    let has = |j: &u8| (words[usize::from(j / 64)] >> (j % 64)) as u32 & 1;
-                    let hits = eight.iter().rev().fold(0, |hits, j| hits << 1 | has(j));
-                    (hits != 0).then(|| usize::from(eight[hits.trailing_zeros() as usize]))
-                };
-                let donor = |i: usize| bins[i * k..(i + 1) * k].chunks(8).find_map(first_of);
-                occupied.for_each_empty(k, donor, copy);
-            }
-            (true, false) => {
-                let list: Vec<usize> = occupied.bins().collect();
-                let donor =
-                    |i: usize| list.iter().copied().min_by_key(|j| self.orders[i].place(*j as u64));
-                occupied.for_each_empty(k, donor, copy);
-            }
-            (false, false) => {
-                let donor = |i: usize| {
-                    let order = (0..k as u64).map(|place| self.orders[i].element(place) as usize);
-                    order.into_iter().find(|j| occupied.has(*j))
-                };
-                occupied.for_each_empty(k, donor, copy);
-            }
+        if k <= MAX_IN_BYTES {
+            self.in_bytes.get_or_init(|| Tables::new(&self.orders)).for_each_empty(occupied, copy);
+        } else if k <= MAX_TABLED {
+            self.in_words.get_or_init(|| Tables::new(&self.orders)).for_each_empty(occupied, copy);
+        } else if occupied.are_few(k) {
+            let list: Vec<usize> = occupied.bins().collect();
+            let donor =
+                |i: usize| list.iter().copied().min_by_key(|j| self.orders[i].place(*j as u64));
+            occupied.for_each_empty(k, donor, copy);
+        } else {
+            let order = |i: usize| (0..k as u64).map(move |p| self.orders[i].element(p) as usize);
+            occupied.for_each_empty(k, |i| order(i).find(|j| occupied.has(*j)), copy);
         }
     }
+}
 
-    fn tables(&self) -> &Tables {
-        self.tables.get_or_init(|| {
-            let k = self.orders.len();
-            let (mut bins, mut places) = (vec![0; k * k], vec![0; k * k]);
-            for (i, order) in self.orders.iter().enumerate() {
-                for j in 0..k {
-                    let place = order.place(j as u64) as usize;
-                    places[i * k + j] = place as u8;
-                    bins[i * k + place] = j as u8;
-                }
+/// A number of a bin in a table.
+trait Bin: Copy + Ord + TryFrom<usize> + Into<usize> {}
+
+impl Bin for u8 {}
+impl Bin for u16 {}
+
+/// All orders, both ways.
+struct Tables<B> {
+    k: usize,
+    /// The bin at place p of order i, at `i * k + p`.
+    bins: Vec<B>,
+    /// The place of bin j in order i, at `i * k + j`.
+    places: Vec<B>,
+}
+
+impl<B: Bin> Tables<B> {
+    fn new(orders: &[Permutation]) -> Tables<B> {
+        let k = orders.len();
+        // Every number is below k, which the entries hold by the choice of the table.
+        let entry = |x: usize| B::try_from(x).unwrap_or_else(|_| unreachable!("{x} of {k} bins"));
+        let (mut bins, mut places) = (vec![entry(0); k * k], vec![entry(0); k * k]);
+        for (i, order) in orders.iter().enumerate() {
+            for j in 0..k {
+                let place = order.place(j as u64) as usize;
+                places[i * k + j] = entry(place);
+                bins[i * k + place] = entry(j);
             }
-            Tables { bins, places }
-        })
+        }
+        Tables { k, bins, places }
+    }
+
+    fn for_each_empty(&self, occupied: &Occupied, copy: impl FnMut(usize, usize)) {
+        let k = self.k;
+        if occupied.are_few(k) {
+            let list: Vec<usize> = occupied.bins().collect();
+            let donor = |i: usize| {
+                let places = &self.places[i * k..(i + 1) * k];
+                list.iter().copied().min_by_key(|j| places[*j])
+            };
+            return occupied.for_each_empty(k, donor, copy);
+        }
+        let mut words = [0_u64; MAX_TABLED / 64];
+        words[..occupied.words.len()].copy_from_slice(&occupied.words);
+        // Eight bins of the order at a time, without a branch for each.
+        let first_of = |eight: &[B]| {
+            let has = |j: usize| (words[j / 64 % words.len()] >> (j % 64)) as u32 & 1;
+            let hits = eight.iter().rev().fold(0, |hits, j| hits << 1 | has((*j).into()));
+            (hits != 0).then(|| eight[hits.trailing_zeros() as usize].into())
+        };
+        let donor = |i: usize| self.bins[i * k..(i + 1) * k].chunks(8).find_map(first_of);
+        occupied.for_each_empty(k, donor, copy);
     }
 }
 
@@ -121,6 +131,11 @@ impl Occupied {
 
     pub(crate) fn count(&self) -> usize {
         self.count
+    }
+
+    /// Whether comparing all occupied bins is less work than walking an order of k until one comes.
+    fn are_few(&self, k: usize) -> bool {
+        self.count * self.count <= k
     }
 
     pub(crate) fn insert(&mut self, bin: usize) {
@@ -170,7 +185,7 @@ mod tests {
     /// Whatever shortcut is taken, the donor is the occupied bin of least place.
     #[test]
     fn the_donor_is_the_occupied_bin_of_least_place() {
-        for k in [1_usize, 2, 7, 64, 100, 128, 256, 300, 1000] {
+        for k in [1_usize, 2, 7, 64, 100, 128, 256, 257, 1000, 1024, 1025, 1500] {
             let parameters = Parameters { samples: k as u32, ..presets::NEAR_DUPLICATE };
             let slots = crate::scheme::Slots::NONE;
             let donors = Donors::new(&Scheme::new(Parameters { slots, ..parameters }).unwrap());

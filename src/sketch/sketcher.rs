@@ -37,7 +37,7 @@ pub struct Sketcher {
 }
 
 enum Tables {
-    OnePermutation(OnePermutation),
+    OnePermutation(Box<OnePermutation>),
     Independent(Independent),
 }
 
@@ -51,7 +51,9 @@ impl Sketcher {
     /// Prepares the tables of a scheme.
     pub fn new(scheme: &Scheme) -> Sketcher {
         let sampler = match scheme.sampler {
-            Sampler::OnePermutation => Tables::OnePermutation(OnePermutation::new(scheme)),
+            Sampler::OnePermutation => {
+                Tables::OnePermutation(Box::new(OnePermutation::new(scheme)))
+            }
             Sampler::Independent => Tables::Independent(Independent::new(scheme)),
         };
         Sketcher { scheme: Arc::new(scheme.clone()), sampler }
