@@ -194,6 +194,22 @@ fn small_sets_of_a_bounded_universe() {
     }
 }
 
+/// Everywhere, not only at the round numbers: never below .915, and from .05 on never below .928.
+#[test]
+fn exact_coverage_has_no_holes() {
+    for k in [64, 128, 256] {
+        for bits in BITS {
+            for chance in [Chance::sparse(bits), Chance::dense(bits, 0.3, 0.4)] {
+                for r in (0..=200).map(|r| f64::from(r) / 200.0) {
+                    let covered = exact_coverage(k, &chance, r);
+                    let least = if r < 0.05 { 0.915 } else { 0.928 };
+                    assert!(covered >= least, "k {k} b {bits} {chance:?} R {r}: {covered:.4}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn exact_coverage_of_independent_samples() {
     for k in [64, 128, 256] {

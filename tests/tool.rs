@@ -112,6 +112,35 @@ fn output_closed_early_is_no_error() {
     assert!(out.stderr.is_empty(), "{}", text(&out.stderr));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn standard_error_that_is_full_is_no_panic() {
+    let folder = folder();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let out = Command::new(env!("CARGO_BIN_EXE_ringer"))
+        .args(["dedup", path(folder.path())])
+        .stderr(full)
+        .output()
+        .expect("the tool runs");
+    assert_eq!(out.status.code(), Some(0));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_named_twice_is_no_duplicate_and_a_named_link_is_followed() {
+    let folder = folder();
+    let (file, link) = (folder.path().join("d.txt"), folder.path().join("link"));
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    let again = folder.path().join("sub/../d.txt");
+    let out = ringer(&["dedup", path(&file), path(&again), path(&link)]);
+    assert_eq!((out.status.code(), text(&out.stdout)), (Some(0), String::new()));
+    assert!(text(&out.stderr).contains("0 of 1 files"), "{}", text(&out.stderr));
+    let other = folder.path().join("copy.txt");
+    fs::write(&other, words(2)).unwrap();
+    let out = ringer(&["dedup", path(&other), path(&link)]);
+    assert!(text(&out.stdout).contains("link"), "{}", text(&out.stdout));
+}
+
 #[cfg(unix)]
 #[test]
 fn odd_files_are_counted_and_the_rest_is_done() {

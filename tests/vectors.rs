@@ -154,7 +154,7 @@ fn texts() {
         let text = hex_bytes(text);
         let found = match kind {
             "tokens" => vec![features::token(&text)],
-            _ => features::shingles(&text, number(words)),
+            _ => features::shingles(&text, number(words)).unwrap(),
         };
         let found: Vec<String> = found.iter().map(|f| format!("{f:016x}")).collect();
         assert_eq!(found.join(","), expected, "{row:?}");

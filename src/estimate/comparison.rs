@@ -31,7 +31,9 @@ pub struct Comparison {
     agreement: Agreement,
     sizes: Option<(Cardinality, Cardinality)>,
     field: CardinalityField,
-    /// Exactly one of the sets is empty: everything is known exactly.
+    bits: u32,
+    universe: Universe,
+    /// Exactly one of the sets is empty: the resemblance is known exactly.
     one_empty: bool,
 }
 
@@ -46,17 +48,18 @@ impl Comparison {
         let bits = u32::from(scheme.bits);
         let chance = match (scheme.universe, sizes) {
             (Universe::Bounded(size), Some((f1, f2))) => {
-                Chance::dense(bits, share(f1, size), share(f2, size))
+                Chance::dense(bits, share(f1.value, size), share(f2.value, size))
             }
             _ => Chance::sparse(bits),
         };
-        let total_size = sizes.map(|(f1, f2)| f1.value + f2.value);
+        let total_size = sizes.filter(|_| tells_size(scheme)).map(|(f1, f2)| f1.value + f2.value);
         let sampling = match scheme.sampler {
             Sampler::Independent => Sampling::Independent,
             Sampler::OnePermutation => Sampling::OnePermutation { total_size },
         };
         let agreement = Agreement { equal, samples: scheme.samples, chance, sampling };
-        Comparison { agreement, sizes, field: scheme.cardinality, one_empty }
+        let (field, universe) = (scheme.cardinality, scheme.universe);
+        Comparison { agreement, sizes, field, bits, universe, one_empty }
     }
 
     /// How many samples are equal, chance agreements included.
@@ -65,8 +68,38 @@ impl Comparison {
     }
 
     /// Intersection over union.
+    ///
+    /// In a bounded universe the error also holds what comes from elsewhere: sizes that are known only to
+    /// a level of their field, and formulas that are exact for large universes only (1/D).
     pub fn resemblance(&self) -> Estimate {
-        if self.one_empty { Estimate::exact(0.0) } else { self.agreement.resemblance() }
+        if self.one_empty {
+            return Estimate::exact(0.0);
+        }
+        let estimate = self.agreement.resemblance();
+        let (Universe::Bounded(size), Some((f1, f2))) = (self.universe, self.sizes) else {
+            return estimate;
+        };
+        let ends = |f: Cardinality| [f.value - f.half_width, f.value + f.half_width];
+        let (mut low, mut high) = (estimate, estimate);
+        for (f1, f2) in ends(f1).iter().flat_map(|f1| ends(f2).map(|f2| (*f1, f2))) {
+            let chance = Chance::dense(self.bits, share(f1, size), share(f2, size));
+            let corner = Agreement { chance, ..self.agreement }.resemblance();
+            low = Estimate {
+                value: low.value.min(corner.value),
+                low: low.low.min(corner.low),
+                ..low
+            };
+            high = Estimate {
+                value: high.value.max(corner.value),
+                high: high.high.max(corner.high),
+                ..high
+            };
+        }
+        with_systematic_error(
+            Estimate { low: low.low, high: high.high, ..estimate },
+            (high.value - low.value) / 2.0 / 3.0_f64.sqrt(),
+            1.0 / size as f64,
+        )
     }
 
     /// The probability that the resemblance is at least `threshold`, given what was seen.
@@ -132,9 +165,25 @@ impl Comparison {
     }
 }
 
-/// The share of a bounded universe that a set of this size fills.
-fn share(size: Cardinality, universe: u64) -> f64 {
-    (size.value / universe as f64).min(1.0)
+/// The share of a bounded universe that a set of this size fills; at least one element of it.
+fn share(size: f64, universe: u64) -> f64 {
+    (size / universe as f64).clamp(1.0 / universe as f64, 1.0)
+}
+
+/// Whether the cardinality field tells a size, and not only a share of the universe to a level or two.
+fn tells_size(scheme: &Scheme) -> bool {
+    matches!(scheme.cardinality, CardinalityField::Log8 | CardinalityField::Exact)
+}
+
+/// Adds to the error what does not shrink with more samples: a spread, and a bound on the bias of the
+/// formulas by which the interval is widened, too.
+fn with_systematic_error(e: Estimate, spread: f64, bias: f64) -> Estimate {
+    Estimate {
+        std_error: (e.std_error.powi(2) + spread.powi(2) + bias.powi(2)).sqrt(),
+        low: (e.low - bias).max(0.0),
+        high: (e.high + bias).min(1.0),
+        ..e
+    }
 }
 
 impl Signature {
@@ -193,14 +242,16 @@ pub fn resemblance_of(signatures: &[&Signature]) -> Result<Estimate> {
         signatures.iter().map(|s| s.cardinality().map(|size| size.value)).collect();
     // The largest set is the least that the union can be, which states the larger error.
     let union = match scheme.sampler {
-        Sampler::OnePermutation => sizes.iter().flatten().copied().reduce(f64::max),
-        Sampler::Independent => None,
+        Sampler::OnePermutation if tells_size(scheme) => {
+            sizes.iter().flatten().copied().reduce(f64::max)
+        }
+        _ => None,
     };
     match (scheme.universe, sizes) {
         (Universe::Bounded(universe), Some(sizes)) => {
-            let shares: Vec<f64> =
-                sizes.iter().map(|size| (size / universe as f64).min(1.0)).collect();
-            patterns.dense(&shares, union)
+            let shares: Vec<f64> = sizes.iter().map(|size| share(*size, universe)).collect();
+            let estimate = patterns.dense(&shares, union)?;
+            Ok(with_systematic_error(estimate, 0.0, 1.0 / universe as f64))
         }
         _ => patterns.sparse(union),
     }

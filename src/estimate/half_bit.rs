@@ -19,14 +19,14 @@ pub fn resemblance(agreement: f64, chance: &Chance) -> f64 {
     (root + 1.0 - 2.0 * chance.c1) / (2.0 - 2.0 * chance.c2)
 }
 
-/// Times the variance of the estimate, for a number of stored bits that is 1; divide by theirs.
+/// The variance of the estimate from one stored bit; divide by how many there are.
 pub fn variance(agreement: f64, chance: &Chance) -> f64 {
     let t = agreement;
     let slope = 1.0 - chance.c2;
     t * (1.0 - t) / (4.0 * slope * slope * (2.0 * t - 1.0))
 }
 
-/// The bias of the estimate, to first order, for one stored bit; divide by their number.
+/// The bias of the estimate from one stored bit, to first order; divide by how many there are.
 pub fn bias(agreement: f64, chance: &Chance) -> f64 {
     let t = agreement;
     -t * (1.0 - t) / (2.0 * (2.0 - 2.0 * chance.c2) * (2.0 * t - 1.0).powf(1.5))

@@ -3,7 +3,7 @@
 //! In: x of n agreeing, both real numbers, since dependent samples count as fewer. Out: 95 % bounds for
 //! the probability. Wilson's for many samples, Clopper and Pearson's for few.
 
-use statrs::function::beta::beta_reg;
+use statrs::function::beta::checked_beta_reg;
 
 use super::Z95;
 
@@ -20,7 +20,8 @@ fn beta_cdf(a: f64, b: f64, x: f64) -> f64 {
     } else if x >= 1.0 {
         1.0
     } else {
-        beta_reg(a, b, x)
+        // What is not a number, or no distribution, stays not a number.
+        checked_beta_reg(a, b, x).unwrap_or(f64::NAN)
     }
 }
 
@@ -38,9 +39,17 @@ pub(crate) fn binomial_at_least(x: u32, n: u32, p: f64) -> f64 {
     }
 }
 
+/// So near to all samples Wilson's upper bound is replaced by the exact one where that is higher: there
+/// the distribution is far from normal, and coverage would fall to .88.
+const FEW_MISSING: f64 = 4.5;
+
 /// 95 % bounds for the probability behind x of n, with `samples` deciding which rule.
 pub(crate) fn proportion(x: f64, n: f64, samples: u32) -> (f64, f64) {
-    if samples < FEW_SAMPLES { clopper_pearson(x, n) } else { wilson(x / n, n) }
+    if samples < FEW_SAMPLES {
+        return clopper_pearson(x, n);
+    }
+    let (low, high) = wilson(x / n, n);
+    if n - x < FEW_MISSING { (low, high.max(clopper_pearson(x, n).1)) } else { (low, high) }
 }
 
 /// Wilson's interval around the proportion p of n.

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use super::interval::wilson;
 use super::many_dense;
-use super::small_sets::variance_factor;
+use super::small_sets::{unseen, variance_factor};
 use super::{Estimate, Z95};
 use crate::error::{Error, Result};
 use crate::limits::{MAX_SETS_DENSE, MAX_SETS_SPARSE};
@@ -109,62 +109,66 @@ impl Patterns {
     /// union's size where samples come from one permutation, as for [`super::Sampling`].
     pub fn sparse(&self, union: Option<f64>) -> Result<Estimate> {
         let m = f64::from(self.bits).exp2();
-        let value = |cells: &Cells| {
-            let weights = cells.iter().map(|(p, share)| share * weight(p.distinct(self.sets), m));
-            weights.sum()
-        };
-        // For three sets all five patterns are smoothed; with more there are too many to.
-        let smooth = if self.sets == 3 { &Pattern::OF_THREE[..] } else { &[] };
-        self.estimate(value, smooth, union)
+        let weight = |pattern: &Pattern| weight(pattern.distinct(self.sets), m);
+        self.estimate(union, |cells| {
+            let mean: f64 = cells.iter().map(|(p, share)| share * weight(p)).sum();
+            let square: f64 = cells.iter().map(|(p, share)| share * weight(p).powi(2)).sum();
+            (mean, (square - mean * mean).max(0.0))
+        })
     }
 
-    /// The resemblance of sets that fill these shares of a bounded universe. At most eight sets.
+    /// The resemblance of sets that fill these shares of a bounded universe, above 0 and at most 1. At
+    /// most eight sets.
     pub fn dense(&self, shares: &[f64], union: Option<f64>) -> Result<Estimate> {
-        if self.sets > MAX_SETS_DENSE || shares.len() != self.sets {
+        let possible = shares.iter().all(|share| *share > 0.0 && *share <= 1.0);
+        if self.sets > MAX_SETS_DENSE || shares.len() != self.sets || !possible {
             return Err(Error::invalid(
-                format!("{} sets with {} shares of a bounded universe", self.sets, shares.len()),
-                format!("there must be one share a set, and at most {MAX_SETS_DENSE}"),
+                format!("{} sets with the shares {shares:?} of a bounded universe", self.sets),
+                format!("there must be one share above 0 a set, and at most {MAX_SETS_DENSE} sets"),
             ));
         }
-        let value = |cells: &Cells| {
-            let agree = |subset: usize| {
-                cells.iter().filter(|(p, _)| p.agree(subset)).map(|(_, share)| share).sum()
-            };
-            many_dense::resemblance(shares, u32::from(self.bits), agree)
-        };
-        let rest = [Pattern(0), Pattern::of(&(0..self.sets as u16).collect::<Vec<_>>())];
-        let smooth = if self.sets == 3 { &Pattern::OF_THREE[..] } else { &rest };
-        self.estimate(value, smooth, union)
+        let bits = u32::from(self.bits);
+        self.estimate(union, |cells| {
+            let mut agree = [0.0; 1 << MAX_SETS_DENSE];
+            for (subset, rate) in agree.iter_mut().enumerate().take(1 << self.sets).skip(1) {
+                *rate = cells.iter().filter(|(p, _)| p.agree(subset)).map(|(_, share)| share).sum();
+            }
+            let value = |agree: Rates<'_>| many_dense::resemblance(shares, bits, agree);
+            (value(&|subset| agree[subset]), delta_variance(cells, &agree, value))
+        })
     }
 
-    /// The value at the observed shares, its standard error by the delta method with half a sample
-    /// added to each pattern of `smooth`, and the interval.
+    /// The estimate by a method that gives, for shares of patterns, R and k times its variance. For the
+    /// variance half a sample is added to each pattern, of three sets to all five; of more sets there
+    /// are too many patterns, and only those that occurred are.
     fn estimate(
         &self,
-        value: impl Fn(&Cells) -> f64,
-        smooth: &[Pattern],
         union: Option<f64>,
+        method: impl Fn(&Cells) -> (f64, f64),
     ) -> Result<Estimate> {
         let k = self.samples();
         if k < 1.0 {
             return Err(Error::invalid("no samples", "an estimate needs at least one"));
         }
-        let observed = cells(&self.counts);
         let mut smoothed = self.counts.clone();
-        if !smooth.is_empty() {
-            smooth.iter().for_each(|p| *smoothed.entry(*p).or_default() += 0.0);
+        if self.sets == 3 {
+            Pattern::OF_THREE.iter().for_each(|p| *smoothed.entry(*p).or_default() += 0.0);
             smoothed.values_mut().for_each(|count| *count += 0.5);
         }
-        let smoothed = cells(&smoothed);
-        let r = if self.all_agree() { 1.0 } else { value(&observed) };
-        let smooth_r = value(&smoothed).clamp(0.5 / k, 1.0 - 0.5 / k);
-        let mut variance = delta_variance(&smoothed, &value) / k;
+        let (smooth_r, variance) = method(&cells(&smoothed));
+        let smooth_r = smooth_r.clamp(0.5 / k, 1.0 - 0.5 / k);
+        let r = if self.all_agree() { 1.0 } else { method(&cells(&self.counts)).0 };
+        let mut variance = variance / k;
         if let Some(union) = union {
             let factor = variance_factor(union, k as u32).max(1.0);
             variance += (factor - 1.0) * smooth_r * (1.0 - smooth_r) / k;
         }
         let n = (smooth_r * (1.0 - smooth_r) / variance).min(k);
-        let (low, high) = wilson(r.clamp(0.0, 1.0), n);
+        let (mut low, high) = wilson(r.clamp(0.0, 1.0), n);
+        if let (true, Some(union)) = (self.all_agree(), union) {
+            // The few elements that are not shared may all have gone unseen.
+            low = low.min(1.0 - unseen(union, k as u32) / union.max(1.0));
+        }
         let std_error = variance.sqrt();
         Ok(Estimate {
             value: r,
@@ -174,6 +178,9 @@ impl Patterns {
         })
     }
 }
+
+/// How often all sets of a subset agree.
+type Rates<'a> = &'a dyn Fn(usize) -> f64;
 
 /// Patterns with their shares of all samples.
 type Cells = Vec<(Pattern, f64)>;
@@ -188,22 +195,21 @@ fn weight(distinct: u64, m: f64) -> f64 {
     (1..distinct).fold(1.0, |w, i| -w * i as f64 / (m - i as f64))
 }
 
-/// k times the variance of a function of multinomial shares: each pattern's influence, by a central
+/// k times the variance of a function of agreement rates: the influence of each pattern, by a central
 /// difference towards it, squared and averaged.
-fn delta_variance(cells: &Cells, value: &impl Fn(&Cells) -> f64) -> f64 {
+fn delta_variance(cells: &Cells, agree: &[f64], value: impl Fn(Rates<'_>) -> f64) -> f64 {
     const STEP: f64 = 1e-5;
-    let moved = |towards: usize, step: f64| -> f64 {
-        let shift = |(i, (p, q)): (usize, &(Pattern, f64))| {
-            (*p, q + step * (f64::from(u8::from(i == towards)) - q))
-        };
-        value(&cells.iter().enumerate().map(shift).collect())
+    let moved = |pattern: Pattern, step: f64| {
+        value(&|subset| {
+            let rate = agree[subset];
+            rate + step * (f64::from(u8::from(pattern.agree(subset))) - rate)
+        })
     };
-    let influence = |i: usize| (moved(i, STEP) - moved(i, -STEP)) / (2.0 * STEP);
     let (mut square, mut mean) = (0.0, 0.0);
-    for (i, (_, share)) in cells.iter().enumerate() {
-        let d = influence(i);
-        square += share * d * d;
-        mean += share * d;
+    for (pattern, share) in cells {
+        let influence = (moved(*pattern, STEP) - moved(*pattern, -STEP)) / (2.0 * STEP);
+        square += share * influence * influence;
+        mean += share * influence;
     }
     (square - mean * mean).max(0.0)
 }

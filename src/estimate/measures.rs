@@ -1,13 +1,14 @@
 //! Intersection, union, containment and Hamming distance from resemblance and sizes.
 //!
 //! In: an estimate of R and two sizes, each with the half width of its field. Out: the measure with an
-//! error by the delta method, to which the sizes' own uncertainty is added. R is cut to 0..=1 first:
-//! these are for reading, and sizes of impossible sets help nobody.
+//! error by the delta method, to which the sizes' own uncertainty is added. R is first cut to what sets
+//! of these sizes can have: these numbers are for reading, and an intersection larger than either set
+//! helps nobody.
 
 use super::Estimate;
 use crate::scheme::Cardinality;
 
-/// What two sizes and a resemblance say.
+/// What two sizes and a resemblance say. The sizes are not negative.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measures {
     /// The resemblance.
@@ -18,63 +19,106 @@ pub struct Measures {
     pub second: Cardinality,
 }
 
-/// A measure as a function of R and the two sizes.
-type Measure = fn(r: f64, f1: f64, f2: f64) -> f64;
+/// A measure as a function of R and the two sizes, with its slopes by each of them.
+struct Formula {
+    value: fn(r: f64, f1: f64, f2: f64) -> f64,
+    by_r: fn(r: f64, f1: f64, f2: f64) -> f64,
+    by_f1: fn(r: f64, f1: f64, f2: f64) -> f64,
+    by_f2: fn(r: f64, f1: f64, f2: f64) -> f64,
+}
+
+const INTERSECTION: Formula = Formula {
+    value: |r, f1, f2| r / (1.0 + r) * (f1 + f2),
+    by_r: |r, f1, f2| (f1 + f2) / ((1.0 + r) * (1.0 + r)),
+    by_f1: |r, _, _| r / (1.0 + r),
+    by_f2: |r, _, _| r / (1.0 + r),
+};
+
+const UNION: Formula = Formula {
+    value: |r, f1, f2| (f1 + f2) / (1.0 + r),
+    by_r: |r, f1, f2| -(f1 + f2) / ((1.0 + r) * (1.0 + r)),
+    by_f1: |r, _, _| 1.0 / (1.0 + r),
+    by_f2: |r, _, _| 1.0 / (1.0 + r),
+};
+
+const HAMMING: Formula = Formula {
+    value: |r, f1, f2| (1.0 - r) / (1.0 + r) * (f1 + f2),
+    by_r: |r, f1, f2| -2.0 * (f1 + f2) / ((1.0 + r) * (1.0 + r)),
+    by_f1: |r, _, _| (1.0 - r) / (1.0 + r),
+    by_f2: |r, _, _| (1.0 - r) / (1.0 + r),
+};
+
+const CONTAINMENT: Formula = Formula {
+    value: |r, f1, f2| r / (1.0 + r) * (1.0 + f2 / f1),
+    by_r: |r, f1, f2| (1.0 + f2 / f1) / ((1.0 + r) * (1.0 + r)),
+    by_f1: |r, f1, f2| -r / (1.0 + r) * f2 / (f1 * f1),
+    by_f2: |r, f1, _| r / (1.0 + r) / f1,
+};
 
 impl Measures {
     /// How many elements both sets have: `R/(1+R) (f1+f2)`.
     pub fn intersection(&self) -> Estimate {
-        let most = (self.first.value + self.first.half_width)
-            .min(self.second.value + self.second.half_width);
-        self.apply(|r, f1, f2| r / (1.0 + r) * (f1 + f2), most)
+        self.apply(&INTERSECTION, upper(self.first).min(upper(self.second)))
     }
 
     /// How many elements either set has: `(f1+f2)/(1+R)`.
     pub fn union(&self) -> Estimate {
-        self.apply(|r, f1, f2| (f1 + f2) / (1.0 + r), f64::INFINITY)
+        self.apply(&UNION, f64::INFINITY)
     }
 
-    /// How much of the first set lies in the second: intersection over f1.
+    /// How much of the first set, which is not empty, lies in the second: intersection over f1.
     pub fn containment_of_first(&self) -> Estimate {
-        self.apply(|r, f1, f2| r / (1.0 + r) * (1.0 + f2 / f1), 1.0)
+        self.apply(&CONTAINMENT, 1.0)
     }
 
-    /// How much of the second set lies in the first: intersection over f2.
+    /// How much of the second set, which is not empty, lies in the first: intersection over f2.
     pub fn containment_of_second(&self) -> Estimate {
-        self.apply(|r, f1, f2| r / (1.0 + r) * (1.0 + f1 / f2), 1.0)
+        Measures { first: self.second, second: self.first, ..*self }.containment_of_first()
     }
 
     /// How many elements exactly one of the sets has: `(1-R)/(1+R) (f1+f2)`.
     pub fn hamming(&self) -> Estimate {
-        self.apply(|r, f1, f2| (1.0 - r) / (1.0 + r) * (f1 + f2), f64::INFINITY)
+        self.apply(&HAMMING, f64::INFINITY)
     }
 
     /// All measures are monotonic in each argument, so the interval ends are at corners.
-    fn apply(&self, measure: Measure, most: f64) -> Estimate {
-        let r = self.resemblance.clamped();
-        let (f1, f2) = (self.first.value, self.second.value);
-        // Central differences; each measure is smooth on these scales.
-        let slope = |at: &dyn Fn(f64) -> f64, step: f64| (at(step) - at(-step)) / (2.0 * step);
-        let by_r = slope(&|e| measure(r + e, f1, f2), 1e-6);
-        let by_f1 = slope(&|e| measure(r, f1 + e, f2), 1e-4 * f1.max(1.0));
-        let by_f2 = slope(&|e| measure(r, f1, f2 + e), 1e-4 * f2.max(1.0));
+    fn apply(&self, formula: &Formula, most: f64) -> Estimate {
+        let possible = |r: f64| r.clamp(0.0, self.most_resemblance());
+        let (r, f1, f2) = (possible(self.resemblance.value), self.first.value, self.second.value);
+        let [by_r, by_f1, by_f2] =
+            [formula.by_r, formula.by_f1, formula.by_f2].map(|slope| slope(r, f1, f2));
         // A field's value is anywhere in its level: a uniform error has variance half_width^2 / 3.
         let level = |by: f64, size: Cardinality| by * by * size.half_width * size.half_width / 3.0;
         let variance = (by_r * self.resemblance.std_error).powi(2)
             + level(by_f1, self.first)
             + level(by_f2, self.second);
-        let corner = |towards: f64| {
-            let end = |by: f64| towards * by.signum();
-            let r = if end(by_r) > 0.0 { self.resemblance.high } else { self.resemblance.low };
-            let f1 = f1 + end(by_f1) * self.first.half_width;
-            let f2 = f2 + end(by_f2) * self.second.half_width;
-            measure(r, f1, f2).clamp(0.0, most)
+        let corner = |up: bool| {
+            let size = |by: f64, size| if (by > 0.0) == up { upper(size) } else { lower(size) };
+            let r = if (by_r > 0.0) == up { self.resemblance.high } else { self.resemblance.low };
+            let end =
+                (formula.value)(possible(r), size(by_f1, self.first), size(by_f2, self.second));
+            end.max(0.0).min(most)
         };
-        Estimate {
-            value: measure(r, f1, f2),
-            std_error: variance.sqrt(),
-            low: corner(-1.0),
-            high: corner(1.0),
-        }
+        let (low, high) = (corner(false), corner(true));
+        let value = (formula.value)(r, f1, f2).max(low).min(high);
+        Estimate { value, std_error: variance.sqrt(), low, high }
     }
+
+    /// The resemblance of the smaller set if it lies in the larger one.
+    fn most_resemblance(&self) -> f64 {
+        let within = |a: Cardinality, b: Cardinality| {
+            if lower(b) > 0.0 { upper(a) / lower(b) } else { 1.0 }
+        };
+        within(self.first, self.second).min(within(self.second, self.first)).clamp(0.0, 1.0)
+    }
+}
+
+/// The largest that a size may be.
+fn upper(size: Cardinality) -> f64 {
+    size.value + size.half_width
+}
+
+/// The smallest that a size may be: a set that is not empty has an element.
+fn lower(size: Cardinality) -> f64 {
+    (size.value - size.half_width).max(size.value.min(1.0))
 }

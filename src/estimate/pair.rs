@@ -35,9 +35,9 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    /// The share of samples that agree.
+    /// The share of samples that agree; more than all of them count as all.
     fn rate(&self) -> f64 {
-        f64::from(self.equal) / f64::from(self.samples)
+        f64::from(self.equal.min(self.samples)) / f64::from(self.samples.max(1))
     }
 
     /// The sum of the sizes, where the error depends on it and it is known.

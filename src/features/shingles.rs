@@ -5,16 +5,27 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The features of a text, shingles of `words` words each (FEAT-3, FEAT-4). Bytes that are not UTF-8 are
-/// read as U+FFFD, which is no part of a word. With `words` 0 or no word in the text there are none.
+use crate::error::{Error, Result};
+use crate::limits::MAX_SHINGLE_WORDS;
+
+/// The features of a text, shingles of `words` words each (FEAT-3, FEAT-4), 1 to [`MAX_SHINGLE_WORDS`].
+/// Bytes that are not UTF-8 are read as U+FFFD, which is no part of a word. A text without words has none.
 ///
 /// ```
 /// use ringer::features::shingles;
-/// let a = shingles(b"A rose is a rose is a rose.", 3);
+/// let a = shingles(b"A rose is a rose is a rose.", 3)?;
 /// assert_eq!(a.len(), 8);
-/// assert_eq!(a, shingles("a ROSE is -- a rose\n is a rose".as_bytes(), 3));
+/// assert_eq!(a, shingles("a ROSE is -- a rose\n is a rose".as_bytes(), 3)?);
+/// # Ok::<(), ringer::Error>(())
 /// ```
-pub fn shingles(text: &[u8], words: usize) -> Vec<u64> {
+pub fn shingles(text: &[u8], words: u16) -> Result<Vec<u64>> {
+    if !(1..=MAX_SHINGLE_WORDS).contains(&words) {
+        return Err(Error::invalid(
+            format!("shingles of {words} words"),
+            format!("words in a shingle must be 1 to {MAX_SHINGLE_WORDS}"),
+        ));
+    }
+    let words = usize::from(words);
     let text = String::from_utf8_lossy(text);
     // All words, lower case, each followed by a space; and where each starts.
     let mut flat = String::with_capacity(text.len() + 1);
@@ -25,8 +36,8 @@ pub fn shingles(text: &[u8], words: usize) -> Vec<u64> {
         flat.push(' ');
     }
     let count = starts.len();
-    if words == 0 || count == 0 {
-        return Vec::new();
+    if count == 0 {
+        return Ok(Vec::new());
     }
     starts.push(flat.len());
     // Runs that do not wrap around are slices of the text; the others are put together.
@@ -42,7 +53,7 @@ pub fn shingles(text: &[u8], words: usize) -> Vec<u64> {
         (i..i + words).for_each(|j| run.push_str(&flat[starts[j % count]..starts[j % count + 1]]));
         features.push(xxh3_64(&run.as_bytes()[..run.len() - 1]));
     }
-    features
+    Ok(features)
 }
 
 #[cfg(test)]
@@ -66,15 +77,18 @@ mod tests {
             ["", "one", "one two", "Ünïcode — Größe, ١٢٣; 東京 x²", "a b c d e f g h a b c d"]
         {
             for w in 1..=9 {
-                assert_eq!(shingles(text.as_bytes(), w), by_definition(text, w), "{text} {w}");
+                let expected = by_definition(text, usize::from(w));
+                assert_eq!(shingles(text.as_bytes(), w), Ok(expected), "{text} {w}");
             }
         }
     }
 
     #[test]
     fn odd_input_is_no_error() {
-        assert_eq!(shingles(b"...", 5), []);
-        assert_eq!(shingles(b"word", 0), []);
+        assert_eq!(shingles(b"...", 5), Ok(vec![]));
+        for words in [0, 65, u16::MAX] {
+            assert!(matches!(shingles(b"word", words), Err(Error::InvalidArgument { .. })));
+        }
         assert_eq!(shingles(b"caf\xff one", 2), shingles(b"caf one", 2));
     }
 }

@@ -71,10 +71,11 @@ fn differ(query: Rows<'_>, first: &[u64], rest: &[u64], w: usize) -> u64 {
     differ
 }
 
-/// Samples that are equal when `unequal` of them differ. At most 16,384, so it fits.
+/// Samples that are equal when `unequal` of them differ. At most 16,384, so it fits. More than all can
+/// differ only in rows that break the rule of zero bits past the last sample.
 #[inline(always)]
 pub(super) fn equal(samples: u32, unequal: u32) -> u16 {
-    (samples - unequal) as u16
+    samples.saturating_sub(unequal) as u16
 }
 
 /// Packs samples into plane 0 and the planes after it, all of which start at zero (SIG-2, SIG-3).

@@ -16,7 +16,8 @@ pub struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Rows of a scheme, or `None` when the lengths do not fit each other.
+    /// Rows of a scheme, or `None` when the lengths do not fit each other. Bits past the last sample must
+    /// be zero: those that differ would count as samples that differ.
     pub fn new(scheme: &Scheme, first: &'a [u64], rest: &'a [u64]) -> Option<Rows<'a>> {
         let words = scheme.words_per_plane();
         let others = scheme.words_per_signature() - words;

@@ -96,7 +96,7 @@ fn at_most(elements: u64, most: u64, field: CardinalityField) -> Result<()> {
 /// The number of places of the universe; the linear levels exist in bounded universes only.
 fn size(universe: Universe) -> u64 {
     match universe {
-        Universe::Bounded(size) => size,
+        Universe::Bounded(size) => size.max(1),
         Universe::Open => u64::MAX,
     }
 }

@@ -12,7 +12,8 @@ const ROWS_PER_CALL: usize = 1024;
 
 impl Signature {
     /// How many of the k samples agree with those of another signature of the same scheme. Chance
-    /// agreements are counted too; [`Signature::resemblance`] takes them out.
+    /// agreements are counted too; [`Signature::resemblance`] takes them out. The samples of empty sets are
+    /// all zero and mean nothing.
     pub fn count_equal(&self, other: &Signature) -> Result<u32> {
         self.check_scheme(other.shared_scheme())?;
         let mut count = [0];
@@ -41,7 +42,8 @@ impl Signatures {
     }
 
     /// Calls `visit(row, equal samples)` for every row from `from` on that has at least `least` equal
-    /// samples with `query`, without storing the counts of the others.
+    /// samples with `query`, without storing the counts of the others. Empty sets resemble nothing: they
+    /// are not visited, and an empty query visits no row.
     pub fn for_each_count(
         &self,
         query: &Signature,
@@ -50,14 +52,19 @@ impl Signatures {
         mut visit: impl FnMut(usize, u16),
     ) -> Result<()> {
         query.check_scheme(self.shared_scheme())?;
+        if query.is_empty() {
+            return Ok(());
+        }
         let (query, rows, kernel) = (query.rows(), self.rows(), Kernel::best());
         let mut counts = [0; ROWS_PER_CALL];
         for start in (from..rows.len()).step_by(ROWS_PER_CALL) {
             let end = rows.len().min(start + ROWS_PER_CALL);
             let counts = &mut counts[..end - start];
             kernel.count_equal(query, rows.range(start, end), counts);
-            for (i, count) in counts.iter().enumerate().filter(|(_, count)| **count >= least) {
-                visit(start + i, *count);
+            for (row, count) in (start..).zip(counts.iter()) {
+                if *count >= least && !self.is_empty_set(row) {
+                    visit(row, *count);
+                }
             }
         }
         Ok(())

@@ -193,6 +193,11 @@ impl Signatures {
         })
     }
 
+    /// Whether row `index` is the empty set.
+    pub(crate) fn is_empty_set(&self, index: usize) -> bool {
+        self.empty.get(index).copied().unwrap_or(false)
+    }
+
     /// The rows for the kernels.
     pub(crate) fn rows(&self) -> Rows<'_> {
         Rows::of_whole(&self.scheme, &self.first, &self.rest)

@@ -178,7 +178,7 @@ impl Sketcher {
 /// A set that arrives element by element ([`Sketcher::stream`]).
 ///
 /// Memory: constant when the scheme keeps no set sizes. Otherwise the distinct elements have to be
-/// remembered, 16 to 40 bytes each.
+/// remembered, 16 to 50 bytes each.
 pub struct Stream<'a> {
     sketcher: &'a Sketcher,
     scratch: Scratch,

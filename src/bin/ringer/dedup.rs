@@ -3,6 +3,7 @@
 //! Reads and sketches every file in parallel, compares every signature with every other in memory, and
 //! prints the connected groups. The work grows with the square of the number of files.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write, stdout};
 use std::path::{Path, PathBuf};
@@ -14,15 +15,15 @@ use ringer::estimate::Chance;
 use ringer::scheme::Features;
 use ringer::{Estimate, Parameters, Scheme, Signature, Signatures, Sketcher, features, presets};
 use serde_json::{Value, json};
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 
-use crate::exit::Failure;
+use crate::exit::{self, Failure};
 
 /// Words in a shingle of text.
 const SHINGLE_WORDS: u16 = 5;
 
 /// Larger files are left out: they would have to be in memory whole.
-const MAX_FILE_BYTES: u64 = 256 << 20;
+const MAX_FILE_BYTES: u64 = 64 << 20;
 
 /// A file with a zero byte this early is not text.
 const BINARY_CHECK_BYTES: u64 = 8 << 10;
@@ -79,12 +80,12 @@ impl Dedup {
         if !self.quiet {
             let grouped: usize = groups.iter().map(Vec::len).sum();
             let LeftOut { binary, without_words, unreadable } = left_out;
-            eprintln!(
+            exit::say(&format!(
                 "{} groups with {grouped} of {} files; left out: {binary} binary, {without_words} \
                  without words, {unreadable} unreadable",
                 groups.len(),
                 keys.len(),
-            );
+            ));
         }
         Ok(())
     }
@@ -106,7 +107,7 @@ impl Dedup {
         if self.strict {
             return Err(Failure::Io(message.to_string()));
         }
-        eprintln!("warning: {message}");
+        exit::say(&format!("warning: {message}"));
         left_out.unreadable += 1;
         Ok(())
     }
@@ -118,16 +119,26 @@ impl Dedup {
                 // A path that was named and is not there is a mistake, not a file to leave out.
                 return Err(Failure::Io(format!("cannot read {}: {error}", root.display())));
             }
+            if !root.is_dir() && !root.is_file() {
+                let message =
+                    format!("cannot read {}: it is neither file nor folder", root.display());
+                self.unreadable(&message, left_out)?;
+                continue;
+            }
             for entry in WalkDir::new(root).sort_by_file_name() {
                 match entry {
-                    Ok(entry) if entry.file_type().is_file() => files.push(entry.into_path()),
+                    Ok(entry) if entry.file_type().is_file() || is_named_file(&entry) => {
+                        files.push(entry.into_path());
+                    }
                     Ok(_) => {}
                     Err(error) => self.unreadable(&format!("cannot read {error}"), left_out)?,
                 }
             }
         }
         files.sort();
-        files.dedup();
+        // One file by two ways is one file.
+        let mut seen = HashSet::new();
+        files.retain(|file| seen.insert(file.canonicalize().unwrap_or_else(|_| file.clone())));
         Ok(files)
     }
 
@@ -142,7 +153,7 @@ impl Dedup {
         let sketch_one = |file: &PathBuf| -> Result<Outcome, Failure> {
             let outcome = match read_text(file) {
                 Ok(Some(text)) => {
-                    let shingles = features::shingles(&text, usize::from(SHINGLE_WORDS));
+                    let shingles = features::shingles(&text, SHINGLE_WORDS)?;
                     match shingles.is_empty() {
                         true => Outcome::WithoutWords,
                         false => Outcome::Sketched(sketcher.sketch(&shingles)?),
@@ -209,6 +220,7 @@ impl Dedup {
         let mut out = BufWriter::new(stdout().lock());
         for (number, group) in groups.iter().enumerate() {
             let to_first = resemblance_to_first(signatures, group)?;
+            // Of all members with the first, which is the one that a reader would keep.
             let lowest = to_first.iter().map(Estimate::clamped).fold(1.0, f64::min);
             if self.json {
                 let keys: Vec<Value> = group.iter().map(|i| json_key(&keys[*i])).collect();
@@ -218,14 +230,25 @@ impl Dedup {
                 continue;
             }
             writeln!(out, "group {}: {} files", number + 1, group.len())?;
-            writeln!(out, "                 {}", keys[group[0]].display())?;
+            writeln!(out, "                 {}", shown(&keys[group[0]]))?;
             for (i, estimate) in group[1..].iter().zip(&to_first) {
                 let (value, error) = (estimate.clamped(), estimate.std_error);
-                writeln!(out, "  {value:.3} ± {error:.3}  {}", keys[*i].display())?;
+                writeln!(out, "  {value:.3} ± {error:.3}  {}", shown(&keys[*i]))?;
             }
         }
         Ok(out.flush()?)
     }
+}
+
+/// Whether this is a path of the command line that leads to a file through a symbolic link.
+fn is_named_file(entry: &DirEntry) -> bool {
+    entry.depth() == 0 && entry.path().is_file()
+}
+
+/// A path for the table: control characters would move the cursor, or start a new line.
+fn shown(path: &Path) -> String {
+    let visible = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.into() };
+    path.to_string_lossy().chars().map(visible).collect()
 }
 
 /// What became of one file.

@@ -1,6 +1,6 @@
 //! How the tool ends: an exit status for each kind of failure, and one line that says what to do.
 
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// Why a command failed.
@@ -46,6 +46,11 @@ pub(crate) fn report(result: Result<(), Failure>) -> ExitCode {
             (status, error.to_string())
         }
     };
-    eprintln!("error: {message}");
+    say(&format!("error: {message}"));
     ExitCode::from(status)
+}
+
+/// A line on standard error. That it cannot be written is no reason to fail.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
 }
