@@ -238,20 +238,29 @@ pub fn resemblance_of(signatures: &[&Signature]) -> Result<Estimate> {
         let values: Vec<u16> = signatures.iter().filter_map(|s| s.sample(sample)).collect();
         patterns.add(&values)?;
     }
-    let sizes: Option<Vec<f64>> =
-        signatures.iter().map(|s| s.cardinality().map(|size| size.value)).collect();
+    let sizes: Option<Vec<Cardinality>> = signatures.iter().map(|s| s.cardinality()).collect();
     // The largest set is the least that the union can be, which states the larger error.
     let union = match scheme.sampler {
         Sampler::OnePermutation if tells_size(scheme) => {
-            sizes.iter().flatten().copied().reduce(f64::max)
+            sizes.iter().flatten().map(|size| size.value).reduce(f64::max)
         }
         _ => None,
     };
     match (scheme.universe, sizes) {
         (Universe::Bounded(universe), Some(sizes)) => {
-            let shares: Vec<f64> = sizes.iter().map(|size| share(*size, universe)).collect();
-            let estimate = patterns.dense(&shares, union)?;
-            Ok(with_systematic_error(estimate, 0.0, 1.0 / universe as f64))
+            // With all sizes at the middle, the lower and the upper end of their levels.
+            let at = |end: f64| {
+                let shares = sizes.iter().map(|f| share(f.value + end * f.half_width, universe));
+                patterns.dense(&shares.collect::<Vec<_>>(), union)
+            };
+            let (middle, lower, upper) = (at(0.0)?, at(-1.0)?, at(1.0)?);
+            let estimate = Estimate {
+                low: middle.low.min(lower.low).min(upper.low),
+                high: middle.high.max(lower.high).max(upper.high),
+                ..middle
+            };
+            let spread = (upper.value - lower.value).abs() / 2.0 / 3.0_f64.sqrt();
+            Ok(with_systematic_error(estimate, spread, 1.0 / universe as f64))
         }
         _ => patterns.sparse(union),
     }

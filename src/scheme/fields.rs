@@ -124,7 +124,8 @@ pub enum Universe {
     /// Any 64-bit number. Sets are tiny against 2^64, so chance agreements are exactly `2^-b`.
     Open,
     /// The numbers `0..D`. Samples come from true permutations of them, and the share of the
-    /// universe that a set fills enters the estimate.
+    /// universe that a set fills enters the estimate. The formulas are exact for large D; 1/D is added to
+    /// the error, which matters below a thousand or so.
     Bounded(u64),
 }
 
