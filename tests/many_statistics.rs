@@ -13,15 +13,20 @@ const REPETITIONS: u64 = 2000;
 const D: u64 = 1 << 16;
 
 /// The estimate from the low bits of signatures of more bits.
-fn estimate(samples: &[Vec<u16>], bits: u8, shares: Option<&[f64]>) -> Estimate {
+fn estimate(
+    samples: &[Vec<u16>],
+    bits: u8,
+    shares: Option<&[f64]>,
+    union: Option<f64>,
+) -> Estimate {
     let mut patterns = Patterns::new(samples.len(), bits).unwrap();
     for i in 0..K as usize {
         let values: Vec<u16> = samples.iter().map(|s| s[i] & ((1 << bits) - 1)).collect();
         patterns.add(&values).unwrap();
     }
     match shares {
-        Some(shares) => patterns.dense(shares, None).unwrap(),
-        None => patterns.sparse(None).unwrap(),
+        Some(shares) => patterns.dense(shares, union).unwrap(),
+        None => patterns.sparse(union).unwrap(),
     }
 }
 
@@ -29,9 +34,11 @@ fn run(regions: &Regions, sampler: Sampler, universe: Universe, all_bits: &[u8])
     let shares: Vec<f64> =
         (0..regions.sets()).map(|set| regions.size(set) as f64 / D as f64).collect();
     let shares = (universe != Universe::Open).then_some(&shares[..]);
+    let largest = (0..regions.sets()).map(|set| regions.size(set)).max().unwrap() as f64;
+    let union = (sampler == Sampler::OnePermutation).then_some(largest);
     let estimates = repeat(regions, sampler, universe, REPETITIONS, |signatures| {
         let samples: Vec<Vec<u16>> = signatures.iter().map(samples).collect();
-        all_bits.iter().map(|bits| estimate(&samples, *bits, shares)).collect::<Vec<_>>()
+        all_bits.iter().map(|bits| estimate(&samples, *bits, shares, union)).collect::<Vec<_>>()
     });
     let (r, n) = (regions.resemblance(), REPETITIONS as f64);
     for (i, bits) in all_bits.iter().enumerate() {
@@ -79,6 +86,14 @@ fn three_sets_open() {
 fn three_sets_open_one_permutation() {
     for regions in three_sets(10) {
         run(&regions, Sampler::OnePermutation, Universe::Open, &[2, 3, 4]);
+    }
+}
+
+/// Fewer elements than bins: copies add variance, and the stated error has to hold it.
+#[test]
+fn three_small_sets_one_permutation() {
+    for regions in [[0, 2, 2, 1, 2, 1, 1, 8], [0, 6, 6, 2, 6, 2, 2, 16]] {
+        run(&Regions(regions.to_vec()), Sampler::OnePermutation, Universe::Open, &[4, 8]);
     }
 }
 
