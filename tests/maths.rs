@@ -392,3 +392,19 @@ fn measures_by_the_delta_method() {
     let wider = Measures { first: vague, ..m }.hamming();
     assert!(wider.std_error > h.std_error && wider.low < h.low && wider.high > h.high);
 }
+
+/// How many samples of a block of 128 an element claims when it claims each with probability 1/128, and
+/// how many of 128 samples n elements leave unclaimed: the numbers that lazy sampling rests on.
+#[test]
+fn claims_of_lazy_sampling() {
+    let claims = |c: u32| planning::at_least(c, 128, 1.0 / 128.0);
+    let table = [".366438", ".369323", ".184662", ".061069", ".015027", ".002934"];
+    for (c, expected) in (0..).zip(table) {
+        printed(claims(c) - claims(c + 1), expected);
+    }
+    printed(claims(4), ".0185");
+    let unclaimed = |n: u32| 128.0 * (1.0 - planning::at_least(1, n, 1.0 / 128.0));
+    printed(unclaimed(1000), ".05");
+    printed(unclaimed(100), "58");
+    printed(unclaimed(10), "118");
+}
