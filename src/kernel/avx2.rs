@@ -50,7 +50,8 @@ fn equal_mask(a: Rows<'_>, b: Rows<'_>, mask: &mut [u64]) {
 #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
 fn count_equal(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
     match (query.words(), query.bits()) {
-        (2, 1) => two_words_one_plane(query, rows, counts),
+        (2, 1) => two_words_few_planes::<false>(query, rows, counts),
+        (2, 2) => two_words_few_planes::<true>(query, rows, counts),
         (2, _) => two_words(query, rows, counts),
         (4, _) => four_words::<1>(query, rows, counts),
         (8, _) => four_words::<2>(query, rows, counts),
@@ -59,24 +60,39 @@ fn count_equal(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
     }
 }
 
-/// One plane of two words: sixteen rows at a time, counted in bytes.
+/// One plane of two words, or two (where `TWO`): sixteen rows at a time, counted in bytes. With two
+/// planes plane 1 is laid out like plane 0, row by row.
 #[target_feature(enable = "avx2,popcnt")]
-fn two_words_one_plane(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
-    let (query_words, _) = query.first().as_chunks::<2>();
-    let q = _mm256_broadcastsi128_si256(load128(&query_words[0]));
+fn two_words_few_planes<const TWO: bool>(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
+    let spread = |words: &[u64]| {
+        let (words, _) = words.as_chunks::<2>();
+        _mm256_broadcastsi128_si256(load128(&words[0]))
+    };
+    let q0 = spread(query.first());
+    let q1 = if TWO { spread(query.rest()) } else { q0 };
     let samples = _mm256_set1_epi16(query.samples() as i16);
     // Differing samples of two rows, in each byte.
-    let differ = |words: &[u64; 4]| count_bits(_mm256_xor_si256(q, load(words)));
+    let differ = |plane0: &[u64; 4], plane1: &[u64; 4]| {
+        let x = _mm256_xor_si256(q0, load(plane0));
+        let y = if TWO { _mm256_xor_si256(q1, load(plane1)) } else { x };
+        count_bits(_mm256_or_si256(x, y))
+    };
     // From two such, the sums of four rows: lanes (a, c; b, d).
     let join = |ab: __m256i, cd: __m256i| {
         sum_bytes(_mm256_add_epi8(_mm256_unpacklo_epi64(ab, cd), _mm256_unpackhi_epi64(ab, cd)))
     };
-    let (blocks, words_left) = rows.first().as_chunks::<32>();
+    let (blocks0, _) = rows.first().as_chunks::<32>();
+    let (blocks1, _) = if TWO { rows.rest().as_chunks::<32>() } else { (blocks0, &[][..]) };
     let (outs, counts_left) = counts.as_chunks_mut::<16>();
-    for (words, out) in blocks.iter().zip(outs) {
-        prefetch(words);
-        let (pairs, _) = words.as_chunks::<4>();
-        let quad = |i: usize| join(differ(&pairs[i]), differ(&pairs[i + 1]));
+    let done = 16 * outs.len();
+    for ((words0, words1), out) in blocks0.iter().zip(blocks1).zip(outs) {
+        prefetch(words0);
+        if TWO {
+            prefetch(words1);
+        }
+        let (pairs0, pairs1) = (words0.as_chunks::<4>().0, words1.as_chunks::<4>().0);
+        let pair = |i: usize| differ(&pairs0[i], &pairs1[i]);
+        let quad = |i: usize| join(pair(i), pair(i + 1));
         let low = _mm256_packs_epi32(quad(0), quad(2));
         let high = _mm256_packs_epi32(quad(4), quad(6));
         // Even rows in the low half, odd rows in the high half.
@@ -86,11 +102,7 @@ fn two_words_one_plane(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
             _mm256_set_m128i(_mm_unpackhi_epi16(even, odd), _mm_unpacklo_epi16(even, odd));
         store(out, _mm256_sub_epi16(samples, unequal));
     }
-    let (pairs, _) = words_left.as_chunks::<2>();
-    for (words, out) in pairs.iter().zip(counts_left) {
-        let x = _mm_xor_si128(_mm256_castsi256_si128(q), load128(words));
-        *out = portable::equal(query.samples(), count_ones128(x));
-    }
+    portable::count_equal(query, rows.range(done, rows.len()), counts_left);
 }
 
 /// Planes of two words: a vector holds two planes, and the halves are joined at the end.
@@ -272,7 +284,7 @@ fn count_ones128(x: __m128i) -> u32 {
     low.count_ones() + high.count_ones()
 }
 
-/// Asks for the words 2 KiB further on: with one plane the loop waits for memory more than it counts.
+/// Asks for the words 2 KiB further on: with few planes the loop waits for memory more than it counts.
 #[inline]
 #[target_feature(enable = "sse")]
 fn prefetch(words: &[u64; 32]) {
