@@ -123,8 +123,11 @@ impl Patterns {
         let possible = shares.iter().all(|share| *share > 0.0 && *share <= 1.0);
         if self.sets > MAX_SETS_DENSE || shares.len() != self.sets || !possible {
             return Err(Error::invalid(
-                format!("{} sets with the shares {shares:?} of a bounded universe", self.sets),
-                format!("there must be one share above 0 a set, and at most {MAX_SETS_DENSE} sets"),
+                format!("{} sets with {} shares of a bounded universe", self.sets, shares.len()),
+                format!(
+                    "there must be one share a set, above 0 and at most 1, and at most \
+                     {MAX_SETS_DENSE} sets"
+                ),
             ));
         }
         let bits = u32::from(self.bits);

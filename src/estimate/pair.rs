@@ -71,8 +71,8 @@ impl Agreement {
 
     /// The resemblance (equations 9 and 11) with its 95 % interval.
     ///
-    /// The interval is Wilson's for P (Clopper and Pearson's below 64 samples) carried over to R. Its
-    /// lower end is 0 whenever chance alone explains the count, and its upper end is 1 when all
+    /// The interval is Wilson's for P carried over to R; below 64 samples it is Clopper and Pearson's, and
+    /// where all but a few samples agree its upper end is at least theirs. Its lower end is 0 whenever chance alone explains the count, and its upper end is 1 when all
     /// samples agree. At these two ends one-permutation samples may have missed the few elements that
     /// are shared, or that are not, and the other end of the interval allows for that ([`unseen`]).
     pub fn resemblance(&self) -> Estimate {
