@@ -3,6 +3,10 @@
 //! A variant stands for one thing that the caller can do about it; the text is a sentence that says
 //! what went wrong and what to do next.
 
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
 use crate::scheme::Scheme;
 
 /// What can go wrong.
@@ -93,12 +97,128 @@ pub enum Error {
         /// Bits a sample needs.
         needed: u8,
     },
+
+    /// The operating system refused an operation.
+    #[error("cannot {operation} {}: {source}", path.display())]
+    Io {
+        /// What was tried, as a verb: `read`, `sync`, `rename`.
+        operation: &'static str,
+        /// On which file or directory.
+        path: PathBuf,
+        /// What the operating system said.
+        source: IoCause,
+    },
+
+    /// No room is left on the device. Committed data is safe, and reads go on.
+    #[error("no space left to {operation} {}: free some and try again", path.display())]
+    NoSpace {
+        /// What was tried, as a verb.
+        operation: &'static str,
+        /// On which file.
+        path: PathBuf,
+    },
+
+    /// The file is no Ringer database.
+    #[error("{} is not a ringer database: check the path", path.display())]
+    NotADatabase {
+        /// The file.
+        path: PathBuf,
+    },
+
+    /// Something stands where a new file was to be made. It was left as it is.
+    #[error("{} exists already: choose another path, or remove it first", path.display())]
+    Exists {
+        /// What is in the way.
+        path: PathBuf,
+    },
+
+    /// Another process, or another handle of this one, writes to the database.
+    #[error("{} is open for writing elsewhere: close it there, or open it read-only", path.display())]
+    Locked {
+        /// The database.
+        path: PathBuf,
+    },
+
+    /// The database was opened for reading.
+    #[error("cannot {operation}: the database was opened read-only")]
+    ReadOnly {
+        /// What was tried, as a verb.
+        operation: &'static str,
+    },
+
+    /// An earlier write or sync failed, so it is not known what is on disk. Reads go on.
+    #[error(
+        "writing stopped after an earlier failure ({reason}): close the database and open it again"
+    )]
+    Poisoned {
+        /// The earlier failure.
+        reason: String,
+    },
+
+    /// The commits since the last checkpoint are gone: their hot tier is not there.
+    #[error(
+        "the hot tier is missing: commits after {sealed} were in it{}; bring back the directory \
+         beside the database, or open with salvage to go on without them",
+        marked.map_or(String::new(), |m| format!(", the last known is {m}"))
+    )]
+    HotTierMissing {
+        /// The last commit that is in the database file.
+        sealed: u64,
+        /// The last commit that was acknowledged, where the commit mark tells.
+        marked: Option<u64>,
+    },
+
+    /// The hot tier does not hold all acknowledged commits.
+    #[error(
+        "the hot tier is damaged ({detail}): commits up to {readable} can be read{}; restore the \
+         directory beside the database, or open with salvage to go on with those",
+        marked.map_or(String::new(), |m| format!(" of {m}"))
+    )]
+    HotTierDamaged {
+        /// The last commit that can be read.
+        readable: u64,
+        /// The last commit that was acknowledged, where the commit mark tells.
+        marked: Option<u64>,
+        /// What was found.
+        detail: String,
+    },
+}
+
+/// What the operating system said about a failed operation; a shared [`io::Error`], so that errors can
+/// be cloned. Two are equal if their kinds are.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{0}")]
+pub struct IoCause(Arc<io::Error>);
+
+impl IoCause {
+    /// The kind of failure.
+    pub fn kind(&self) -> io::ErrorKind {
+        self.0.kind()
+    }
+}
+
+impl PartialEq for IoCause {
+    fn eq(&self, other: &IoCause) -> bool {
+        self.kind() == other.kind()
+    }
 }
 
 impl Error {
     /// An argument outside its limit: `what` names it with its value, `limit` says what is allowed.
     pub(crate) fn invalid(what: impl Into<String>, limit: impl Into<String>) -> Error {
         Error::InvalidArgument { what: what.into(), limit: limit.into() }
+    }
+
+    /// A failed operation on a file. A full device has its own variant.
+    #[allow(dead_code, reason = "the store that uses it is being built above the file layer")]
+    pub(crate) fn io(operation: &'static str, path: &Path, source: io::Error) -> Error {
+        let path = path.to_path_buf();
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                Error::NoSpace { operation, path }
+            }
+            _ => Error::Io { operation, path, source: IoCause(Arc::new(source)) },
+        }
     }
 }
 

@@ -12,6 +12,21 @@
 //! | [`sketch`] | here is a set: what is its signature, and how many samples agree? |
 //! | [`estimate`] | so many samples agree: how alike are the sets, and how sure is that? |
 
+/// A room that users must not rely on: public only for this crate's own tests, benches and fuzz targets,
+/// which turn on the feature `internals`.
+macro_rules! room {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[cfg(feature = "internals")]
+        #[doc(hidden)]
+        pub mod $name;
+
+        #[cfg(not(feature = "internals"))]
+        #[allow(unreachable_pub, dead_code, reason = "reached with the feature `internals`")]
+        mod $name;
+    };
+}
+
 pub mod error;
 pub mod limits;
 pub mod scheme;
@@ -23,6 +38,11 @@ pub mod kernel;
 pub mod sketch;
 
 pub mod estimate;
+
+room! {
+    /// Where bytes live.
+    store
+}
 
 #[cfg(test)]
 mod spec_tables;

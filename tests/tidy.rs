@@ -28,7 +28,7 @@ const STRANGERS: &[(&str, &str)] = &[("ingest", "query")];
 const EMPTY_NAMES: &[&str] = &["utils", "util", "common", "helpers", "misc", "base", "types"];
 
 /// The one file that may import sled.
-const SLED_FILE: &str = "src/store/hot_tier.rs";
+const SLED_FILE: &str = "src/store/hot_tier/sled_tier.rs";
 
 const MAX_LINES: usize = 500;
 

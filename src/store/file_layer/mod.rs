@@ -1,0 +1,121 @@
+//! The only door to the file system: everything that the store does to a disk goes through these two
+//! traits (sled's own files excepted).
+//!
+//! Three layers implement them: [`real`], the operating system; [`memory`], a file system of byte
+//! vectors, which also opens a database from bytes alone; and [`faulty`], which records every change,
+//! rebuilds the disk that a crash at any point would leave, and can fail any operation. So a crash test
+//! is an ordinary test.
+//!
+//! What a layer promises is what POSIX promises and no more: a write may be lost, torn or reordered until
+//! the file is synced; a name may be lost until its directory is synced.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A file system, or something that behaves like one.
+pub trait FileLayer: Send + Sync + fmt::Debug {
+    /// Opens a file. `CreateNew` fails with `AlreadyExists` if anything has that name.
+    fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>>;
+
+    /// What stands at a path, if anything. A link is followed.
+    fn kind(&self, path: &Path) -> io::Result<Option<Kind>>;
+
+    /// The path without links and relative parts. The file must exist.
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf>;
+
+    /// Gives the file `from` the name `to` too, and fails with `AlreadyExists` rather than replace
+    /// anything. The caller removes the name `from`.
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Gives a file or directory a new name, replacing a file of that name.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Removes a name of a file.
+    fn remove_file(&self, path: &Path) -> io::Result<()>;
+
+    /// Makes a directory. Its parent must exist.
+    fn create_dir(&self, path: &Path) -> io::Result<()>;
+
+    /// Removes a directory and what is in it.
+    fn remove_dir_all(&self, path: &Path) -> io::Result<()>;
+
+    /// Makes the names in a directory durable.
+    fn sync_dir(&self, path: &Path) -> io::Result<()>;
+
+    /// Takes the lock that a file of this name stands for, making the file if need be; `None` if
+    /// somebody holds it. Never waits. Dropping the lock removes the file, then frees the lock.
+    fn try_lock(&self, path: &Path) -> io::Result<Option<Box<dyn Lock>>>;
+}
+
+/// An open file, read and written at positions. Shared by threads.
+pub trait File: Send + Sync + fmt::Debug {
+    /// Reads some bytes at `offset`; 0 only at the end of the file (or of `buffer`).
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// Writes all bytes at `offset`, or fails after having written any part of them.
+    fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
+
+    /// Makes data and length durable.
+    fn sync(&self) -> io::Result<()>;
+
+    /// Cuts or extends (with zeros) the file.
+    fn set_len(&self, length: u64) -> io::Result<()>;
+
+    /// The length in bytes.
+    fn length(&self) -> io::Result<u64>;
+
+    /// Which file it is.
+    fn identity(&self) -> io::Result<Identity>;
+
+    /// Reads bytes until `buffer` is full or the file ends, and says how many.
+    fn read_up_to(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let mut done = 0;
+        while done < buffer.len() {
+            match self.read_at(&mut buffer[done..], offset + done as u64) {
+                Ok(0) => break,
+                Ok(n) => done += n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(done)
+    }
+}
+
+/// A held writer lock.
+pub trait Lock: Send + Sync + fmt::Debug {}
+
+/// How a file is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// An existing file, to be read.
+    Read,
+    /// An existing file, to be read and written.
+    Write,
+    /// A new file, to be read and written.
+    CreateNew,
+}
+
+/// What a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A FIFO, device or the like.
+    Other,
+}
+
+/// Which file an open file is, whatever its names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    /// The device it is on.
+    pub device: u64,
+    /// Its number there.
+    pub inode: u64,
+    /// How many names it has.
+    pub links: u64,
+}
