@@ -209,6 +209,14 @@ impl Error {
         Error::InvalidArgument { what: what.into(), limit: limit.into() }
     }
 
+    /// The same error, with the place of damage counted from further outside.
+    pub(crate) fn shifted(mut self, by: u64) -> Error {
+        if let Error::Corrupt { offset, .. } = &mut self {
+            *offset = offset.saturating_add(by);
+        }
+        self
+    }
+
     /// A failed operation on a file. A full device has its own variant.
     #[allow(dead_code, reason = "the store that uses it is being built above the file layer")]
     pub(crate) fn io(operation: &'static str, path: &Path, source: io::Error) -> Error {

@@ -40,6 +40,11 @@ pub mod sketch;
 pub mod estimate;
 
 room! {
+    /// Bytes on disk and typed views of them.
+    format
+}
+
+room! {
     /// Where bytes live.
     store
 }

@@ -38,3 +38,7 @@ pub const MAX_SETS_DENSE: usize = 8;
 /// Most sets in one many-way estimate over the open universe. It needs `2^b >= n`, and the weights
 /// grow like a factorial: past sixteen sets no practical number of samples tames the variance.
 pub const MAX_SETS_SPARSE: usize = 16;
+
+/// Longest key. Two of this length and what goes with them fit an 8 KiB page of keys only just; longer
+/// names belong into the caller's data, with a hash as the key.
+pub const MAX_KEY_BYTES: usize = 4096;

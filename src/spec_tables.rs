@@ -12,3 +12,9 @@ pub(crate) fn offsets(spec: &str, heading: &str) -> Vec<(String, usize, usize)> 
         .filter_map(|row| Some((row.get(2)?.clone(), row[0].parse().ok()?, row[1].parse().ok()?)))
         .collect()
 }
+
+/// Fails unless the table below `## {heading}` lists exactly these fields.
+pub(crate) fn assert_matches(spec: &str, heading: &str, code: &[(&str, usize, usize)]) {
+    let code: Vec<_> = code.iter().map(|(n, o, s)| ((*n).to_string(), *o, *s)).collect();
+    assert_eq!(offsets(spec, heading), code, "{heading}");
+}

@@ -36,6 +36,16 @@ impl Signature {
         Signature { scheme, planes, cardinality_code, empty }
     }
 
+    /// A signature that was stored. Its words and code must be what the scheme allows.
+    pub(crate) fn from_planes(
+        scheme: Arc<Scheme>,
+        planes: Box<[u64]>,
+        cardinality_code: u32,
+        empty: bool,
+    ) -> Signature {
+        Signature { scheme, planes, cardinality_code, empty }
+    }
+
     /// The scheme it was made with.
     pub fn scheme(&self) -> &Scheme {
         &self.scheme

@@ -1,0 +1,124 @@
+//! The payload of a commit in the hot tier: its operations by key. Mirrors `format-spec/hot-tier.md`.
+//!
+//! Rows are not named: the same payload can be replayed over any state of the segments.
+#![deny(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions
+)]
+
+use std::sync::Arc;
+
+use zerocopy::little_endian::{U16, U32};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use super::bytes::{Cursor, broken, index};
+use super::signature_page::SignatureShape;
+use crate::error::Result;
+use crate::limits::MAX_KEY_BYTES;
+use crate::scheme::{CardinalityField, Scheme};
+use crate::sketch::Signature;
+
+const WHAT: &str = "commit";
+
+const PUT: u8 = 1;
+const PUT_EMPTY: u8 = 2;
+const DELETE: u8 = 3;
+
+/// The start of an operation, before its key.
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct Layout {
+    operation: u8,
+    key_length: U16,
+    cardinality_code: U32,
+}
+
+/// What happens to a key: a signature is stored under it, or it is deleted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Operation {
+    /// The key.
+    pub key: Box<[u8]>,
+    /// The new signature; `None` deletes.
+    pub signature: Option<Signature>,
+}
+
+/// The payload of these operations.
+pub fn encode<'a>(operations: impl ExactSizeIterator<Item = (&'a [u8], Option<&'a Signature>)>) -> Vec<u8> {
+    let count = u32::try_from(operations.len()).unwrap_or(u32::MAX);
+    let mut bytes = count.to_le_bytes().to_vec();
+    for (key, signature) in operations {
+        let layout = Layout {
+            operation: match signature {
+                Some(signature) if signature.is_empty() => PUT_EMPTY,
+                Some(_) => PUT,
+                None => DELETE,
+            },
+            key_length: u16::try_from(key.len()).unwrap_or(u16::MAX).into(),
+            cardinality_code: signature.map_or(0, Signature::cardinality_code).into(),
+        };
+        bytes.extend_from_slice(layout.as_bytes());
+        bytes.extend_from_slice(key);
+        if let Some(signature) = signature.filter(|signature| !signature.is_empty()) {
+            for word in signature.planes() {
+                bytes.extend_from_slice(&word.to_le_bytes());
+            }
+        }
+    }
+    bytes
+}
+
+/// Reads a payload.
+pub fn decode(bytes: &[u8], scheme: &Arc<Scheme>) -> Result<Vec<Operation>> {
+    let short = || broken(WHAT, "BATCH-1", 0, "it is cut short");
+    let mut cursor = Cursor::new(bytes);
+    let count = index(cursor.layout::<U32>().ok_or_else(short)?.get());
+    // Each operation takes more than one byte: a wild count reserves no more than the bytes allow.
+    let mut operations = Vec::with_capacity(count.min(cursor.rest().len() / size_of::<Layout>()));
+    for _ in 0..count {
+        operations.push(operation(&mut cursor, scheme)?);
+    }
+    if !cursor.rest().is_empty() {
+        return Err(broken(WHAT, "BATCH-1", 0, "bytes are left after its last operation"));
+    }
+    Ok(operations)
+}
+
+fn operation(cursor: &mut Cursor<'_>, scheme: &Arc<Scheme>) -> Result<Operation> {
+    let short = || broken(WHAT, "BATCH-1", 0, "it is cut short");
+    let layout = cursor.layout::<Layout>().ok_or_else(short)?;
+    let key_length = usize::from(layout.key_length.get());
+    let key = cursor.take(key_length).ok_or_else(short)?.into();
+    let code = layout.cardinality_code.get();
+    let sized = matches!(scheme.cardinality, CardinalityField::Log8 | CardinalityField::Exact);
+    let possible = match layout.operation {
+        PUT => !sized || code != 0,
+        PUT_EMPTY | DELETE => code == 0,
+        _ => false,
+    };
+    if !possible || !(1..=MAX_KEY_BYTES).contains(&key_length) {
+        return Err(broken(WHAT, "BATCH-2", 0, "an impossible operation"));
+    }
+    let shape = SignatureShape::of(scheme);
+    let mut planes = vec![0; shape.words()].into_boxed_slice();
+    if layout.operation == PUT {
+        let words = cursor.layouts::<zerocopy::little_endian::U64>(shape.words()).ok_or_else(short)?;
+        for (to, from) in planes.iter_mut().zip(words) {
+            *to = from.get();
+        }
+        if !shape.fits(&planes, code) {
+            return Err(broken(WHAT, "BATCH-3", 0, "a signature that its scheme cannot make"));
+        }
+    }
+    let signature = (layout.operation != DELETE).then(|| {
+        let empty = layout.operation == PUT_EMPTY;
+        Signature::from_planes(Arc::clone(scheme), planes, code, empty)
+    });
+    Ok(Operation { key, signature })
+}
+
+#[cfg(test)]
+#[path = "batch_tests.rs"]
+mod tests;

@@ -1,0 +1,130 @@
+//! The one way to take bytes apart: a cursor that checks every step, and checksums.
+#![deny(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions
+)]
+
+use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
+
+use super::{DatabaseId, UNIT};
+use crate::error::Error;
+
+/// Reads bytes from front to back; every step is `None` when too few are left.
+#[derive(Debug, Clone, Copy)]
+pub struct Cursor<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Cursor<'a> {
+    /// At the first of these bytes.
+    pub fn new(bytes: &'a [u8]) -> Cursor<'a> {
+        Cursor { rest: bytes }
+    }
+
+    /// The bytes not read yet.
+    pub fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// The next `n` bytes.
+    pub fn take(&mut self, n: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.rest.split_at_checked(n)?;
+        self.rest = rest;
+        Some(taken)
+    }
+
+    /// The next bytes as a fixed layout.
+    pub fn layout<T>(&mut self) -> Option<&'a T>
+    where
+        T: FromBytes + KnownLayout + Immutable + Unaligned,
+    {
+        let (layout, rest) = T::ref_from_prefix(self.rest).ok()?;
+        self.rest = rest;
+        Some(layout)
+    }
+
+    /// The next bytes as `n` equal layouts. Nothing is allocated, so a wild `n` costs nothing.
+    pub fn layouts<T>(&mut self, n: usize) -> Option<&'a [T]>
+    where
+        T: FromBytes + Immutable + Unaligned + KnownLayout,
+    {
+        let bytes = self.take(n.checked_mul(size_of::<T>())?)?;
+        <[T]>::ref_from_bytes(bytes).ok()
+    }
+}
+
+/// CRC-32 (IEEE 802.3) of a database id and then of bytes: what one database wrote never verifies in
+/// another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seal(u32);
+
+impl Seal {
+    /// The seal of one database.
+    pub fn of(database: DatabaseId) -> Seal {
+        Seal(crc32fast::hash(&database))
+    }
+
+    /// The checksum of these bytes.
+    pub fn checksum(self, bytes: &[u8]) -> u32 {
+        let mut hasher = crc32fast::Hasher::new_with_initial(self.0);
+        hasher.update(bytes);
+        hasher.finalize()
+    }
+}
+
+/// The next multiple of 64.
+pub fn round_up(length: usize) -> usize {
+    length.checked_next_multiple_of(UNIT).unwrap_or(usize::MAX)
+}
+
+/// Whether a position is a multiple of 64.
+pub fn is_aligned(position: u64) -> bool {
+    position.is_multiple_of(64)
+}
+
+/// A count from disk as an index.
+pub fn index(n: u32) -> usize {
+    usize::try_from(n).unwrap_or(usize::MAX)
+}
+
+/// A length in memory as a position on disk.
+pub fn position(n: usize) -> u64 {
+    u64::try_from(n).unwrap_or(u64::MAX)
+}
+
+/// A broken rule at a byte of the structure that is being read; the reader adds where that stands.
+pub fn broken(
+    what: &'static str,
+    rule: &'static str,
+    offset: u64,
+    detail: impl Into<String>,
+) -> Error {
+    Error::Corrupt { what, offset, rule, detail: detail.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_never_gives_more_than_there_is() {
+        let mut cursor = Cursor::new(&[1, 2, 3]);
+        assert_eq!(cursor.take(4), None);
+        assert_eq!(cursor.layouts::<zerocopy::little_endian::U64>(usize::MAX), None);
+        assert_eq!(cursor.take(2), Some(&[1, 2][..]));
+        assert_eq!(cursor.rest(), [3]);
+        assert!(cursor.layout::<zerocopy::little_endian::U16>().is_none());
+    }
+
+    /// The check value of CRC-32 for "123456789", and the seal as the spec states it: the checksum of
+    /// the id followed by the bytes.
+    #[test]
+    fn the_seal_is_the_checksum_of_id_and_bytes() {
+        assert_eq!(crc32fast::hash(b"123456789"), 0xCBF4_3926);
+        let id = *b"0123456789abcdef";
+        assert_eq!(Seal::of(id).checksum(b"xyz"), crc32fast::hash(b"0123456789abcdefxyz"));
+    }
+}

@@ -1,0 +1,113 @@
+//! The commit mark: which commit was acknowledged last. Mirrors `format-spec/file.md`.
+//!
+//! It is written after each commit and never synced, so it may be missing or old after a power cut. After
+//! a kill it is exact, and turns the loss of a hot tier's tail into a report.
+#![deny(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions
+)]
+
+use zerocopy::little_endian::{U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use super::BLOCK;
+use super::bytes::{Cursor, Seal};
+
+/// Where the mark stands in the file.
+pub const MARK_OFFSET: u64 = 2 * 4096;
+
+const _: () = assert!(BLOCK == 4096);
+
+const MAGIC: [u8; 8] = *b"RINGMARK";
+
+/// The bytes, field by field.
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct Layout {
+    magic: [u8; 8],
+    sequence: U64,
+    hot_tier: U64,
+    reserved: U32,
+    checksum: U32,
+}
+
+/// Length of a mark.
+pub const MARK_BYTES: usize = size_of::<Layout>();
+
+/// The last acknowledged commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CommitMark {
+    /// Its sequence.
+    pub sequence: u64,
+    /// The hot tier that it went to.
+    pub hot_tier: u64,
+}
+
+impl CommitMark {
+    /// The mark's bytes.
+    pub fn encode(self, seal: Seal) -> [u8; MARK_BYTES] {
+        let mut layout = Layout {
+            magic: MAGIC,
+            sequence: self.sequence.into(),
+            hot_tier: self.hot_tier.into(),
+            reserved: 0.into(),
+            checksum: 0.into(),
+        };
+        layout.checksum = checksum(&layout, seal).into();
+        zerocopy::transmute!(layout)
+    }
+
+    /// Reads a mark. An invalid one counts as absent (MARK-1).
+    pub fn decode(bytes: &[u8], seal: Seal) -> Option<CommitMark> {
+        let layout = Cursor::new(bytes).layout::<Layout>()?;
+        let valid = layout.magic == MAGIC
+            && layout.reserved == 0
+            && layout.checksum == checksum(layout, seal);
+        valid.then(|| CommitMark {
+            sequence: layout.sequence.get(),
+            hot_tier: layout.hot_tier.get(),
+        })
+    }
+}
+
+fn checksum(layout: &Layout, seal: Seal) -> u32 {
+    seal.checksum(layout.as_bytes().get(..28).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::offset_of;
+
+    #[test]
+    fn spec_table_matches_the_struct() {
+        let code = [
+            ("magic", offset_of!(Layout, magic), 8),
+            ("sequence", offset_of!(Layout, sequence), 8),
+            ("hot tier", offset_of!(Layout, hot_tier), 8),
+            ("reserved", offset_of!(Layout, reserved), 4),
+            ("checksum", offset_of!(Layout, checksum), 4),
+        ];
+        let spec = include_str!("../../format-spec/file.md");
+        crate::spec_tables::assert_matches(spec, "Commit mark", &code);
+    }
+
+    /// MARK-1: a mark with any bit flipped, or of another database, is no mark.
+    #[test]
+    fn an_invalid_mark_counts_as_absent() {
+        let seal = Seal::of([1; 16]);
+        let mark = CommitMark { sequence: 77, hot_tier: 3 };
+        let good = mark.encode(seal);
+        assert_eq!(CommitMark::decode(&good, seal), Some(mark));
+        assert_eq!(CommitMark::decode(&good, Seal::of([2; 16])), None);
+        assert_eq!(CommitMark::decode(&good[..31], seal), None);
+        for bit in 0..8 * good.len() {
+            let mut bad = good;
+            bad[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(CommitMark::decode(&bad, seal), None, "bit {bit}");
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Copies: rows whose signature an earlier row of the segment has too, as pairs (id, row) in rising order.
+//! Mirrors `format-spec/segment.md`.
+//!
+//! From an id the first row is found by the fences; the others are here. A directory gives the first id
+//! of each page, so that a search reads one directory page and one or two pages of pairs.
+#![deny(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions
+)]
+
+use zerocopy::little_endian::U32;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use super::bytes::{Cursor, broken, index, position, round_up};
+use super::page::{HEADER_BYTES, Page, PageKind, PagePlace};
+use crate::error::Result;
+
+const WHAT: &str = "copies page";
+
+/// Pairs in every page but the last.
+pub const PAIRS_PER_PAGE: u32 = (8_192 - 24) / 8;
+
+/// First ids in every directory page but the last.
+pub const ENTRIES_PER_PAGE: u32 = (8_192 - 24) / 4;
+
+/// Pages are this far apart.
+const PAGE_UNITS: u32 = 8_192 / 64;
+
+/// A row that has the signature `id`.
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+pub struct Pair {
+    id: U32,
+    row: U32,
+}
+
+impl Pair {
+    /// A pair.
+    pub fn new(id: u32, row: u32) -> Pair {
+        Pair { id: id.into(), row: row.into() }
+    }
+
+    /// The signature.
+    pub fn id(self) -> u32 {
+        self.id.get()
+    }
+
+    /// The row.
+    pub fn row(self) -> u32 {
+        self.row.get()
+    }
+
+    /// For comparisons: pairs rise by id, then by row.
+    pub fn order(self) -> u64 {
+        u64::from(self.id()) << 32 | u64::from(self.row())
+    }
+}
+
+/// Pages of pairs for so many copies.
+pub fn page_count(copies: u32) -> u32 {
+    copies.div_ceil(PAIRS_PER_PAGE)
+}
+
+/// Directory pages for so many copies.
+pub fn directory_count(copies: u32) -> u32 {
+    page_count(copies).div_ceil(ENTRIES_PER_PAGE)
+}
+
+/// The place of page `i` of the pairs.
+pub fn place(block: u64, i: u32) -> PagePlace {
+    PagePlace { kind: PageKind::Copies, block, number: i.saturating_mul(PAGE_UNITS) }
+}
+
+/// The place of page `i` of the directory, which follows the pairs.
+pub fn directory_place(block: u64, copies: u32, i: u32) -> PagePlace {
+    let pairs = u32::try_from(pairs_bytes(copies) / 64).unwrap_or(u32::MAX);
+    let number = pairs.saturating_add(i.saturating_mul(PAGE_UNITS));
+    PagePlace { kind: PageKind::CopiesDirectory, block, number }
+}
+
+/// Pairs in page `i`.
+pub fn pairs_in_page(copies: u32, i: u32) -> u32 {
+    copies.saturating_sub(i.saturating_mul(PAIRS_PER_PAGE)).min(PAIRS_PER_PAGE)
+}
+
+/// Entries in directory page `i`.
+pub fn entries_in_page(copies: u32, i: u32) -> u32 {
+    page_count(copies).saturating_sub(i.saturating_mul(ENTRIES_PER_PAGE)).min(ENTRIES_PER_PAGE)
+}
+
+fn run_bytes(items: u32, per_page: u32, item_bytes: usize) -> u64 {
+    let full = items.checked_div(per_page).unwrap_or(0);
+    let full = u64::from(full).saturating_mul(position(PageKind::Copies.max_bytes()));
+    match items.checked_rem(per_page).unwrap_or(0) {
+        0 => full,
+        left => {
+            let payload = index(left).saturating_mul(item_bytes);
+            full.saturating_add(position(round_up(HEADER_BYTES.saturating_add(payload))))
+        }
+    }
+}
+
+fn pairs_bytes(copies: u32) -> u64 {
+    run_bytes(copies, PAIRS_PER_PAGE, 8)
+}
+
+/// Bytes of the whole region: pairs, then directory.
+pub fn region_bytes(copies: u32) -> u64 {
+    pairs_bytes(copies).saturating_add(run_bytes(page_count(copies), ENTRIES_PER_PAGE, 4))
+}
+
+/// A checked page of pairs.
+#[derive(Debug, Clone)]
+pub struct CopiesPage {
+    page: Page,
+}
+
+impl CopiesPage {
+    /// Checks a page with so many pairs of a segment with so many ids and rows.
+    pub fn new(page: Page, count: u32, ids: u32, rows: u32) -> Result<CopiesPage> {
+        let page = CopiesPage { page };
+        let pairs = page.pairs();
+        if pairs.len() != index(count) || page.page.payload().len() % 8 != 0 || count == 0 {
+            return Err(broken(WHAT, "COPY-1", 20, format!("it does not hold {count} pairs")));
+        }
+        let rising = pairs.is_sorted_by(|a, b| a.order() < b.order());
+        if !rising || pairs.iter().any(|pair| pair.id() >= ids || pair.row() >= rows) {
+            return Err(broken(WHAT, "COPY-2", 24, "its pairs do not rise within their bounds"));
+        }
+        Ok(page)
+    }
+
+    /// The pairs, rising.
+    pub fn pairs(&self) -> &[Pair] {
+        let mut cursor = Cursor::new(self.page.payload());
+        cursor.layouts(self.page.payload().len() / 8).unwrap_or_default()
+    }
+
+    /// Memory that it takes.
+    pub fn memory(&self) -> usize {
+        self.page.memory()
+    }
+}
+
+/// A checked page of the directory: the first id of each page of pairs.
+#[derive(Debug, Clone)]
+pub struct CopiesDirectory {
+    page: Page,
+}
+
+impl CopiesDirectory {
+    /// Checks a page with so many entries.
+    pub fn new(page: Page, count: u32) -> Result<CopiesDirectory> {
+        let page = CopiesDirectory { page };
+        let wrong = page.page.payload().len() != index(count).saturating_mul(4);
+        if wrong || !page.first_ids().is_sorted_by_key(|id| id.get()) {
+            return Err(broken(WHAT, "COPY-3", 20, format!("it does not hold {count} rising ids")));
+        }
+        Ok(page)
+    }
+
+    /// The first id of each page.
+    pub fn first_ids(&self) -> &[U32] {
+        let mut cursor = Cursor::new(self.page.payload());
+        cursor.layouts(self.page.payload().len() / 4).unwrap_or_default()
+    }
+
+    /// Memory that it takes.
+    pub fn memory(&self) -> usize {
+        self.page.memory()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use crate::format::bytes::Seal;
+    use crate::format::page::encode;
+
+    fn page(kind: PageKind, payload: &[u8]) -> Page {
+        let place = PagePlace { kind, block: 4, number: 0 };
+        let seal = Seal::of([1; 16]);
+        Page::verify(encode(place, payload, seal)[..].into(), place, seal).unwrap()
+    }
+
+    fn rule<T: std::fmt::Debug>(result: Result<T>) -> &'static str {
+        match result {
+            Err(Error::Corrupt { rule, .. }) => rule,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn each_rule_refuses() {
+        let pairs = |pairs: &[Pair]| page(PageKind::Copies, pairs.as_bytes());
+        let good = [Pair::new(1, 5), Pair::new(1, 6), Pair::new(2, 3)];
+        assert!(CopiesPage::new(pairs(&good), 3, 3, 7).is_ok());
+        assert_eq!(rule(CopiesPage::new(pairs(&good), 2, 3, 7)), "COPY-1");
+        assert_eq!(rule(CopiesPage::new(pairs(&good), 3, 2, 7)), "COPY-2");
+        assert_eq!(rule(CopiesPage::new(pairs(&good), 3, 3, 6)), "COPY-2");
+        assert_eq!(rule(CopiesPage::new(pairs(&[good[1], good[0]]), 2, 3, 7)), "COPY-2");
+        let ids = |ids: [u8; 2]| page(PageKind::CopiesDirectory, &[ids[0], 0, 0, 0, ids[1], 0, 0, 0]);
+        assert!(CopiesDirectory::new(ids([1, 1]), 2).is_ok());
+        assert_eq!(rule(CopiesDirectory::new(ids([1, 1]), 3)), "COPY-3");
+        assert_eq!(rule(CopiesDirectory::new(ids([2, 1]), 2)), "COPY-3");
+    }
+
+    #[test]
+    fn regions_are_as_long_as_their_pages() {
+        assert_eq!(region_bytes(0), 0);
+        assert_eq!(region_bytes(1), 64 + 64);
+        assert_eq!(region_bytes(PAIRS_PER_PAGE), 8_192 + 64);
+        assert_eq!(region_bytes(PAIRS_PER_PAGE + 1), 8_192 + 64 + 64);
+    }
+}

@@ -1,0 +1,386 @@
+//! Leaf pages: the keys of consecutive rows, in order, with what a row has of its own: its sequence and
+//! its signature's id. Mirrors `format-spec/segment.md`.
+//!
+//! Rows of a segment are numbered in key order, so the place of a key in the leaves is its row. Keys are
+//! cut at the prefix that all keys of the page share; keys of one length need no table of ends.
+#![deny(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions
+)]
+
+use std::cmp::Ordering;
+
+use zerocopy::little_endian::{U16, U32};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use super::bytes::{Cursor, broken, index};
+use super::page::Page;
+use crate::error::Result;
+use crate::limits::MAX_KEY_BYTES;
+
+const WHAT: &str = "leaf page";
+
+/// In place of the length of suffixes, where they differ and a table of ends follows.
+const MIXED: u16 = u16::MAX;
+
+/// The start of the payload, field by field.
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct Layout {
+    pub(super) first_row: U32,
+    pub(super) first_id: U32,
+    pub(super) count: U16,
+    pub(super) prefix_length: U16,
+    pub(super) suffix_length: U16,
+    pub(super) copies: U16,
+    pub(super) sequence_width: u8,
+    pub(super) zero: [u8; 7],
+}
+
+/// A row of the page whose signature an earlier row of the segment has too.
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug, Clone, Copy)]
+#[repr(C)]
+pub struct Copy {
+    place: U16,
+    id: U32,
+}
+
+/// A checked leaf page.
+#[derive(Debug, Clone)]
+pub struct LeafPage {
+    page: Page,
+    first_row: u32,
+    count: usize,
+    prefix: (usize, usize),
+    suffixes: usize,
+    /// The length of every suffix, or where the table of their ends starts.
+    ends: Result<usize, usize>,
+    sequences: usize,
+    sequence_width: usize,
+    first_id: u32,
+    /// The id of each row, where the page holds copies. Otherwise they follow from the first.
+    ids: Option<Box<[u32]>>,
+}
+
+impl LeafPage {
+    /// Checks a page of a segment with so many rows and ids.
+    pub fn new(page: Page, rows: u32, ids: u32) -> Result<LeafPage> {
+        let payload = page.payload();
+        let short = || broken(WHAT, "LEAF-1", 24, "it is cut short");
+        let mut cursor = Cursor::new(payload);
+        let layout = cursor.layout::<Layout>().ok_or_else(short)?;
+        let count = usize::from(layout.count.get());
+        let at = |cursor: &Cursor<'_>| payload.len().saturating_sub(cursor.rest().len());
+        let prefix_at = at(&cursor);
+        let prefix = cursor.take(layout.prefix_length.get().into()).ok_or_else(short)?.len();
+        let ends_at = at(&cursor);
+        let mixed = layout.suffix_length == MIXED;
+        let table: &[U16] =
+            if mixed { cursor.layouts(count).ok_or_else(short)? } else { Default::default() };
+        let sequences = at(&cursor);
+        let sequence_width = usize::from(layout.sequence_width);
+        cursor.take(count.saturating_mul(sequence_width)).ok_or_else(short)?;
+        let copies =
+            cursor.layouts::<Copy>(layout.copies.get().into()).ok_or_else(short)?;
+        let (suffixes, left) = (at(&cursor), cursor.rest().len());
+        if count == 0 || sequence_width > 8 || layout.zero != [0; 7] {
+            return Err(broken(WHAT, "LEAF-2", 32, "impossible counts"));
+        }
+        let in_rows = layout.first_row.get().checked_add(layout.count.get().into());
+        if in_rows.is_none_or(|end| end > rows) {
+            return Err(broken(WHAT, "LEAF-3", 24, "it has rows past the last"));
+        }
+        check_lengths(layout, table, count, prefix, left)?;
+        let first_id = layout.first_id.get();
+        let row_ids = row_ids(first_id, count, copies)?;
+        let last_id = match &row_ids {
+            Some(row_ids) => row_ids.iter().copied().max(),
+            None => first_id.checked_add(u32::from(layout.count.get()).saturating_sub(1)),
+        };
+        if last_id.is_none_or(|last| last >= ids) {
+            return Err(broken(WHAT, "LEAF-5", 28, "it has ids past the last"));
+        }
+        let (first_row, mixed_at) = (layout.first_row.get(), ends_at);
+        let ends = if mixed { Err(mixed_at) } else { Ok(layout.suffix_length.get().into()) };
+        let prefix = (prefix_at, prefix);
+        Ok(LeafPage {
+            first_row,
+            count,
+            prefix,
+            suffixes,
+            ends,
+            sequences,
+            sequence_width,
+            first_id,
+            ids: row_ids,
+            page,
+        })
+    }
+
+    /// The row of its first key.
+    pub fn first_row(&self) -> u32 {
+        self.first_row
+    }
+
+    /// How many rows it has.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// What the keys share.
+    fn prefix(&self) -> &[u8] {
+        let (at, length) = self.prefix;
+        self.page.payload().get(at..).and_then(|p| p.get(..length)).unwrap_or_default()
+    }
+
+    /// The rest of key `i`.
+    fn suffix(&self, i: usize) -> &[u8] {
+        let suffixes = self.page.payload().get(self.suffixes..).unwrap_or_default();
+        let (start, end) = match self.ends {
+            Ok(length) => (i.saturating_mul(length), i.saturating_add(1).saturating_mul(length)),
+            Err(table) => (i.checked_sub(1).map_or(0, |i| self.end(table, i)), self.end(table, i)),
+        };
+        suffixes.get(start..end).unwrap_or_default()
+    }
+
+    fn end(&self, table: usize, i: usize) -> usize {
+        let at = table.saturating_add(i.saturating_mul(2));
+        let end = self.page.payload().get(at..).and_then(|b| b.first_chunk::<2>());
+        end.map_or(0, |end| usize::from(u16::from_le_bytes(*end)))
+    }
+
+    /// Key `i`, in its two parts.
+    pub fn key(&self, i: usize) -> (&[u8], &[u8]) {
+        (self.prefix(), self.suffix(i))
+    }
+
+    /// The place of a key: `Ok` where it is, `Err` where it would go.
+    pub fn find(&self, key: &[u8]) -> Result<usize, usize> {
+        let prefix = self.prefix();
+        let Some(rest) = key.strip_prefix(prefix) else {
+            return Err(if key < prefix { 0 } else { self.count });
+        };
+        let (mut low, mut high) = (0_usize, self.count);
+        while low < high {
+            let middle = low.midpoint(high);
+            match self.suffix(middle).cmp(rest) {
+                Ordering::Less => low = middle.saturating_add(1),
+                Ordering::Greater => high = middle,
+                Ordering::Equal => return Ok(middle),
+            }
+        }
+        Err(low)
+    }
+
+    /// How far the sequence of row `i` lies after the first of the segment.
+    pub fn sequence_offset(&self, i: usize) -> u64 {
+        let start = self.sequences.saturating_add(i.saturating_mul(self.sequence_width));
+        let mut bytes = [0; 8];
+        let stored = self.page.payload().get(start..).and_then(|b| b.get(..self.sequence_width));
+        for (to, from) in bytes.iter_mut().zip(stored.unwrap_or_default()) {
+            *to = *from;
+        }
+        u64::from_le_bytes(bytes)
+    }
+
+    /// The id of the signature of row `i`.
+    pub fn id(&self, i: usize) -> u32 {
+        match &self.ids {
+            Some(ids) => ids.get(i).copied().unwrap_or(0),
+            None => self.first_id.saturating_add(u32::try_from(i).unwrap_or(u32::MAX)),
+        }
+    }
+
+    /// The place of the first row with this id, if it is in this page.
+    pub fn first_with_id(&self, id: u32) -> Option<usize> {
+        let past = id.checked_sub(self.first_id)?;
+        match &self.ids {
+            None => Some(index(past)).filter(|i| *i < self.count),
+            Some(ids) => ids.iter().position(|of_row| *of_row == id),
+        }
+    }
+
+    /// Memory that it takes.
+    pub fn memory(&self) -> usize {
+        let ids = self.ids.as_ref().map_or(0, |ids| size_of_val(&**ids));
+        self.page.memory().saturating_add(ids)
+    }
+}
+
+/// LEAF-4: suffixes fill the rest of the page, and keys have 1 to 4,096 bytes.
+fn check_lengths(
+    layout: &Layout,
+    table: &[U16],
+    count: usize,
+    prefix: usize,
+    left: usize,
+) -> Result<()> {
+    let possible = |suffix: usize| (1..=MAX_KEY_BYTES).contains(&prefix.saturating_add(suffix));
+    let good = if layout.suffix_length == MIXED {
+        let mut start = 0;
+        let each = table.iter().all(|end| {
+            let end = usize::from(end.get());
+            let length = end.checked_sub(start);
+            start = end;
+            length.is_some_and(possible)
+        });
+        each && start == left
+    } else {
+        let suffix = usize::from(layout.suffix_length.get());
+        possible(suffix) && suffix.checked_mul(count) == Some(left)
+    };
+    if good { Ok(()) } else { Err(broken(WHAT, "LEAF-4", 36, "its keys do not fill the page")) }
+}
+
+/// LEAF-6: copies name rows of the page in order, and ids that were there before them.
+fn row_ids(first_id: u32, count: usize, copies: &[Copy]) -> Result<Option<Box<[u32]>>> {
+    if copies.is_empty() {
+        return Ok(None);
+    }
+    let mut ids = Vec::with_capacity(count);
+    let (mut next, mut copies) = (first_id, copies.iter().peekable());
+    for place in 0..count {
+        match copies.next_if(|copy| usize::from(copy.place.get()) == place) {
+            Some(copy) if copy.id.get() < next => ids.push(copy.id.get()),
+            Some(_) => return Err(broken(WHAT, "LEAF-6", 38, "a copy precedes its original")),
+            None => {
+                ids.push(next);
+                next = next.saturating_add(1);
+            }
+        }
+    }
+    match copies.next() {
+        Some(_) => Err(broken(WHAT, "LEAF-6", 38, "copies are out of order")),
+        None => Ok(Some(ids.into_boxed_slice())),
+    }
+}
+
+/// Collects rows of one page and says how long the page would be.
+#[derive(Debug, Default)]
+pub struct LeafBuilder {
+    first_row: u32,
+    first_id: u32,
+    keys: Vec<u8>,
+    ends: Vec<usize>,
+    prefix: usize,
+    lengths: Option<(usize, usize)>,
+    sequences: Vec<u64>,
+    largest: u64,
+    copies: Vec<Copy>,
+}
+
+impl LeafBuilder {
+    /// A page whose first row has this number, and whose first new signature this id.
+    pub fn new(first_row: u32, first_id: u32) -> LeafBuilder {
+        LeafBuilder { first_row, first_id, ..LeafBuilder::default() }
+    }
+
+    /// How many rows it has.
+    pub fn count(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The number of its first row.
+    pub fn first_row(&self) -> u32 {
+        self.first_row
+    }
+
+    /// The id of its first new signature.
+    pub fn first_id(&self) -> u32 {
+        self.first_id
+    }
+
+    /// Key `i`.
+    pub fn key(&self, i: usize) -> &[u8] {
+        let start = i.checked_sub(1).and_then(|i| self.ends.get(i)).copied().unwrap_or(0);
+        let end = self.ends.get(i).copied().unwrap_or(start);
+        self.keys.get(start..end).unwrap_or_default()
+    }
+
+    /// The length of the payload if this row came next.
+    pub fn payload_bytes_with(&self, key: &[u8], sequence: u64, is_copy: bool) -> usize {
+        let (prefix, lengths) = self.shape_with(key);
+        let count = self.count().saturating_add(1);
+        let table = if lengths.0 == lengths.1 { 0 } else { 2 };
+        let width = width_of(self.largest.max(sequence));
+        let copies = self.copies.len().saturating_add(is_copy.into());
+        let suffixes = self.keys.len().saturating_add(key.len());
+        size_of::<Layout>()
+            .saturating_add(prefix)
+            .saturating_add(count.saturating_mul(usize::saturating_add(table, width)))
+            .saturating_add(copies.saturating_mul(size_of::<Copy>()))
+            .saturating_add(suffixes.saturating_sub(prefix.saturating_mul(count)))
+    }
+
+    /// The shared prefix, and shortest and longest key, if this key came next.
+    fn shape_with(&self, key: &[u8]) -> (usize, (usize, usize)) {
+        let Some((shortest, longest)) = self.lengths else {
+            return (key.len(), (key.len(), key.len()));
+        };
+        let prefix = self.key(0).get(..self.prefix).unwrap_or_default();
+        let shared = prefix.iter().zip(key).take_while(|(a, b)| a == b).count();
+        (shared, (shortest.min(key.len()), longest.max(key.len())))
+    }
+
+    /// Adds a row: a key above the last, how far its sequence lies after the first of the segment, and
+    /// the id of its signature if an earlier row has it too.
+    pub fn push(&mut self, key: &[u8], sequence: u64, copy_of: Option<u32>) {
+        let (prefix, lengths) = self.shape_with(key);
+        (self.prefix, self.lengths) = (prefix, Some(lengths));
+        if let Some(id) = copy_of {
+            let place = u16::try_from(self.count()).unwrap_or(u16::MAX).into();
+            self.copies.push(Copy { place, id: id.into() });
+        }
+        self.keys.extend_from_slice(key);
+        self.ends.push(self.keys.len());
+        self.sequences.push(sequence);
+        self.largest = self.largest.max(sequence);
+    }
+
+    /// The payload.
+    pub fn encode(&self) -> Vec<u8> {
+        let width = width_of(self.largest);
+        let short = |n: usize| U16::from(u16::try_from(n).unwrap_or(u16::MAX));
+        let mixed = self.lengths.is_none_or(|(shortest, longest)| shortest != longest);
+        let longest = self.lengths.map_or(0, |(_, longest)| longest);
+        let suffix = longest.saturating_sub(self.prefix);
+        let layout = Layout {
+            first_row: self.first_row.into(),
+            first_id: self.first_id.into(),
+            count: short(self.count()),
+            prefix_length: short(self.prefix),
+            suffix_length: if mixed { MIXED.into() } else { short(suffix) },
+            copies: short(self.copies.len()),
+            sequence_width: u8::try_from(width).unwrap_or(8),
+            zero: [0; 7],
+        };
+        let mut bytes = layout.as_bytes().to_vec();
+        bytes.extend_from_slice(self.key(0).get(..self.prefix).unwrap_or_default());
+        if mixed {
+            for (i, end) in (1_usize..).zip(&self.ends) {
+                let end = short(end.saturating_sub(i.saturating_mul(self.prefix)));
+                bytes.extend_from_slice(end.as_bytes());
+            }
+        }
+        for sequence in &self.sequences {
+            bytes.extend_from_slice(sequence.to_le_bytes().get(..width).unwrap_or_default());
+        }
+        bytes.extend_from_slice(self.copies.as_bytes());
+        for i in 0..self.count() {
+            bytes.extend_from_slice(self.key(i).get(self.prefix..).unwrap_or_default());
+        }
+        bytes
+    }
+}
+
+/// Bytes that the largest sequence offset of a page needs.
+fn width_of(largest: u64) -> usize {
+    index(64_u32.saturating_sub(largest.leading_zeros()).div_ceil(8))
+}
+
+#[cfg(test)]
+#[path = "leaf_page_tests.rs"]
+mod tests;

@@ -1,0 +1,155 @@
+//! Liveness pages: which rows of a segment are hidden. Mirrors `format-spec/segment.md`.
+//!
+//! A liveness block is a run of these pages; page i is about rows i * 65,344 and following. The block is
+//! written anew when a row is hidden, and never changed.
+#![deny(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions
+)]
+
+use super::bytes::{broken, index, position, round_up};
+use super::page::{HEADER_BYTES, Page, PageKind, PagePlace, encode};
+use super::{UNIT, bytes::Seal};
+use crate::error::Result;
+
+const WHAT: &str = "liveness page";
+
+/// Rows that a full page is about.
+pub const ROWS_PER_PAGE: u32 = 8 * (8_192 - 24);
+
+/// Pages are this far apart.
+const PAGE_UNITS: u32 = 8_192 / 64;
+
+const _: () = assert!(UNIT == 64 && HEADER_BYTES == 24);
+
+/// Bytes of the block for a segment with so many rows.
+pub fn block_bytes(rows: u32) -> u64 {
+    let (full, left) = (rows / ROWS_PER_PAGE, rows % ROWS_PER_PAGE);
+    let full = u64::from(full).saturating_mul(position(PageKind::Liveness.max_bytes()));
+    match left {
+        0 => full,
+        left => {
+            let payload = index(left).div_ceil(8);
+            full.saturating_add(position(round_up(HEADER_BYTES.saturating_add(payload))))
+        }
+    }
+}
+
+/// How many pages a block for so many rows has.
+pub fn page_count(rows: u32) -> u32 {
+    rows.div_ceil(ROWS_PER_PAGE)
+}
+
+/// The place of page `i` of a block.
+pub fn place(block: u64, i: u32) -> PagePlace {
+    PagePlace { kind: PageKind::Liveness, block, number: i.saturating_mul(PAGE_UNITS) }
+}
+
+/// How many rows page `i` of a block for `rows` rows is about.
+pub fn rows_in_page(rows: u32, i: u32) -> u32 {
+    rows.saturating_sub(i.saturating_mul(ROWS_PER_PAGE)).min(ROWS_PER_PAGE)
+}
+
+/// A checked liveness page.
+#[derive(Debug, Clone)]
+pub struct LivenessPage {
+    page: Page,
+    hidden: u32,
+}
+
+impl LivenessPage {
+    /// Checks the page about so many rows.
+    pub fn new(page: Page, rows: u32) -> Result<LivenessPage> {
+        let bitmap = page.payload();
+        if bitmap.len() != index(rows).div_ceil(8) {
+            return Err(broken(WHAT, "LIVE-1", 20, format!("its bitmap does not have {rows} bits")));
+        }
+        let spare = match rows % 8 {
+            0 => 0,
+            used => 0xFF_u8.checked_shl(used).unwrap_or(0),
+        };
+        if bitmap.last().is_some_and(|last| last & spare != 0) {
+            return Err(broken(WHAT, "LIVE-2", 24, "bits past the last row are not zero"));
+        }
+        let hidden = bitmap.iter().map(|byte| byte.count_ones()).sum();
+        Ok(LivenessPage { page, hidden })
+    }
+
+    /// Whether the row at this place of the page is hidden. Rows past the last are.
+    pub fn is_hidden(&self, i: u32) -> bool {
+        self.page.payload().get(index(i / 8)).is_none_or(|byte| byte >> (i % 8) & 1 == 1)
+    }
+
+    /// How many rows are hidden.
+    pub fn hidden(&self) -> u32 {
+        self.hidden
+    }
+
+    /// The bitmap.
+    pub fn bitmap(&self) -> &[u8] {
+        self.page.payload()
+    }
+
+    /// Memory that it takes.
+    pub fn memory(&self) -> usize {
+        self.page.memory()
+    }
+}
+
+/// The whole block with these bitmap bytes, one bit a row, for `rows` rows.
+pub fn encode_block(block: u64, rows: u32, bitmap: &[u8], seal: Seal) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let pages = bitmap.chunks(PageKind::Liveness.max_payload());
+    for (i, payload) in (0..page_count(rows)).zip(pages) {
+        bytes.extend_from_slice(&encode(place(block, i), payload, seal));
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+
+    fn decode(block: &[u8], rows: u32, i: u32) -> Result<LivenessPage> {
+        let start = i as usize * 8_192;
+        let seal = Seal::of([1; 16]);
+        let page = Page::verify(block[start..].into(), place(9, i), seal).unwrap();
+        LivenessPage::new(page, rows_in_page(rows, i))
+    }
+
+    #[test]
+    fn a_block_says_of_each_row_what_it_was_given() {
+        for rows in [1, 8, 13, ROWS_PER_PAGE, ROWS_PER_PAGE + 1, 3 * ROWS_PER_PAGE - 5] {
+            let hidden = |row: u32| row.is_multiple_of(7) || row == rows - 1;
+            let mut bitmap = vec![0_u8; (rows as usize).div_ceil(8)];
+            (0..rows).filter(|r| hidden(*r)).for_each(|r| bitmap[r as usize / 8] |= 1 << (r % 8));
+            let block = encode_block(9, rows, &bitmap, Seal::of([1; 16]));
+            assert_eq!(block.len() as u64, block_bytes(rows));
+            let pages: Vec<_> =
+                (0..page_count(rows)).map(|i| decode(&block, rows, i).unwrap()).collect();
+            for row in 0..rows {
+                let page = &pages[(row / ROWS_PER_PAGE) as usize];
+                assert_eq!(page.is_hidden(row % ROWS_PER_PAGE), hidden(row), "{row} of {rows}");
+            }
+            let counted: u32 = pages.iter().map(LivenessPage::hidden).sum();
+            assert_eq!(counted as usize, (0..rows).filter(|r| hidden(*r)).count());
+        }
+    }
+
+    #[test]
+    fn each_rule_refuses() {
+        let block = encode_block(9, 13, &[0xFF, 0xFF], Seal::of([1; 16]));
+        let rule = |rows| match decode(&block, rows, 0) {
+            Err(Error::Corrupt { rule, .. }) => rule,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(rule(8), "LIVE-1");
+        assert_eq!(rule(17), "LIVE-1");
+        assert_eq!(rule(13), "LIVE-2");
+        assert!(decode(&block, 16, 0).is_ok());
+    }
+}

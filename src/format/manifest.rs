@@ -1,0 +1,250 @@
+//! The manifest: which segments make up a state. Mirrors `format-spec/file.md`.
+//!
+//! In: the bytes that a superblock points to. Out: the scheme, the sealed sequence and the segments, all
+//! of which lie in the data and do not overlap. A manifest is at most 256 KiB, so it is read whole.
+#![deny(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions
+)]
+
+use zerocopy::little_endian::{U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use super::bytes::{Cursor, Seal, broken, index, is_aligned};
+use super::liveness_page;
+use super::{DATA_START, DatabaseId};
+use crate::error::{Error, Result};
+use crate::scheme::Scheme;
+
+const WHAT: &str = "manifest";
+
+/// How a manifest starts; `salvage` looks for it.
+pub const MAGIC: [u8; 8] = *b"RINGMANI";
+
+/// Most segments a database may have. Merging keeps them at about a dozen.
+pub const MAX_SEGMENTS: u32 = 4095;
+
+/// Longest manifest.
+pub const MAX_MANIFEST_BYTES: u32 = 112 + 64 * MAX_SEGMENTS + 4;
+
+/// The bytes before the entries.
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct Layout {
+    magic: [u8; 8],
+    generation: U64,
+    database_id: [u8; 16],
+    scheme: [u8; 48],
+    sealed_sequence: U64,
+    next_block_id: U64,
+    dead_bytes: U64,
+    segment_count: U32,
+    reserved: U32,
+}
+
+/// The bytes of one segment's entry.
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct EntryLayout {
+    segment_id: U64,
+    offset: U64,
+    length: U64,
+    header_checksum: U32,
+    rows: U32,
+    live_rows: U32,
+    reserved: U32,
+    liveness_id: U64,
+    liveness_offset: U64,
+    liveness_length: U64,
+}
+
+/// A state of the database but for what its hot tier holds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Manifest {
+    /// The generation of the superblock that first named it.
+    pub generation: u64,
+    /// The database it belongs to.
+    pub database: DatabaseId,
+    /// The scheme of all signatures.
+    pub scheme: Scheme,
+    /// All commits up to this one are in the segments.
+    pub sealed: u64,
+    /// No segment or liveness block has this number or a higher one.
+    pub next_block: u64,
+    /// Bytes of the data that this state does not use.
+    pub dead_bytes: u64,
+    /// The segments, by rising number.
+    pub segments: Vec<SegmentEntry>,
+}
+
+/// One segment of a state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SegmentEntry {
+    /// Its number.
+    pub id: u64,
+    /// Where it starts.
+    pub offset: u64,
+    /// How long it is.
+    pub length: u64,
+    /// The checksum in its header page.
+    pub header_checksum: u32,
+    /// All rows, hidden ones too.
+    pub rows: u32,
+    /// Rows that are not hidden.
+    pub live_rows: u32,
+    /// Which rows are hidden; `None` if none are.
+    pub liveness: Option<LivenessEntry>,
+}
+
+/// Where a liveness block is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LivenessEntry {
+    /// Its number.
+    pub id: u64,
+    /// Where it starts.
+    pub offset: u64,
+    /// How long it is.
+    pub length: u64,
+}
+
+impl Manifest {
+    /// The manifest's bytes; the last four are the checksum that the superblock repeats.
+    pub fn encode(&self) -> Vec<u8> {
+        let layout = Layout {
+            magic: MAGIC,
+            generation: self.generation.into(),
+            database_id: self.database,
+            scheme: self.scheme.to_bytes(),
+            sealed_sequence: self.sealed.into(),
+            next_block_id: self.next_block.into(),
+            dead_bytes: self.dead_bytes.into(),
+            segment_count: u32::try_from(self.segments.len()).unwrap_or(u32::MAX).into(),
+            reserved: 0.into(),
+        };
+        let mut bytes = layout.as_bytes().to_vec();
+        for entry in &self.segments {
+            bytes.extend_from_slice(entry.layout().as_bytes());
+        }
+        let checksum = Seal::of(self.database).checksum(&bytes);
+        bytes.extend_from_slice(&checksum.to_le_bytes());
+        bytes
+    }
+
+    /// Reads a manifest whose data ends at `end_of_data`.
+    pub fn decode(bytes: &[u8], end_of_data: u64) -> Result<Manifest> {
+        let short = || broken(WHAT, "MAN-1", 0, "it is cut short");
+        let (body, checksum) = bytes.split_last_chunk::<4>().ok_or_else(short)?;
+        let mut cursor = Cursor::new(body);
+        let layout = cursor.layout::<Layout>().ok_or_else(short)?;
+        let seal = Seal::of(layout.database_id);
+        if layout.magic != MAGIC || seal.checksum(body) != u32::from_le_bytes(*checksum) {
+            return Err(broken(WHAT, "MAN-1", 0, "the checksum does not match"));
+        }
+        let count = layout.segment_count.get();
+        let entries = cursor.layouts::<EntryLayout>(index(count)).ok_or_else(short)?;
+        if count > MAX_SEGMENTS || !cursor.rest().is_empty() || layout.reserved != 0 {
+            return Err(broken(WHAT, "MAN-2", 104, format!("it claims {count} segments")));
+        }
+        let manifest = Manifest {
+            generation: layout.generation.get(),
+            database: layout.database_id,
+            scheme: Scheme::from_bytes(&layout.scheme).map_err(|e| e.shifted(32))?,
+            sealed: layout.sealed_sequence.get(),
+            next_block: layout.next_block_id.get(),
+            dead_bytes: layout.dead_bytes.get(),
+            segments: entries.iter().map(EntryLayout::entry).collect::<Result<_>>()?,
+        };
+        manifest.check(end_of_data)?;
+        Ok(manifest)
+    }
+
+    /// MAN-4 to MAN-6: numbers rise and are below the next one, places lie in the data, apart from each
+    /// other.
+    fn check(&self, end_of_data: u64) -> Result<()> {
+        let rising = self.segments.is_sorted_by(|a, b| a.id < b.id);
+        if !rising || self.segments.iter().any(|s| s.blocks().any(|b| b.id >= self.next_block)) {
+            return Err(broken(WHAT, "MAN-4", 112, "numbers of segments are out of order"));
+        }
+        let mut blocks: Vec<LivenessEntry> =
+            self.segments.iter().flat_map(SegmentEntry::blocks).collect();
+        blocks.sort_by_key(|block| block.offset);
+        let mut free = DATA_START;
+        for block in &blocks {
+            let end = block.offset.checked_add(block.length);
+            let fits = block.offset >= free && end.is_some_and(|end| end <= end_of_data);
+            if !fits || !is_aligned(block.offset) || !is_aligned(block.length) {
+                let detail = format!("block {} does not lie in the data by itself", block.id);
+                return Err(broken(WHAT, "MAN-5", 112, detail));
+            }
+            free = end.unwrap_or(u64::MAX);
+        }
+        Ok(())
+    }
+}
+
+impl SegmentEntry {
+    /// The segment itself, and its liveness block if it has one, as places in the file.
+    pub fn blocks(&self) -> impl Iterator<Item = LivenessEntry> + use<> {
+        let own = LivenessEntry { id: self.id, offset: self.offset, length: self.length };
+        std::iter::once(own).chain(self.liveness)
+    }
+
+    fn layout(&self) -> EntryLayout {
+        let none = LivenessEntry { id: 0, offset: 0, length: 0 };
+        let liveness = self.liveness.unwrap_or(none);
+        EntryLayout {
+            segment_id: self.id.into(),
+            offset: self.offset.into(),
+            length: self.length.into(),
+            header_checksum: self.header_checksum.into(),
+            rows: self.rows.into(),
+            live_rows: self.live_rows.into(),
+            reserved: 0.into(),
+            liveness_id: liveness.id.into(),
+            liveness_offset: liveness.offset.into(),
+            liveness_length: liveness.length.into(),
+        }
+    }
+}
+
+impl EntryLayout {
+    /// MAN-3 and MAN-6: counts fit, and a liveness block is there exactly if rows are hidden.
+    fn entry(&self) -> Result<SegmentEntry> {
+        let liveness = LivenessEntry {
+            id: self.liveness_id.get(),
+            offset: self.liveness_offset.get(),
+            length: self.liveness_length.get(),
+        };
+        let entry = SegmentEntry {
+            id: self.segment_id.get(),
+            offset: self.offset.get(),
+            length: self.length.get(),
+            header_checksum: self.header_checksum.get(),
+            rows: self.rows.get(),
+            live_rows: self.live_rows.get(),
+            liveness: (liveness.id != 0).then_some(liveness),
+        };
+        let refuse = |rule, detail| -> Result<SegmentEntry, Error> {
+            Err(broken(WHAT, rule, 112, format!("segment {}: {detail}", entry.id)))
+        };
+        if entry.rows == 0 || entry.live_rows > entry.rows || entry.id == 0 || self.reserved != 0 {
+            return refuse("MAN-3", "impossible counts");
+        }
+        let all_live = entry.live_rows == entry.rows;
+        let expected = if all_live { 0 } else { liveness_page::block_bytes(entry.rows) };
+        if entry.liveness.is_none() != all_live || liveness.length != expected {
+            return refuse("MAN-6", "its liveness block does not fit its hidden rows");
+        }
+        if all_live && liveness.offset != 0 {
+            return refuse("MAN-6", "it has a place but no block");
+        }
+        Ok(entry)
+    }
+}
+
+#[cfg(test)]
+#[path = "manifest_tests.rs"]
+mod tests;

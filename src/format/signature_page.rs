@@ -1,0 +1,245 @@
+//! Signature pages: distinct signatures, plane 0 of all of them first. Mirrors `format-spec/segment.md`.
+//!
+//! All pages of a segment but the last hold the same number of signatures, so the place of each follows
+//! from its id. A scan reads one plane in b; a verification touches one cache line to reject and one more
+//! to accept. The words are used where they lie: a page is checked once, when it is read.
+#![deny(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions
+)]
+
+use std::sync::Arc;
+
+use super::bytes::{broken, index, position, round_up};
+use super::page::{HEADER_BYTES, Page, PageKind};
+use crate::error::Result;
+use crate::kernel::Rows;
+use crate::scheme::{CardinalityField, Scheme};
+use crate::sketch::Signature;
+
+const WHAT: &str = "signature page";
+
+/// How much room signatures of a scheme take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SignatureShape {
+    words_per_plane: usize,
+    planes: usize,
+    code_bits: usize,
+    field: CardinalityField,
+    /// The bits of a plane's last word that no sample uses.
+    spare: u64,
+}
+
+impl SignatureShape {
+    /// The shape of a scheme's signatures.
+    pub fn of(scheme: &Scheme) -> SignatureShape {
+        let used = scheme.samples % 64;
+        SignatureShape {
+            words_per_plane: scheme.words_per_plane(),
+            planes: scheme.bits.into(),
+            code_bits: code_bits(scheme.cardinality),
+            field: scheme.cardinality,
+            spare: if used == 0 { 0 } else { u64::MAX.checked_shl(used).unwrap_or(0) },
+        }
+    }
+
+    /// Words of one signature.
+    pub fn words(self) -> usize {
+        self.words_per_plane.saturating_mul(self.planes)
+    }
+
+    /// Whether a signature of this shape could have these words and this code (SIG-3, SIG-5).
+    pub fn fits(self, planes: &[u64], code: u32) -> bool {
+        let mut last = planes.chunks_exact(self.words_per_plane.max(1)).filter_map(<[u64]>::last);
+        let code_fits = match self.code_bits {
+            32 => true,
+            bits => code >> bits == 0,
+        };
+        planes.len() == self.words() && last.all(|word| word & self.spare == 0) && code_fits
+    }
+
+    /// Bytes of a payload with `count` signatures: their words, then their cardinality codes.
+    pub fn payload_bytes(self, count: usize) -> usize {
+        let words = self.words().saturating_mul(8).saturating_mul(count);
+        words.saturating_add(self.code_bits.saturating_mul(count).div_ceil(8))
+    }
+
+    /// Signatures in every page but the last: as many as 64 KiB hold (SIGP-1).
+    pub fn per_page(self) -> u32 {
+        let room = PageKind::Signatures.max_payload().saturating_mul(8);
+        let each = self.words().saturating_mul(64).saturating_add(self.code_bits);
+        u32::try_from(room.checked_div(each).unwrap_or(1)).unwrap_or(1).max(1)
+    }
+
+    /// Bytes of a page with `count` signatures.
+    pub fn page_bytes(self, count: u32) -> u64 {
+        position(round_up(HEADER_BYTES.saturating_add(self.payload_bytes(index(count)))))
+    }
+
+    /// Bytes of all pages for `ids` signatures.
+    pub fn region_bytes(self, ids: u32) -> u64 {
+        let per_page = self.per_page();
+        let (full, left) = (ids.checked_div(per_page), ids.checked_rem(per_page));
+        let full = u64::from(full.unwrap_or(0)).saturating_mul(self.page_bytes(per_page));
+        match left.unwrap_or(0) {
+            0 => full,
+            left => full.saturating_add(self.page_bytes(left)),
+        }
+    }
+}
+
+/// Bits of a cardinality code in a page.
+fn code_bits(field: CardinalityField) -> usize {
+    match field {
+        CardinalityField::None => 0,
+        CardinalityField::Linear4 => 4,
+        CardinalityField::Linear8 | CardinalityField::Log8 => 8,
+        CardinalityField::Exact => 32,
+    }
+}
+
+/// A checked signature page.
+#[derive(Debug, Clone)]
+pub struct SignaturePage {
+    page: Page,
+    shape: SignatureShape,
+    count: usize,
+}
+
+impl SignaturePage {
+    /// Checks the page that holds `count` signatures, of which `empty` may be that of the empty set.
+    pub fn new(
+        mut page: Page,
+        shape: SignatureShape,
+        count: u32,
+        empty: Option<u32>,
+    ) -> Result<SignaturePage> {
+        let count = index(count);
+        if page.payload().len() != shape.payload_bytes(count) || count == 0 {
+            let detail = format!("its payload does not hold {count} signatures");
+            return Err(broken(WHAT, "SIGP-1", 20, detail));
+        }
+        page.words_to_native(shape.words().saturating_mul(count));
+        let page = SignaturePage { page, shape, count };
+        page.check(empty.map(index))?;
+        Ok(page)
+    }
+
+    /// SIGP-2 to SIGP-4: spare bits are zero, codes are possible, the empty set is all zero.
+    fn check(&self, empty: Option<usize>) -> Result<()> {
+        let spare = self.shape.spare;
+        if spare != 0 {
+            let planes = self.words().chunks_exact(self.shape.words_per_plane.max(1));
+            if planes.filter_map(|plane| plane.last()).any(|word| word & spare != 0) {
+                return Err(broken(WHAT, "SIGP-2", 24, "bits past the last sample are not zero"));
+            }
+        }
+        let sized = matches!(self.shape.field, CardinalityField::Log8 | CardinalityField::Exact);
+        let zero = |i: usize| sized && self.code(i) == Some(0) && Some(i) != empty;
+        if sized && (0..self.count).any(zero) {
+            return Err(broken(WHAT, "SIGP-3", 24, "a set that is not empty has the size 0"));
+        }
+        if let Some(empty) = empty {
+            let blank = self.planes(empty).is_some_and(|mut words| words.all(|word| word == 0));
+            if !blank || self.code(empty) != Some(0) {
+                return Err(broken(WHAT, "SIGP-4", 24, "the empty set is not all zero"));
+            }
+        }
+        Ok(())
+    }
+
+    /// How many signatures it holds.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Memory that it takes.
+    pub fn memory(&self) -> usize {
+        self.page.memory()
+    }
+
+    /// All signatures for the kernels. The scheme must be that of the shape.
+    pub fn rows<'a>(&'a self, scheme: &Scheme) -> Option<Rows<'a>> {
+        let (first, rest) = self.halves();
+        Rows::new(scheme, first, rest)
+    }
+
+    fn words(&self) -> &[u64] {
+        let words = self.shape.words().saturating_mul(self.count);
+        self.page.payload_words().get(..words).unwrap_or_default()
+    }
+
+    /// Plane 0 of all signatures, and the other planes one signature after the other.
+    fn halves(&self) -> (&[u64], &[u64]) {
+        let first = self.shape.words_per_plane.saturating_mul(self.count);
+        self.words().split_at_checked(first).unwrap_or_default()
+    }
+
+    /// The words of signature `i`, plane by plane.
+    fn planes(&self, i: usize) -> Option<impl Iterator<Item = u64>> {
+        let (first, rest) = self.halves();
+        let one = self.shape.words_per_plane;
+        let others = self.shape.words().saturating_sub(one);
+        let first = first.get(i.checked_mul(one)?..)?.get(..one)?;
+        let rest = rest.get(i.checked_mul(others)?..)?.get(..others)?;
+        Some(first.iter().chain(rest).copied())
+    }
+
+    /// The cardinality code of signature `i` (SIG-5).
+    pub fn code(&self, i: usize) -> Option<u32> {
+        let start = self.shape.words().saturating_mul(8).saturating_mul(self.count);
+        let codes = self.page.payload().get(start..)?;
+        match self.shape.code_bits {
+            0 => (i < self.count).then_some(0),
+            4 => codes.get(i / 2).map(|byte| u32::from(if i % 2 == 0 { byte & 15 } else { byte >> 4 })),
+            8 => codes.get(i).map(|byte| u32::from(*byte)),
+            _ => {
+                let code = codes.get(i.checked_mul(4)?..)?.first_chunk::<4>()?;
+                Some(u32::from_le_bytes(*code))
+            }
+        }
+    }
+
+    /// Signature `i`; `None` past the last.
+    pub fn signature(&self, i: usize, scheme: &Arc<Scheme>, empty: bool) -> Option<Signature> {
+        let planes = self.planes(i)?.collect();
+        Some(Signature::from_planes(Arc::clone(scheme), planes, self.code(i)?, empty))
+    }
+}
+
+/// The payload of a page with these signatures: planes of each, and its code.
+pub fn encode<'a>(
+    shape: SignatureShape,
+    signatures: impl ExactSizeIterator<Item = (&'a [u64], u32)> + Clone,
+) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(shape.payload_bytes(signatures.len()));
+    let mut push = |words: &[u64]| words.iter().for_each(|w| bytes.extend_from_slice(&w.to_le_bytes()));
+    for (planes, _) in signatures.clone() {
+        push(planes.get(..shape.words_per_plane).unwrap_or_default());
+    }
+    for (planes, _) in signatures.clone() {
+        push(planes.get(shape.words_per_plane..).unwrap_or_default());
+    }
+    let codes = signatures.map(|(_, code)| code.to_le_bytes());
+    match shape.code_bits {
+        0 => {}
+        4 => {
+            for (i, [low, ..]) in codes.enumerate() {
+                match bytes.last_mut() {
+                    Some(last) if i % 2 == 1 => *last |= low << 4,
+                    _ => bytes.push(low & 15),
+                }
+            }
+        }
+        8 => codes.for_each(|[low, ..]| bytes.push(low)),
+        _ => codes.for_each(|code| bytes.extend_from_slice(&code)),
+    }
+    bytes
+}
+
+#[cfg(test)]
+#[path = "signature_page_tests.rs"]
+mod tests;

@@ -1,0 +1,316 @@
+//! Superblocks: the two 4 KiB blocks at the start of a file that say which state is the current one.
+//! Mirrors `format-spec/file.md`.
+//!
+//! A [`Superblock`] has passed its checksum and version checks. What it points to has not: that is
+//! checked when it is read.
+#![deny(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions
+)]
+
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use super::bytes::{Cursor, broken, is_aligned};
+use super::manifest::MAX_MANIFEST_BYTES;
+use super::{BLOCK, DATA_START, DatabaseId, NEWEST_FORMAT, OLDEST_FORMAT};
+use crate::error::{Error, Result};
+
+const WHAT: &str = "superblock";
+
+/// The first bytes of a database file. The last two catch transfers that treat it as text.
+pub const MAGIC: [u8; 8] = *b"RINGER\x1a\n";
+
+/// Features that a reader must know to read this file at all. None exist yet.
+const KNOWN_REQUIRED: u64 = 0;
+
+/// The bytes, field by field.
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct Layout {
+    magic: [u8; 8],
+    format_version: U16,
+    reserved: [u8; 6],
+    required_features: U64,
+    optional_features: U64,
+    database_id: [u8; 16],
+    generation: U64,
+    manifest_offset: U64,
+    manifest_length: U32,
+    manifest_checksum: U32,
+    end_of_data: U64,
+    hot_tier: U64,
+    hot_tiers_made: U64,
+    clean: u8,
+    unused: [u8; 3995],
+    checksum: U32,
+}
+
+/// One complete state of a database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Superblock {
+    /// Which database this is.
+    pub database: DatabaseId,
+    /// Rises by one with each state.
+    pub generation: u64,
+    /// Where the manifest starts.
+    pub manifest_offset: u64,
+    /// Its length.
+    pub manifest_length: u32,
+    /// Its checksum, which is also its last four bytes.
+    pub manifest_checksum: u32,
+    /// Bytes from here on belong to no state.
+    pub end_of_data: u64,
+    /// The hot tier that holds later commits; 0 for none.
+    pub hot_tier: u64,
+    /// The highest number ever given to a hot tier.
+    pub hot_tiers_made: u64,
+    /// Whether the last writer closed the database.
+    pub clean: bool,
+    /// Bits of features that a reader may ignore. Kept as they are.
+    pub optional_features: u64,
+}
+
+/// What is in a block where a superblock should be.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Slot {
+    /// A superblock.
+    Valid(Superblock),
+    /// Not even the first bytes of one.
+    Foreign,
+    /// One that cannot be used, and why.
+    Refused(Error),
+}
+
+impl Superblock {
+    /// The block's bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut layout = Layout {
+            magic: MAGIC,
+            format_version: NEWEST_FORMAT.into(),
+            reserved: [0; 6],
+            required_features: 0.into(),
+            optional_features: self.optional_features.into(),
+            database_id: self.database,
+            generation: self.generation.into(),
+            manifest_offset: self.manifest_offset.into(),
+            manifest_length: self.manifest_length.into(),
+            manifest_checksum: self.manifest_checksum.into(),
+            end_of_data: self.end_of_data.into(),
+            hot_tier: self.hot_tier.into(),
+            hot_tiers_made: self.hot_tiers_made.into(),
+            clean: self.clean.into(),
+            unused: [0; 3995],
+            checksum: 0.into(),
+        };
+        layout.checksum = checksum(&layout).into();
+        layout.as_bytes().to_vec()
+    }
+
+    /// Reads a block. Anything but 4,096 bytes is foreign.
+    pub fn decode(block: &[u8]) -> Slot {
+        let Some(layout) = Cursor::new(block).layout::<Layout>() else { return Slot::Foreign };
+        if layout.magic != MAGIC {
+            return Slot::Foreign;
+        }
+        match check(layout) {
+            Ok(superblock) => Slot::Valid(superblock),
+            Err(error) => Slot::Refused(error),
+        }
+    }
+
+    /// The current state, from both blocks of a file (SUPER-5). `Ok(None)`: neither is a superblock.
+    /// The flag tells whether both blocks hold that state.
+    pub fn choose(a: Slot, b: Slot) -> Result<Option<(Superblock, bool)>> {
+        match (a, b) {
+            (Slot::Valid(a), Slot::Valid(b)) if a.generation == b.generation && a != b => {
+                let detail = format!("two different states have the generation {}", a.generation);
+                Err(broken(WHAT, "SUPER-5", 0, detail))
+            }
+            (Slot::Valid(a), Slot::Valid(b)) if a.database != b.database => {
+                Err(broken(WHAT, "SUPER-5", 32, "the two superblocks name different databases"))
+            }
+            (Slot::Valid(a), Slot::Valid(b)) => {
+                let equal = a.generation == b.generation;
+                Ok(Some((if a.generation >= b.generation { a } else { b }, equal)))
+            }
+            // A version that is not known is not damage: the other block has it too, or is older.
+            (Slot::Refused(error @ Error::UnsupportedFormat { .. }), _)
+            | (_, Slot::Refused(error @ Error::UnsupportedFormat { .. })) => Err(error),
+            (Slot::Valid(one), _) | (_, Slot::Valid(one)) => Ok(Some((one, false))),
+            (Slot::Refused(error), _) | (_, Slot::Refused(error)) => Err(error),
+            (Slot::Foreign, Slot::Foreign) => Ok(None),
+        }
+    }
+}
+
+/// CRC-32 of all bytes before the checksum. Not sealed with the id, which is not known yet.
+fn checksum(layout: &Layout) -> u32 {
+    let bytes = layout.as_bytes();
+    crc32fast::hash(bytes.get(..BLOCK.saturating_sub(4)).unwrap_or_default())
+}
+
+fn check(layout: &Layout) -> Result<Superblock> {
+    if layout.checksum != checksum(layout) {
+        return Err(broken(WHAT, "SUPER-1", 4092, "the checksum does not match"));
+    }
+    let version = layout.format_version.get();
+    if !(OLDEST_FORMAT..=NEWEST_FORMAT).contains(&version) {
+        return Err(Error::UnsupportedFormat {
+            what: "database format",
+            found: version.into(),
+            oldest: OLDEST_FORMAT.into(),
+            newest: NEWEST_FORMAT.into(),
+            rule: "SUPER-2",
+        });
+    }
+    let unknown = layout.required_features.get() & !KNOWN_REQUIRED;
+    if unknown != 0 {
+        return Err(Error::UnsupportedFormat {
+            what: "set of required features",
+            found: unknown,
+            oldest: 0,
+            newest: KNOWN_REQUIRED,
+            rule: "SUPER-3",
+        });
+    }
+    let zero = layout.reserved == [0; 6] && layout.unused.iter().all(|byte| *byte == 0);
+    if !zero || layout.clean > 1 {
+        return Err(broken(WHAT, "SUPER-4", 97, "bytes that must be zero are not"));
+    }
+    let superblock = Superblock {
+        database: layout.database_id,
+        generation: layout.generation.get(),
+        manifest_offset: layout.manifest_offset.get(),
+        manifest_length: layout.manifest_length.get(),
+        manifest_checksum: layout.manifest_checksum.get(),
+        end_of_data: layout.end_of_data.get(),
+        hot_tier: layout.hot_tier.get(),
+        hot_tiers_made: layout.hot_tiers_made.get(),
+        clean: layout.clean == 1,
+        optional_features: layout.optional_features.get(),
+    };
+    let s = &superblock;
+    let end = s.manifest_offset.checked_add(s.manifest_length.into());
+    let inside = s.manifest_offset >= DATA_START && end.is_some_and(|end| end <= s.end_of_data);
+    let small = s.manifest_length <= MAX_MANIFEST_BYTES;
+    if !inside || !small || !is_aligned(s.manifest_offset) || !is_aligned(s.end_of_data) {
+        return Err(broken(WHAT, "SUPER-6", 56, "the manifest does not lie in the data"));
+    }
+    if s.hot_tier > s.hot_tiers_made || (s.clean && s.hot_tier != 0) {
+        return Err(broken(WHAT, "SUPER-7", 80, "the hot tier's number is impossible"));
+    }
+    Ok(superblock)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::offset_of;
+
+    fn superblock(generation: u64) -> Superblock {
+        Superblock {
+            database: [7; 16],
+            generation,
+            manifest_offset: 12_288,
+            manifest_length: 116,
+            manifest_checksum: 9,
+            end_of_data: 12_416,
+            hot_tier: 2,
+            hot_tiers_made: 2,
+            clean: false,
+            optional_features: 0,
+        }
+    }
+
+    fn valid(generation: u64) -> Slot {
+        Slot::Valid(superblock(generation))
+    }
+
+    #[test]
+    fn spec_table_matches_the_struct() {
+        let spec = include_str!("../../format-spec/file.md");
+        let code = [
+            ("magic", offset_of!(Layout, magic), 8),
+            ("format version", offset_of!(Layout, format_version), 2),
+            ("reserved", offset_of!(Layout, reserved), 6),
+            ("required features", offset_of!(Layout, required_features), 8),
+            ("optional features", offset_of!(Layout, optional_features), 8),
+            ("database id", offset_of!(Layout, database_id), 16),
+            ("generation", offset_of!(Layout, generation), 8),
+            ("manifest offset", offset_of!(Layout, manifest_offset), 8),
+            ("manifest length", offset_of!(Layout, manifest_length), 4),
+            ("manifest checksum", offset_of!(Layout, manifest_checksum), 4),
+            ("end of data", offset_of!(Layout, end_of_data), 8),
+            ("hot tier", offset_of!(Layout, hot_tier), 8),
+            ("hot tiers made", offset_of!(Layout, hot_tiers_made), 8),
+            ("clean", offset_of!(Layout, clean), 1),
+            ("unused", offset_of!(Layout, unused), 3995),
+            ("checksum", offset_of!(Layout, checksum), 4),
+        ];
+        crate::spec_tables::assert_matches(spec, "Superblock", &code);
+        assert_eq!(size_of::<Layout>(), BLOCK);
+    }
+
+    #[test]
+    fn what_is_encoded_decodes() {
+        assert_eq!(Superblock::decode(&superblock(5).encode()), valid(5));
+    }
+
+    /// SUPER-1: every flipped bit of a block makes it unusable.
+    #[test]
+    fn every_flipped_bit_is_seen() {
+        let good = superblock(5).encode();
+        for bit in 0..8 * good.len() {
+            let mut bad = good.clone();
+            bad[bit / 8] ^= 1 << (bit % 8);
+            assert!(!matches!(Superblock::decode(&bad), Slot::Valid(_)), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn the_newer_of_two_states_counts() {
+        let chosen = |a, b| Superblock::choose(a, b).unwrap().unwrap();
+        assert_eq!(chosen(valid(5), valid(6)), (superblock(6), false));
+        assert_eq!(chosen(valid(6), valid(5)), (superblock(6), false));
+        assert_eq!(chosen(valid(6), valid(6)), (superblock(6), true));
+        assert_eq!(chosen(valid(6), Slot::Foreign), (superblock(6), false));
+        assert_eq!(Superblock::choose(Slot::Foreign, Slot::Foreign), Ok(None));
+    }
+
+    /// SUPER-5: a generation belongs to one state.
+    #[test]
+    fn two_states_of_one_generation_are_refused() {
+        let other = Slot::Valid(Superblock { hot_tier: 0, ..superblock(5) });
+        let error = Superblock::choose(valid(5), other).unwrap_err();
+        assert!(matches!(error, Error::Corrupt { rule: "SUPER-5", .. }), "{error}");
+    }
+
+    /// SUPER-2, SUPER-3, SUPER-4, SUPER-6 and SUPER-7, each broken by one field under a good checksum.
+    #[test]
+    fn each_rule_refuses() {
+        let rule_of = |at: usize, bytes: &[u8]| {
+            let mut block = superblock(5).encode();
+            block[at..at + bytes.len()].copy_from_slice(bytes);
+            let checksum = crc32fast::hash(&block[..4092]).to_le_bytes();
+            block[4092..].copy_from_slice(&checksum);
+            match Superblock::decode(&block) {
+                Slot::Refused(Error::Corrupt { rule, .. } | Error::UnsupportedFormat { rule, .. }) => rule,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(rule_of(8, &[2, 0]), "SUPER-2");
+        assert_eq!(rule_of(16, &[1]), "SUPER-3");
+        assert_eq!(rule_of(10, &[1]), "SUPER-4");
+        assert_eq!(rule_of(4091, &[1]), "SUPER-4");
+        assert_eq!(rule_of(96, &[2]), "SUPER-4");
+        assert_eq!(rule_of(56, &[0, 0]), "SUPER-6");
+        assert_eq!(rule_of(64, &[0xFF, 0xFF]), "SUPER-6");
+        assert_eq!(rule_of(72, &[1]), "SUPER-6");
+        assert_eq!(rule_of(80, &[3]), "SUPER-7");
+        assert_eq!(rule_of(96, &[1]), "SUPER-7");
+    }
+}
