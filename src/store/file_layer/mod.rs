@@ -9,6 +9,8 @@
 //! What a layer promises is what POSIX promises and no more: a write may be lost, torn or reordered until
 //! the file is synced; a name may be lost until its directory is synced.
 
+#[cfg(any(test, feature = "internals"))]
+pub mod faulty;
 pub mod memory;
 #[cfg(any(unix, windows))]
 pub mod real;

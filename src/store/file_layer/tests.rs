@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use super::faulty::FaultyFiles;
 use super::memory::MemoryFiles;
 use super::real::RealFiles;
 use super::*;
@@ -16,6 +17,9 @@ fn on_every_layer(promise: Promise) {
     let memory = MemoryFiles::new();
     memory.create_dir(Path::new("/here")).unwrap();
     promise(&memory, Path::new("/here"));
+    let faulty = FaultyFiles::new();
+    faulty.create_dir(Path::new("/here")).unwrap();
+    promise(&faulty, Path::new("/here"));
 }
 
 fn kind_of<T: fmt::Debug>(result: io::Result<T>) -> ErrorKind {

@@ -114,7 +114,7 @@ impl File for MemoryFile {
 }
 
 /// Puts `bytes` at `start`, with zeros between the old end and there.
-fn write(all: &mut Vec<u8>, start: usize, bytes: &[u8]) {
+pub(in super::super) fn write(all: &mut Vec<u8>, start: usize, bytes: &[u8]) {
     let end = start + bytes.len();
     if all.len() < end {
         all.resize(end, 0);

@@ -13,6 +13,8 @@ mod names;
 mod tests;
 
 pub use inode::Bytes;
+#[cfg(any(test, feature = "internals"))]
+pub(super) use inode::write;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -117,6 +119,22 @@ impl MemoryFiles {
         let files = MemoryFiles::new();
         files.names().fill(entries);
         files
+    }
+
+    /// The number of the directory that holds the last part of a path, and that part.
+    #[cfg(any(test, feature = "internals"))]
+    pub(super) fn place(&self, path: &Path) -> io::Result<(u64, std::ffi::OsString)> {
+        let path = tidy(path);
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::ErrorKind::ResourceBusy.into());
+        };
+        Ok((self.names().directory(parent)?, name.to_os_string()))
+    }
+
+    /// The number of what stands at a path.
+    #[cfg(any(test, feature = "internals"))]
+    pub(super) fn number(&self, path: &Path) -> io::Result<u64> {
+        self.names().find(&tidy(path)).map(Node::number)
     }
 
     fn names(&self) -> MutexGuard<'_, Names> {

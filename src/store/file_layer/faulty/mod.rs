@@ -1,0 +1,240 @@
+//! A file system that records every change, rebuilds the disk that a crash at any point would leave, and
+//! can fail any operation.
+//!
+//! In: operations. Out: what [`super::memory`] answers, or the failure that was asked for. It must not
+//! know what the store does: it assumes only what POSIX promises.
+//!
+//! A test runs the store on it once, counts the [`operations`](FaultyFiles::operations), and then either
+//! fails each of them in turn ([`arm`](FaultyFiles::arm)) or opens each disk of
+//! [`for_each_crash`](FaultyFiles::for_each_crash). Locks are in no image: a crash frees them.
+
+mod change;
+mod crash;
+mod disk;
+mod fault;
+mod file;
+#[cfg(test)]
+mod tests;
+
+pub use change::{Change, Place};
+pub use crash::{CrashKind, CrashWalk};
+pub use fault::{Failure, Fault};
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::memory::{Entry, MemoryFiles};
+use super::{Access, File, FileLayer, Kind, Lock};
+use fault::Armed;
+use file::FaultyFile;
+
+/// A file system that can fail and crash. A clone is the same file system.
+#[derive(Debug, Clone)]
+pub struct FaultyFiles {
+    running: MemoryFiles,
+    start: Arc<[Entry]>,
+    state: Arc<Mutex<State>>,
+}
+
+/// Held while a change is made, so that the record has the order in which changes were made.
+#[derive(Debug, Default)]
+struct State {
+    changes: Vec<Change>,
+    armed: Armed,
+}
+
+impl Default for FaultyFiles {
+    fn default() -> FaultyFiles {
+        FaultyFiles::new()
+    }
+}
+
+impl FaultyFiles {
+    /// An empty file system.
+    pub fn new() -> FaultyFiles {
+        FaultyFiles::resume(MemoryFiles::new())
+    }
+
+    /// Goes on from a disk, all of which counts as durable: after a crash, say, to crash again.
+    pub fn resume(disk: MemoryFiles) -> FaultyFiles {
+        let start = disk.entries().into();
+        FaultyFiles { running: disk, start, state: Arc::default() }
+    }
+
+    /// What the running process sees.
+    pub fn running(&self) -> &MemoryFiles {
+        &self.running
+    }
+
+    /// How many changes were made.
+    pub fn operations(&self) -> usize {
+        self.state().changes.len()
+    }
+
+    /// The changes that were made, in order.
+    pub fn changes(&self) -> Vec<Change> {
+        self.state().changes.clone()
+    }
+
+    /// Sets the fault to come, in place of any other, and counts from here.
+    pub fn arm(&self, fault: Fault) {
+        self.state().armed.set(Some(fault));
+    }
+
+    /// No more faults.
+    pub fn disarm(&self) {
+        self.state().armed.set(None);
+    }
+
+    /// How many operations failed since a fault was set.
+    pub fn struck(&self) -> usize {
+        self.state().armed.struck
+    }
+
+    /// Walks over the crashes of the run so far.
+    pub fn walk(&self) -> CrashWalk {
+        CrashWalk::new(&self.start, self.changes())
+    }
+
+    /// The disk that is found after a crash right after the first `at` changes. For many images use
+    /// [`FaultyFiles::for_each_crash`] or [`FaultyFiles::walk`], which do not start over each time.
+    pub fn crash_image(&self, at: usize, kind: CrashKind) -> MemoryFiles {
+        self.walk().go_to(at).image(kind)
+    }
+
+    /// The crashes that can happen right after the first `at` changes; see [`CrashWalk::kinds`].
+    pub fn images_at(&self, at: usize) -> Vec<CrashKind> {
+        self.walk().go_to(at).kinds()
+    }
+
+    /// Hands out the disk after each kind of crash after each number of changes, from none to all.
+    pub fn for_each_crash(&self, mut visit: impl FnMut(usize, CrashKind, MemoryFiles)) {
+        let mut walk = self.walk();
+        loop {
+            for kind in walk.kinds() {
+                visit(walk.at(), kind, walk.image(kind));
+            }
+            if !walk.step() {
+                break;
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes a change and records it, unless it is to fail.
+    fn change<T>(&self, act: impl FnOnce() -> io::Result<(T, Change)>) -> io::Result<T> {
+        let mut state = self.state();
+        if let Some(failure) = state.armed.strike(false) {
+            return Err(failure.error());
+        }
+        let (value, change) = act()?;
+        state.changes.push(change);
+        state.armed.count(false);
+        Ok(value)
+    }
+
+    fn place(&self, path: &Path) -> io::Result<Place> {
+        let (directory, name) = self.running.place(path)?;
+        Ok(Place { directory, name })
+    }
+
+    fn wrap(&self, file: Arc<dyn File>) -> io::Result<Arc<dyn File>> {
+        let inode = file.identity()?.inode;
+        Ok(Arc::new(FaultyFile { files: self.clone(), file, inode }))
+    }
+}
+
+impl FileLayer for FaultyFiles {
+    fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
+        if access != Access::CreateNew {
+            return self.wrap(self.running.open(path, access)?);
+        }
+        let file = self.change(|| {
+            let file = self.running.open(path, access)?;
+            let (at, inode) = (self.place(path)?, file.identity()?.inode);
+            Ok((file, Change::CreateFile { at, inode }))
+        })?;
+        self.wrap(file)
+    }
+
+    fn kind(&self, path: &Path) -> io::Result<Option<Kind>> {
+        self.running.kind(path)
+    }
+
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
+        self.running.canonical(path)
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.change(|| {
+            self.running.link(from, to)?;
+            Ok(((), Change::Link { at: self.place(to)?, inode: self.running.number(to)? }))
+        })
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.change(|| {
+            let (source, inode) = (self.place(from)?, self.running.number(from)?);
+            let target = self.place(to)?;
+            self.running.rename(from, to)?;
+            Ok(((), Change::Rename { from: source, to: target, inode }))
+        })
+    }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        self.change(|| {
+            let at = self.place(path)?;
+            self.running.remove_file(path)?;
+            Ok(((), Change::RemoveFile { at }))
+        })
+    }
+
+    fn create_dir(&self, path: &Path) -> io::Result<()> {
+        self.change(|| {
+            self.running.create_dir(path)?;
+            Ok(((), Change::CreateDir { at: self.place(path)?, inode: self.running.number(path)? }))
+        })
+    }
+
+    fn remove_dir_all(&self, path: &Path) -> io::Result<()> {
+        self.place(path)?;
+        let path = self.running.canonical(path)?;
+        if self.running.kind(&path)? != Some(Kind::Directory) {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        let below = self.running.entries().into_iter().filter(|e| e.path.starts_with(&path));
+        // What is in a directory goes before it.
+        for entry in below.collect::<Vec<_>>().into_iter().rev() {
+            if entry.bytes.is_some() {
+                self.remove_file(&entry.path)?;
+                continue;
+            }
+            self.change(|| {
+                let at = self.place(&entry.path)?;
+                self.running.remove_dir_all(&entry.path)?;
+                Ok(((), Change::RemoveDir { at }))
+            })?;
+        }
+        Ok(())
+    }
+
+    fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        if let Some(failure) = state.armed.strike(true) {
+            return Err(failure.error());
+        }
+        self.running.sync_dir(path)?;
+        let directory = self.running.number(path)?;
+        state.changes.push(Change::SyncDir { directory });
+        state.armed.count(true);
+        Ok(())
+    }
+
+    fn try_lock(&self, path: &Path) -> io::Result<Option<Box<dyn Lock>>> {
+        self.running.try_lock(path)
+    }
+}

@@ -1,0 +1,202 @@
+//! Verified pages that stay in memory, up to a number of bytes.
+//!
+//! In: pages that somebody has checked, and where they are from. Out: the same pages, shared. It must not
+//! know what is in a page, nor where it comes from when it is not here.
+//!
+//! The cache is cut into shards, each with its lock, its part of the bytes and its own order of use, so
+//! that threads seldom wait for each other. A key's shard is given by its hash.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lru::LruCache;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The most shards there are.
+const MOST_SHARDS: usize = 16;
+
+/// A shard of fewer bytes would hold too few pages to have an order of use: then there are fewer shards.
+const LEAST_SHARD_BYTES: usize = 1 << 20;
+
+/// Where a page is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PageKey {
+    /// The block of the file, such as a segment: a number that is never given to another one.
+    pub block: u64,
+    /// The part of the block.
+    pub region: u8,
+    /// The page of that part.
+    pub page: u32,
+}
+
+/// Something that takes up memory.
+pub trait Weighed {
+    /// How many bytes. Asked once, when it comes into the cache.
+    fn bytes(&self) -> usize;
+}
+
+/// Pages in memory, the least recently used of which make room for new ones.
+#[derive(Debug)]
+pub struct PageCache<V> {
+    shards: Box<[Mutex<Shard<V>>]>,
+    shard_budget: usize,
+    resident: AtomicUsize,
+    hits: AtomicU64,
+    misses: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Shard<V> {
+    pages: LruCache<PageKey, Kept<V>>,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Kept<V> {
+    page: Arc<V>,
+    bytes: usize,
+}
+
+impl<V: Weighed> PageCache<V> {
+    /// A cache that holds pages of so many bytes together. With none it holds nothing.
+    pub fn new(budget_bytes: usize) -> PageCache<V> {
+        let shards = (budget_bytes / LEAST_SHARD_BYTES).clamp(1, MOST_SHARDS);
+        PageCache {
+            shards: (0..shards).map(|_| Mutex::new(Shard::new())).collect(),
+            shard_budget: budget_bytes / shards,
+            resident: AtomicUsize::new(0),
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
+        }
+    }
+
+    /// The page, which counts as used now.
+    pub fn get(&self, key: PageKey) -> Option<Arc<V>> {
+        let found = self.shard(key).pages.get(&key).map(|kept| Arc::clone(&kept.page));
+        let counter = if found.is_some() { &self.hits } else { &self.misses };
+        counter.fetch_add(1, Ordering::Relaxed);
+        found
+    }
+
+    /// Keeps a page, in place of one that had its key and of those of its shard that were not used for
+    /// longest. A page that is larger than a shard is not kept, and takes the place of nothing.
+    pub fn insert(&self, key: PageKey, page: Arc<V>) {
+        let needed = page.bytes();
+        if self.shard_budget == 0 || needed > self.shard_budget {
+            return;
+        }
+        let mut shard = self.shard(key);
+        let before = shard.bytes;
+        let mut out = Vec::new();
+        out.extend(shard.pop(key));
+        while shard.bytes + needed > self.shard_budget {
+            let Some(oldest) = shard.pop_oldest() else { break };
+            out.push(oldest);
+        }
+        shard.put(key, page, needed);
+        self.account(before, &shard);
+        // Freeing pages may take long: not under the lock.
+        drop(shard);
+        drop(out);
+    }
+
+    /// Keeps a page if there is room without putting out another, and says whether it is there now. For
+    /// scans, which would put out everything.
+    pub fn insert_if_room(&self, key: PageKey, page: Arc<V>) -> bool {
+        let needed = page.bytes();
+        let mut shard = self.shard(key);
+        if shard.pages.contains(&key) {
+            return true;
+        }
+        if self.shard_budget == 0 || needed > self.shard_budget - shard.bytes {
+            return false;
+        }
+        let before = shard.bytes;
+        shard.put(key, page, needed);
+        self.account(before, &shard);
+        true
+    }
+
+    /// Drops all pages of a block, which is no longer read.
+    pub fn remove_block(&self, block: u64) {
+        for shard in &self.shards {
+            let mut shard = lock(shard);
+            let before = shard.bytes;
+            let keys = shard.pages.iter().map(|(key, _)| *key);
+            let keys: Vec<PageKey> = keys.filter(|key| key.block == block).collect();
+            let out: Vec<_> = keys.into_iter().filter_map(|key| shard.pop(key)).collect();
+            self.account(before, &shard);
+            drop(shard);
+            drop(out);
+        }
+    }
+
+    /// How many bytes the pages have together.
+    pub fn resident_bytes(&self) -> usize {
+        self.resident.load(Ordering::Relaxed)
+    }
+
+    /// How many bytes the pages may have together. Shards round it down.
+    pub fn budget_bytes(&self) -> usize {
+        self.shard_budget * self.shards.len()
+    }
+
+    /// How often a page was there.
+    pub fn hits(&self) -> u64 {
+        self.hits.load(Ordering::Relaxed)
+    }
+
+    /// How often a page was not there.
+    pub fn misses(&self) -> u64 {
+        self.misses.load(Ordering::Relaxed)
+    }
+
+    fn shard(&self, key: PageKey) -> MutexGuard<'_, Shard<V>> {
+        let mut bytes = [0; 13];
+        bytes[..8].copy_from_slice(&key.block.to_le_bytes());
+        bytes[8..12].copy_from_slice(&key.page.to_le_bytes());
+        bytes[12] = key.region;
+        lock(&self.shards[(xxh3_64(&bytes) % self.shards.len() as u64) as usize])
+    }
+
+    /// Takes over the change of a shard. The shard is still locked, so its part of the sum is right.
+    fn account(&self, before: usize, shard: &Shard<V>) {
+        if shard.bytes >= before {
+            self.resident.fetch_add(shard.bytes - before, Ordering::Relaxed);
+        } else {
+            self.resident.fetch_sub(before - shard.bytes, Ordering::Relaxed);
+        }
+    }
+}
+
+impl<V> Shard<V> {
+    fn new() -> Shard<V> {
+        // Bounded by bytes, not by a number of pages.
+        Shard { pages: LruCache::unbounded(), bytes: 0 }
+    }
+
+    fn put(&mut self, key: PageKey, page: Arc<V>, bytes: usize) {
+        self.pages.put(key, Kept { page, bytes });
+        self.bytes += bytes;
+    }
+
+    fn pop(&mut self, key: PageKey) -> Option<Kept<V>> {
+        let kept = self.pages.pop(&key)?;
+        self.bytes -= kept.bytes;
+        Some(kept)
+    }
+
+    fn pop_oldest(&mut self) -> Option<Kept<V>> {
+        let (_, kept) = self.pages.pop_lru()?;
+        self.bytes -= kept.bytes;
+        Some(kept)
+    }
+}
+
+/// Nothing under the lock calls foreign code, so a shard is whole even if a thread died holding it.
+fn lock<V>(shard: &Mutex<Shard<V>>) -> MutexGuard<'_, Shard<V>> {
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
+}
