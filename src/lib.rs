@@ -6,7 +6,7 @@
 //!
 //! | module | question it answers |
 //! |---|---|
-//! | [`error`], [`limits`], [`scheme`] | names and numbers: what makes two signatures comparable? |
+//! | [`error`], [`limits`], [`options`], [`scheme`] | names and numbers: what makes two signatures comparable? |
 //! | [`features`] | here is a document: which set is it? |
 //! | [`kernel`] | here are words: what does this processor do fastest with them? |
 //! | [`sketch`] | here is a set: what is its signature, and how many samples agree? |
@@ -29,6 +29,7 @@ macro_rules! room {
 
 pub mod error;
 pub mod limits;
+pub mod options;
 pub mod scheme;
 
 pub mod features;

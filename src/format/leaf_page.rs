@@ -125,6 +125,11 @@ impl LeafPage {
         self.first_row
     }
 
+    /// The id that its first row has unless that row is a copy.
+    pub fn first_id(&self) -> u32 {
+        self.first_id
+    }
+
     /// How many rows it has.
     pub fn count(&self) -> usize {
         self.count

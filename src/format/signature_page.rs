@@ -67,6 +67,16 @@ impl SignatureShape {
         words.saturating_add(self.code_bits.saturating_mul(count).div_ceil(8))
     }
 
+    /// Where signature `i` of a page with `count` starts and how many bytes it takes there: plane 0, and
+    /// the other planes.
+    pub fn place_in_page(self, i: u32, count: u32) -> ((usize, usize), (usize, usize)) {
+        let one = self.words_per_plane.saturating_mul(8);
+        let others = self.words().saturating_mul(8).saturating_sub(one);
+        let first = index(i).saturating_mul(one);
+        let rest = index(count).saturating_mul(one).saturating_add(index(i).saturating_mul(others));
+        ((first, one), (rest, others))
+    }
+
     /// Signatures in every page but the last: as many as 64 KiB hold (SIGP-1).
     pub fn per_page(self) -> u32 {
         let room = PageKind::Signatures.max_payload().saturating_mul(8);

@@ -4,4 +4,12 @@
 //! knows how a step is made safe; which step comes when is decided in `ingest` and `care`.
 
 pub mod file_layer;
+pub mod memtable;
 pub mod page_cache;
+pub mod page_source;
+pub mod range;
+pub mod segment;
+pub mod sorted_spill;
+pub mod spill;
+pub mod state;
+pub mod state_file;

@@ -1,0 +1,69 @@
+//! How a database is run: memory, threads, when to merge. Nothing here changes an answer, and nothing
+//! here is stored; what is stored is the scheme.
+
+use crate::error::{Error, Result};
+
+/// How a database is run. The defaults suit a program that has other things to do as well.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// Bytes of pages kept in memory. Default 64 MiB.
+    pub cache_bytes: usize,
+    /// Rows that are collected in memory before they become a segment; up to twice as many are held
+    /// while that goes on. Default 65,536.
+    pub memtable_rows: usize,
+    /// Bytes of keys and signatures that are collected before they become a segment. Default 64 MiB.
+    pub memtable_bytes: usize,
+    /// Bytes of rows that a bulk load or a merge holds before it spills to temporary files beside the
+    /// database. Default 64 MiB.
+    pub build_bytes: usize,
+    /// Whether checkpoints and merges run in a thread of their own. Without it they run inside the call
+    /// that makes them necessary. Default true.
+    pub background: bool,
+    /// Whether segments are merged when there are too many of them, without being asked. Default true.
+    pub merge: bool,
+    /// What to do when commits that were acknowledged cannot be read again. Default [`Recovery::Strict`].
+    pub recovery: Recovery,
+}
+
+/// What to do when commits that were acknowledged cannot be read again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recovery {
+    /// Refuse to open, and change nothing.
+    Strict,
+    /// Go on with what can be read. The report of opening says what is lost; the damaged hot tier is kept
+    /// under another name.
+    Salvage,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            cache_bytes: 64 << 20,
+            memtable_rows: 1 << 16,
+            memtable_bytes: 64 << 20,
+            build_bytes: 64 << 20,
+            background: true,
+            merge: true,
+            recovery: Recovery::Strict,
+        }
+    }
+}
+
+impl Options {
+    /// Refuses options that cannot work.
+    pub(crate) fn check(&self) -> Result<()> {
+        let too_small = |what: &str, found: usize, least: usize| {
+            Err(Error::invalid(
+                format!("option {what} = {found}"),
+                format!("it is at least {least}"),
+            ))
+        };
+        if self.memtable_rows == 0 {
+            return too_small("memtable_rows", 0, 1);
+        }
+        if self.memtable_bytes == 0 {
+            return too_small("memtable_bytes", 0, 1);
+        }
+        Ok(())
+    }
+}

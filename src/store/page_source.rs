@@ -1,0 +1,201 @@
+//! Verified pages of one database file, through the cache.
+//!
+//! In: where a page belongs and how to view it. Out: a checked view, read at most once while it stays in
+//! the cache. A page is verified before it enters the cache, so what comes out of it needs no check.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::file_layer::File;
+use super::page_cache::{PageCache, PageKey, Weighed};
+use crate::error::{Error, Result};
+use crate::format::bytes::Seal;
+use crate::format::copies_page::{CopiesDirectory, CopiesPage};
+use crate::format::fence_page::FencePage;
+use crate::format::leaf_page::LeafPage;
+use crate::format::liveness_page::LivenessPage;
+use crate::format::page::{AlignedBytes, Page, PagePlace};
+use crate::format::signature_page::SignaturePage;
+
+/// A page in the cache.
+#[derive(Debug)]
+pub enum CachedPage {
+    /// Distinct signatures.
+    Signatures(SignaturePage),
+    /// Keys.
+    Leaf(LeafPage),
+    /// Where keys are.
+    Fence(FencePage),
+    /// Hidden rows.
+    Liveness(LivenessPage),
+    /// Rows that share a signature.
+    Copies(CopiesPage),
+    /// Where those are.
+    CopiesDirectory(CopiesDirectory),
+}
+
+impl Weighed for CachedPage {
+    fn bytes(&self) -> usize {
+        match self {
+            CachedPage::Signatures(page) => page.memory(),
+            CachedPage::Leaf(page) => page.memory(),
+            CachedPage::Fence(page) => page.memory(),
+            CachedPage::Liveness(page) => page.memory(),
+            CachedPage::Copies(page) => page.memory(),
+            CachedPage::CopiesDirectory(page) => page.memory(),
+        }
+    }
+}
+
+/// A view of a page that stays valid whatever the cache does.
+pub trait View: Sized {
+    /// Puts it into the cache's form.
+    fn wrap(self) -> CachedPage;
+    /// Takes it out again.
+    fn of(page: &CachedPage) -> Option<&Self>;
+}
+
+macro_rules! views {
+    ($($view:ident: $variant:ident),*) => {$(
+        impl View for $view {
+            fn wrap(self) -> CachedPage {
+                CachedPage::$variant(self)
+            }
+
+            fn of(page: &CachedPage) -> Option<&$view> {
+                match page {
+                    CachedPage::$variant(view) => Some(view),
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+
+views!(SignaturePage: Signatures, LeafPage: Leaf, FencePage: Fence, LivenessPage: Liveness,
+       CopiesPage: Copies, CopiesDirectory: CopiesDirectory);
+
+/// A page kept alive by its holder.
+#[derive(Debug)]
+pub struct Pinned<V> {
+    page: Arc<CachedPage>,
+    view: std::marker::PhantomData<V>,
+}
+
+impl<V: View> Pinned<V> {
+    fn new(page: Arc<CachedPage>) -> Option<Pinned<V>> {
+        V::of(&page)?;
+        Some(Pinned { page, view: std::marker::PhantomData })
+    }
+}
+
+impl<V> Clone for Pinned<V> {
+    fn clone(&self) -> Pinned<V> {
+        Pinned { page: Arc::clone(&self.page), view: std::marker::PhantomData }
+    }
+}
+
+impl<V: View> std::ops::Deref for Pinned<V> {
+    type Target = V;
+
+    fn deref(&self) -> &V {
+        V::of(&self.page).expect("checked when it was pinned")
+    }
+}
+
+/// Where the bytes of a page are to be read.
+#[derive(Debug, Clone, Copy)]
+pub struct Extent {
+    /// From the start of the file.
+    pub offset: u64,
+    /// Most bytes that the page and what follows it in its region may have.
+    pub length: u64,
+}
+
+/// What a read does to the cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// It will be wanted again: keep it, and drop what was not used for longest.
+    Recent,
+    /// It is one of many that are read once: keep it only where there is room.
+    IfRoom,
+}
+
+/// A file of pages, its seal and the cache before it.
+#[derive(Debug, Clone)]
+pub struct PageSource {
+    file: Arc<dyn File>,
+    path: Arc<Path>,
+    seal: Seal,
+    cache: Arc<PageCache<CachedPage>>,
+}
+
+impl PageSource {
+    /// The pages of a file.
+    pub fn new(
+        file: Arc<dyn File>,
+        path: Arc<Path>,
+        seal: Seal,
+        cache: Arc<PageCache<CachedPage>>,
+    ) -> PageSource {
+        PageSource { file, path, seal, cache }
+    }
+
+    /// The file itself.
+    pub fn file(&self) -> &Arc<dyn File> {
+        &self.file
+    }
+
+    /// Its path when it was opened.
+    pub fn path(&self) -> &Arc<Path> {
+        &self.path
+    }
+
+    /// The seal of its pages.
+    pub fn seal(&self) -> Seal {
+        self.seal
+    }
+
+    /// The cache, which other sources may share.
+    pub fn cache(&self) -> &Arc<PageCache<CachedPage>> {
+        &self.cache
+    }
+
+    /// The page at `place`, from the cache or from the file, where it lies in `extent`.
+    pub fn page<V: View>(
+        &self,
+        place: PagePlace,
+        extent: Extent,
+        keep: Keep,
+        view: impl FnOnce(Page) -> Result<V>,
+    ) -> Result<Pinned<V>> {
+        let key = PageKey { block: place.block, region: place.kind.code(), page: place.number };
+        if let Some(pinned) = self.cache.get(key).and_then(Pinned::new) {
+            return Ok(pinned);
+        }
+        let page = self.read(place, extent)?;
+        let page = Arc::new(view(page).map_err(|error| error.shifted(extent.offset))?.wrap());
+        match keep {
+            Keep::Recent => self.cache.insert(key, Arc::clone(&page)),
+            Keep::IfRoom => {
+                self.cache.insert_if_room(key, Arc::clone(&page));
+            }
+        }
+        Ok(Pinned::new(page).expect("just wrapped"))
+    }
+
+    /// Reads and verifies a page, past the cache.
+    pub fn read(&self, place: PagePlace, extent: Extent) -> Result<Page> {
+        let most = place.kind.max_bytes().min(usize::try_from(extent.length).unwrap_or(usize::MAX));
+        let mut bytes = AlignedBytes::zeroed(most);
+        let read = self.read_up_to(bytes.bytes_mut(), extent.offset)?;
+        bytes.truncate(read);
+        Page::verify(bytes, place, self.seal).map_err(|error| error.shifted(extent.offset))
+    }
+
+    /// Reads bytes until `buffer` is full or the file ends.
+    pub fn read_up_to(&self, buffer: &mut [u8], offset: u64) -> Result<usize> {
+        let result = self.file.read_up_to(buffer, offset);
+        result.map_err(|error| Error::io("read", &self.path, error))
+    }
+}

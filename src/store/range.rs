@@ -1,0 +1,191 @@
+//! Rows of a state in key order, within bounds: segments and memtables merged as they are read.
+
+use std::ops::Bound;
+
+use super::memtable::{Fresh, Memtable};
+use super::segment::rows::RowCursor;
+use super::segment::{Found, Segment};
+use super::state::{SegmentView, State, Stored};
+use crate::error::Result;
+
+/// Keys fetched from a memtable at a time.
+const CHUNK: usize = 256;
+
+/// A walk over the live rows of a state.
+#[derive(Debug)]
+pub struct Walk<'a> {
+    state: &'a State,
+    to: Bound<Box<[u8]>>,
+    /// Newest first: of equal keys the first one counts.
+    fresh: Vec<FreshCursor<'a>>,
+    segments: Vec<SegmentCursor<'a>>,
+}
+
+/// Where the signature of a row is.
+enum Source<'a> {
+    Fresh(Stored),
+    Row(&'a Segment, Found),
+}
+
+impl<'a> Walk<'a> {
+    /// From one bound to another.
+    pub fn new(state: &'a State, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<Walk<'a>> {
+        let fresh = state.memtables().map(|table| FreshCursor::new(table, from, state.sequence));
+        let segments = state.segments.iter().map(|view| SegmentCursor::new(view, from));
+        Ok(Walk {
+            fresh: fresh.collect(),
+            segments: segments.collect::<Result<_>>()?,
+            to: to.map(Box::from),
+            state,
+        })
+    }
+
+    /// The next row, without its signature where that is not asked for.
+    fn step(&mut self) -> Result<Option<(Box<[u8]>, Source<'a>)>> {
+        loop {
+            let fresh = self.fresh.iter().filter_map(|cursor| cursor.key());
+            let rows = self.segments.iter().filter_map(|cursor| cursor.key());
+            let Some(key) = fresh.chain(rows).min().map(Box::<[u8]>::from) else {
+                return Ok(None);
+            };
+            let inside = match &self.to {
+                Bound::Included(to) => key <= *to,
+                Bound::Excluded(to) => key < *to,
+                Bound::Unbounded => true,
+            };
+            if !inside {
+                return Ok(None);
+            }
+            let mut newest = None;
+            for cursor in &mut self.fresh {
+                if cursor.key() == Some(&key) {
+                    let version = cursor.take(self.state.sequence);
+                    newest = newest.or(version);
+                }
+            }
+            let mut row = None;
+            for cursor in &mut self.segments {
+                if cursor.key() == Some(&*key) {
+                    row = row.or(cursor.rows.current().map(|(_, found)| (cursor.view, found)));
+                    cursor.advance()?;
+                }
+            }
+            match (newest, row) {
+                (Some((_, version)), _) => {
+                    if let Some(signature) = version.signature {
+                        let stored = Stored { signature, sequence: version.sequence };
+                        return Ok(Some((key, Source::Fresh(stored))));
+                    }
+                }
+                (None, Some((view, found))) => {
+                    return Ok(Some((key, Source::Row(&view.segment, found))));
+                }
+                (None, None) => {}
+            }
+        }
+    }
+
+    /// The next row.
+    pub fn next_row(&mut self) -> Result<Option<(Box<[u8]>, Stored)>> {
+        let Some((key, source)) = self.step()? else { return Ok(None) };
+        let stored = match source {
+            Source::Fresh(stored) => stored,
+            Source::Row(segment, found) => {
+                Stored { signature: segment.signature(found.id)?, sequence: found.sequence }
+            }
+        };
+        Ok(Some((key, stored)))
+    }
+
+    /// The key of the next row.
+    pub fn next_key(&mut self) -> Result<Option<Box<[u8]>>> {
+        Ok(self.step()?.map(|(key, _)| key))
+    }
+}
+
+/// A walk over one memtable, a chunk at a time.
+#[derive(Debug)]
+struct FreshCursor<'a> {
+    table: &'a Memtable,
+    chunk: std::vec::IntoIter<Fresh>,
+    current: Option<Fresh>,
+}
+
+impl<'a> FreshCursor<'a> {
+    fn new(table: &'a Memtable, from: Bound<&[u8]>, sequence: u64) -> FreshCursor<'a> {
+        let mut chunk = table.next(from, Bound::Unbounded, sequence, CHUNK).into_iter();
+        let current = chunk.next();
+        FreshCursor { table, chunk, current }
+    }
+
+    fn key(&self) -> Option<&[u8]> {
+        self.current.as_ref().map(|(key, _)| &**key)
+    }
+
+    fn take(&mut self, sequence: u64) -> Option<Fresh> {
+        let taken = self.current.take()?;
+        self.current = self.chunk.next();
+        if self.current.is_none() {
+            let from = Bound::Excluded(&*taken.0);
+            self.chunk = self.table.next(from, Bound::Unbounded, sequence, CHUNK).into_iter();
+            self.current = self.chunk.next();
+        }
+        Some(taken)
+    }
+}
+
+/// A walk over the live rows of one segment.
+#[derive(Debug)]
+pub struct SegmentCursor<'a> {
+    view: &'a SegmentView,
+    rows: RowCursor<'a>,
+}
+
+impl<'a> SegmentCursor<'a> {
+    /// At the first live row within a bound.
+    pub fn new(view: &'a SegmentView, from: Bound<&[u8]>) -> Result<SegmentCursor<'a>> {
+        let start = match from {
+            Bound::Included(key) | Bound::Excluded(key) => view.segment.lower_bound(key)?,
+            Bound::Unbounded => 0,
+        };
+        let mut cursor = SegmentCursor { view, rows: RowCursor::at(&view.segment, start)? };
+        if let (Bound::Excluded(from), Some((key, _))) = (from, cursor.rows.current())
+            && key == from
+        {
+            cursor.rows.advance()?;
+        }
+        cursor.skip_hidden()?;
+        Ok(cursor)
+    }
+
+    /// The key it stands on.
+    pub fn key(&self) -> Option<&[u8]> {
+        self.rows.current().map(|(key, _)| key)
+    }
+
+    /// The row it stands on.
+    pub fn found(&self) -> Option<Found> {
+        self.rows.current().map(|(_, found)| found)
+    }
+
+    /// The segment it walks over.
+    pub fn segment(&self) -> &'a Segment {
+        self.rows.segment()
+    }
+
+    /// Goes to the next live row.
+    pub fn advance(&mut self) -> Result<()> {
+        self.rows.advance()?;
+        self.skip_hidden()
+    }
+
+    fn skip_hidden(&mut self) -> Result<()> {
+        while let Some((_, found)) = self.rows.current() {
+            if !self.view.liveness.is_hidden(found.row)? {
+                break;
+            }
+            self.rows.advance()?;
+        }
+        Ok(())
+    }
+}

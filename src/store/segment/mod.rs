@@ -1,0 +1,14 @@
+//! Segments: immutable runs of rows, sorted by key. Layout: `format-spec/segment.md`.
+//!
+//! "Here is a key, give me its row; here is a row, give me its key; here is an id, give me its signature
+//! and its rows." A [`Segment`] answers from pages, through the cache; a [`writer::SegmentWriter`] takes
+//! rows in key order and makes one.
+
+pub mod known;
+pub mod liveness;
+pub mod reader;
+pub mod rows;
+pub mod writer;
+
+pub use liveness::Liveness;
+pub use reader::{Found, Segment};

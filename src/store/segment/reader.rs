@@ -1,0 +1,348 @@
+//! A segment, read page by page.
+//!
+//! A lookup by key reads one page of fences for each level below the root (which stays in memory), one
+//! leaf if the filter lets the key pass, and one page of signatures: three pages up to tens of millions
+//! of rows.
+
+use std::sync::{Arc, OnceLock};
+
+use crate::error::{Error, Result};
+use crate::format::bytes::broken;
+use crate::format::copies_page::{self, CopiesDirectory, CopiesPage, Pair};
+use crate::format::fence_page::{Child, FencePage, INNER_BYTES};
+use crate::format::filter::{self, KeyHash};
+use crate::format::leaf_page::LeafPage;
+use crate::format::manifest::SegmentEntry;
+use crate::format::page::{PageKind, PagePlace};
+use crate::format::segment_header::{HEADER_PAGE_BYTES, Region, SegmentHeader};
+use crate::format::signature_page::{SignaturePage, SignatureShape};
+use crate::scheme::Scheme;
+use crate::sketch::Signature;
+use crate::store::page_source::{Extent, Keep, PageSource, Pinned};
+
+/// An open segment.
+#[derive(Debug)]
+pub struct Segment {
+    id: u64,
+    offset: u64,
+    header: SegmentHeader,
+    header_checksum: u32,
+    scheme: Arc<Scheme>,
+    shape: SignatureShape,
+    source: PageSource,
+    root: OnceLock<Pinned<FencePage>>,
+}
+
+/// A row that has a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    /// Its number.
+    pub row: u32,
+    /// The id of its signature.
+    pub id: u32,
+    /// The commit that wrote it.
+    pub sequence: u64,
+}
+
+/// How a search goes down the fences.
+#[derive(Clone, Copy)]
+enum Target<'a> {
+    Key(&'a [u8]),
+    Row(u32),
+    Id(u32),
+}
+
+impl Segment {
+    /// Opens the segment of a manifest's entry. Reads its header page.
+    pub fn open(source: PageSource, entry: &SegmentEntry, scheme: &Arc<Scheme>) -> Result<Segment> {
+        let segment = Segment::open_at(source, entry.id, entry.offset, scheme)?;
+        let header = &segment.header;
+        let fits = header.rows == entry.rows
+            && header.length == entry.length
+            && segment.header_checksum == entry.header_checksum;
+        if !fits {
+            let detail = format!("the header of segment {} is not the manifest's", entry.id);
+            return Err(broken("segment header", "SEG-6", entry.offset, detail));
+        }
+        Ok(segment)
+    }
+
+    /// Opens the segment at an offset, without a manifest.
+    pub fn open_at(
+        source: PageSource,
+        id: u64,
+        offset: u64,
+        scheme: &Arc<Scheme>,
+    ) -> Result<Segment> {
+        let place = PagePlace { kind: PageKind::SegmentHeader, block: id, number: 0 };
+        let page = source.read(place, Extent { offset, length: HEADER_PAGE_BYTES })?;
+        let header = SegmentHeader::decode(page.payload()).map_err(|e| e.shifted(offset))?;
+        if header.scheme != **scheme {
+            let detail = format!("segment {id} was made with another scheme");
+            return Err(broken("segment header", "SEG-6", offset, detail));
+        }
+        Ok(Segment {
+            id,
+            offset,
+            header_checksum: page.checksum(),
+            shape: SignatureShape::of(scheme),
+            scheme: Arc::clone(scheme),
+            header,
+            source,
+            root: OnceLock::new(),
+        })
+    }
+
+    /// Its block number.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Where it starts in the file.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// What it is.
+    pub fn header(&self) -> &SegmentHeader {
+        &self.header
+    }
+
+    /// The checksum of its header page, which a manifest repeats.
+    pub fn header_checksum(&self) -> u32 {
+        self.header_checksum
+    }
+
+    /// How many rows it has.
+    pub fn rows(&self) -> u32 {
+        self.header.rows
+    }
+
+    /// The scheme of its signatures.
+    pub fn scheme(&self) -> &Arc<Scheme> {
+        &self.scheme
+    }
+
+    /// Where its pages come from.
+    pub fn source(&self) -> &PageSource {
+        &self.source
+    }
+
+    fn extent(&self, region: Region, number: u32, most: u64) -> Extent {
+        let start = u64::from(number) * 64;
+        Extent {
+            offset: self.offset + region.offset + start,
+            length: region.length.saturating_sub(start).min(most),
+        }
+    }
+
+    fn fence(&self, number: u32, level: u8, most: u64) -> Result<Pinned<FencePage>> {
+        let place = PagePlace { kind: PageKind::Fence, block: self.id, number };
+        let extent = self.extent(self.header.keys, number, most);
+        self.source.page(place, extent, Keep::Recent, |page| FencePage::new(page, level))
+    }
+
+    /// The topmost fences. Once read they stay in memory.
+    pub fn root(&self) -> Result<&Pinned<FencePage>> {
+        if let Some(root) = self.root.get() {
+            return Ok(root);
+        }
+        let most = PageKind::Fence.max_bytes() as u64;
+        let root = self.fence(self.header.root_page, self.header.root_level, most)?;
+        Ok(self.root.get_or_init(|| root))
+    }
+
+    /// A child of fences.
+    pub fn child_fence(&self, child: Child, level: u8) -> Result<Pinned<FencePage>> {
+        self.fence(child.page, level, INNER_BYTES as u64)
+    }
+
+    /// The leaf that is a child of fences.
+    pub fn leaf(&self, child: Child) -> Result<Pinned<LeafPage>> {
+        let place = PagePlace { kind: PageKind::Leaf, block: self.id, number: child.page };
+        let most = PageKind::Leaf.max_bytes() as u64;
+        let extent = self.extent(self.header.keys, child.page, most);
+        let (rows, ids) = (self.header.rows, self.header.ids);
+        let leaf =
+            self.source.page(place, extent, Keep::Recent, |page| LeafPage::new(page, rows, ids))?;
+        if leaf.first_row() != child.first_row || leaf.first_id() != child.first_id {
+            let detail = "a leaf does not start where its fence says";
+            return Err(broken("leaf page", "FENCE-5", extent.offset, detail));
+        }
+        Ok(leaf)
+    }
+
+    /// The leaf that a search leads to. With a key and its hash, `None` if a filter knows that the key is
+    /// not there.
+    fn descend(&self, target: Target<'_>, hash: Option<KeyHash>) -> Result<Option<Pinned<LeafPage>>> {
+        let mut fence = self.root()?.clone();
+        loop {
+            let i = match target {
+                Target::Key(key) => fence.child_for_key(key),
+                Target::Row(row) => fence.child_for_row(row),
+                Target::Id(id) => fence.child_for_id(id),
+            };
+            let child = fence.child(i).expect("a fence page has a child, and searches end in one");
+            if fence.level() == 1 {
+                let absent = hash.is_some_and(|hash| !filter::may_contain(fence.filter(i), hash));
+                return if absent { Ok(None) } else { self.leaf(child).map(Some) };
+            }
+            fence = self.child_fence(child, fence.level() - 1)?;
+        }
+    }
+
+    fn leaf_for(&self, target: Target<'_>) -> Result<Pinned<LeafPage>> {
+        Ok(self.descend(target, None)?.expect("only a filter says no"))
+    }
+
+    /// The row that has a key.
+    pub fn find(&self, key: &[u8], hash: KeyHash) -> Result<Option<Found>> {
+        let Some(leaf) = self.descend(Target::Key(key), Some(hash))? else { return Ok(None) };
+        Ok(leaf.find(key).ok().map(|i| self.found(&leaf, i)))
+    }
+
+    /// What is known of row `i` of a leaf.
+    pub fn found(&self, leaf: &LeafPage, i: usize) -> Found {
+        Found {
+            row: leaf.first_row() + i as u32,
+            id: leaf.id(i),
+            sequence: self.header.first_sequence.saturating_add(leaf.sequence_offset(i)),
+        }
+    }
+
+    /// The first row whose key is not below `key`; the number of rows if there is none.
+    pub fn lower_bound(&self, key: &[u8]) -> Result<u32> {
+        let leaf = self.leaf_for(Target::Key(key))?;
+        let (Ok(i) | Err(i)) = leaf.find(key);
+        Ok(leaf.first_row() + i as u32)
+    }
+
+    /// The leaf with a row, and the row's place in it.
+    pub fn leaf_of_row(&self, row: u32) -> Result<(Pinned<LeafPage>, usize)> {
+        let leaf = self.leaf_for(Target::Row(row))?;
+        match row.checked_sub(leaf.first_row()).map(|i| i as usize) {
+            Some(i) if i < leaf.count() => Ok((leaf, i)),
+            _ => Err(self.lost("LEAF-3", format!("row {row} is in no leaf"))),
+        }
+    }
+
+    /// The key of a row.
+    pub fn key_of_row(&self, row: u32) -> Result<Vec<u8>> {
+        let (leaf, i) = self.leaf_of_row(row)?;
+        let (prefix, suffix) = leaf.key(i);
+        Ok([prefix, suffix].concat())
+    }
+
+    /// All rows with an id, rising, one after the other to `visit`.
+    pub fn rows_of_id(&self, id: u32, visit: &mut dyn FnMut(u32) -> Result<()>) -> Result<()> {
+        let leaf = self.leaf_for(Target::Id(id))?;
+        let Some(i) = leaf.first_with_id(id) else {
+            return Err(self.lost("LEAF-5", format!("id {id} is in no leaf")));
+        };
+        visit(leaf.first_row() + i as u32)?;
+        let copies = self.header.copy_count();
+        let mut page = match self.first_copies_page(id)? {
+            Some(page) => page,
+            None => return Ok(()),
+        };
+        let least = Pair::new(id, 0).order();
+        while page < copies_page::page_count(copies) {
+            let pairs = self.copies_page(page)?;
+            let start = pairs.pairs().partition_point(|pair| pair.order() < least);
+            for pair in &pairs.pairs()[start..] {
+                if pair.id() != id {
+                    return Ok(());
+                }
+                visit(pair.row())?;
+            }
+            page += 1;
+        }
+        Ok(())
+    }
+
+    /// The page of pairs where those of an id start.
+    fn first_copies_page(&self, id: u32) -> Result<Option<u32>> {
+        let copies = self.header.copy_count();
+        let (mut low, mut high) = (0, copies_page::directory_count(copies));
+        // The last directory page that starts below the id, and its last entry below it.
+        while high - low > 1 {
+            let middle = low.midpoint(high);
+            let first = self.copies_directory(middle)?.first_ids().first().map(|id| id.get());
+            if first.is_some_and(|first| first < id) { low = middle } else { high = middle }
+        }
+        if copies == 0 {
+            return Ok(None);
+        }
+        let directory = self.copies_directory(low)?;
+        let below = directory.first_ids().partition_point(|first| first.get() < id) as u32;
+        Ok(Some(low * copies_page::ENTRIES_PER_PAGE + below.saturating_sub(1)))
+    }
+
+    fn copies_page(&self, i: u32) -> Result<Pinned<CopiesPage>> {
+        let (header, place) = (&self.header, copies_page::place(self.id, i));
+        let extent = self.extent(header.copies, place.number, PageKind::Copies.max_bytes() as u64);
+        let count = copies_page::pairs_in_page(header.copy_count(), i);
+        self.source.page(place, extent, Keep::Recent, |page| {
+            CopiesPage::new(page, count, header.ids, header.rows)
+        })
+    }
+
+    fn copies_directory(&self, i: u32) -> Result<Pinned<CopiesDirectory>> {
+        let copies = self.header.copy_count();
+        let place = copies_page::directory_place(self.id, copies, i);
+        let most = PageKind::CopiesDirectory.max_bytes() as u64;
+        let extent = self.extent(self.header.copies, place.number, most);
+        let count = copies_page::entries_in_page(copies, i);
+        self.source.page(place, extent, Keep::Recent, |page| CopiesDirectory::new(page, count))
+    }
+
+    /// All pairs of copies, for `check`.
+    pub fn each_copy(&self, visit: &mut dyn FnMut(Pair) -> Result<()>) -> Result<()> {
+        let copies = self.header.copy_count();
+        for page in 0..copies_page::page_count(copies) {
+            let pairs = self.copies_page(page)?;
+            let first = self.copies_directory(page / copies_page::ENTRIES_PER_PAGE)?;
+            let first = first.first_ids()[(page % copies_page::ENTRIES_PER_PAGE) as usize].get();
+            if pairs.pairs()[0].id() != first {
+                return Err(self.lost("COPY-3", "the directory of copies is not theirs".into()));
+            }
+            pairs.pairs().iter().try_for_each(|pair| visit(*pair))?;
+        }
+        Ok(())
+    }
+
+    /// Whether an id is that of the empty set.
+    pub fn is_empty_id(&self, id: u32) -> bool {
+        self.header.empty_id == Some(id)
+    }
+
+    /// The page with the signature of an id, and its place there.
+    pub fn signature_page(&self, id: u32, keep: Keep) -> Result<(Pinned<SignaturePage>, usize)> {
+        let per_page = self.shape.per_page();
+        let (page, place_in_page) = (id / per_page, id % per_page);
+        let bytes = self.shape.page_bytes(per_page);
+        let first = page * per_page;
+        let count = self.header.ids.saturating_sub(first).min(per_page);
+        let start = u64::from(page) * bytes;
+        let Ok(number) = u32::try_from(start / 64) else {
+            return Err(self.lost("SEG-4", "it is too long for its page numbers".into()));
+        };
+        let place = PagePlace { kind: PageKind::Signatures, block: self.id, number };
+        let extent = self.extent(self.header.signatures, number, bytes);
+        let empty = self.header.empty_id.and_then(|id| id.checked_sub(first)).filter(|i| *i < count);
+        let view = |page| SignaturePage::new(page, self.shape, count, empty);
+        Ok((self.source.page(place, extent, keep, view)?, place_in_page as usize))
+    }
+
+    /// The signature of an id.
+    pub fn signature(&self, id: u32) -> Result<Signature> {
+        let (page, i) = self.signature_page(id, Keep::Recent)?;
+        let signature = page.signature(i, &self.scheme, self.is_empty_id(id));
+        signature.ok_or_else(|| self.lost("SIGP-1", format!("id {id} is in no page")))
+    }
+
+    /// Damage that shows only when pages are put together.
+    pub(super) fn lost(&self, rule: &'static str, detail: String) -> Error {
+        broken("segment", rule, self.offset, detail)
+    }
+}

@@ -1,0 +1,63 @@
+//! The rows of a segment in key order, from any row on: what ranges and merges read.
+
+use super::{Found, Segment};
+use crate::error::Result;
+use crate::format::leaf_page::LeafPage;
+use crate::store::page_source::Pinned;
+
+/// A cursor over rows. It stands on a row, or past the last.
+#[derive(Debug)]
+pub struct RowCursor<'a> {
+    segment: &'a Segment,
+    row: u32,
+    leaf: Option<Pinned<LeafPage>>,
+    key: Vec<u8>,
+}
+
+impl<'a> RowCursor<'a> {
+    /// At a row; past the last if there is no such row.
+    pub fn at(segment: &'a Segment, row: u32) -> Result<RowCursor<'a>> {
+        let mut cursor = RowCursor { segment, row, leaf: None, key: Vec::new() };
+        cursor.settle()?;
+        Ok(cursor)
+    }
+
+    /// Makes the leaf and the key those of the row.
+    fn settle(&mut self) -> Result<()> {
+        if self.row >= self.segment.rows() {
+            self.leaf = None;
+            return Ok(());
+        }
+        let inside = self.leaf.as_ref().is_some_and(|leaf| {
+            let start = leaf.first_row();
+            (start..start + leaf.count() as u32).contains(&self.row)
+        });
+        if !inside {
+            self.leaf = Some(self.segment.leaf_of_row(self.row)?.0);
+        }
+        let leaf = self.leaf.as_ref().expect("set above");
+        let (prefix, suffix) = leaf.key((self.row - leaf.first_row()) as usize);
+        self.key.clear();
+        self.key.extend_from_slice(prefix);
+        self.key.extend_from_slice(suffix);
+        Ok(())
+    }
+
+    /// The row's key and what is known of it; `None` past the last.
+    pub fn current(&self) -> Option<(&[u8], Found)> {
+        let leaf = self.leaf.as_ref()?;
+        let i = (self.row - leaf.first_row()) as usize;
+        Some((&self.key, self.segment.found(leaf, i)))
+    }
+
+    /// Goes to the next row.
+    pub fn advance(&mut self) -> Result<()> {
+        self.row = self.row.saturating_add(1);
+        self.settle()
+    }
+
+    /// The segment.
+    pub fn segment(&self) -> &'a Segment {
+        self.segment
+    }
+}

@@ -1,0 +1,450 @@
+//! Writes a segment from rows in key order, in one pass and in bounded memory.
+//!
+//! Signatures and keys grow side by side as two regions; each is spilled when it gets large. Only the
+//! header page needs to know how all ended, and it is made last. The caller copies the parts into the
+//! database file and syncs them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use xxhash_rust::xxh3::xxh3_64;
+use zerocopy::IntoBytes;
+
+use super::known::Known;
+use crate::error::{Error, Result};
+use crate::format::bytes::Seal;
+use crate::format::copies_page::{self, Pair};
+use crate::format::fence_page::{Child, FenceBuilder, INNER_BYTES, separator};
+use crate::format::filter::{self, KeyHash};
+use crate::format::leaf_page::LeafBuilder;
+use crate::format::manifest::SegmentEntry;
+use crate::format::page::{self, HEADER_BYTES, PageKind, PagePlace};
+use crate::format::segment_header::{HEADER_PAGE_BYTES, MAX_ROWS, Region, SegmentHeader};
+use crate::format::signature_page::{self, SignatureShape};
+use crate::format::DatabaseId;
+use crate::scheme::Scheme;
+use crate::store::file_layer::File;
+use crate::store::sorted_spill::SortedSpill;
+use crate::store::spill::{Spill, SpillPlace};
+
+/// What a new segment belongs to.
+#[derive(Debug, Clone)]
+pub struct SegmentPlan {
+    /// The database.
+    pub database: DatabaseId,
+    /// Its scheme.
+    pub scheme: Arc<Scheme>,
+    /// The new segment's block number.
+    pub block: u64,
+    /// Where it may spill.
+    pub spill: SpillPlace,
+}
+
+/// A row to be written.
+#[derive(Debug, Clone, Copy)]
+pub struct NewRow<'a> {
+    /// Above the key of the row before.
+    pub key: &'a [u8],
+    /// The signature's planes.
+    pub planes: &'a [u64],
+    /// Its cardinality code.
+    pub code: u32,
+    /// Whether it is that of the empty set.
+    pub empty: bool,
+    /// How far its sequence lies after the segment's first.
+    pub sequence: u64,
+}
+
+/// A segment that is being written.
+#[derive(Debug)]
+pub struct SegmentWriter {
+    plan: SegmentPlan,
+    seal: Seal,
+    shape: SignatureShape,
+    signatures: Spill,
+    /// The signatures of the page that is not full yet.
+    planes: Vec<u64>,
+    codes: Vec<u32>,
+    known: Known,
+    keys: Spill,
+    leaf: LeafBuilder,
+    hashes: Vec<KeyHash>,
+    last_key: Vec<u8>,
+    fences: Vec<Level>,
+    copies: SortedSpill,
+    rows: u32,
+    ids: u32,
+    empty_id: Option<u32>,
+    last_sequence: u64,
+    key_bytes: u64,
+}
+
+impl SegmentWriter {
+    /// Starts a segment.
+    pub fn new(plan: SegmentPlan) -> SegmentWriter {
+        SegmentWriter {
+            seal: Seal::of(plan.database),
+            shape: SignatureShape::of(&plan.scheme),
+            signatures: Spill::new(&plan.spill),
+            planes: Vec::new(),
+            codes: Vec::new(),
+            known: Known::default(),
+            keys: Spill::new(&plan.spill),
+            leaf: LeafBuilder::new(0, 0),
+            hashes: Vec::new(),
+            last_key: Vec::new(),
+            fences: Vec::new(),
+            copies: SortedSpill::new(&plan.spill),
+            rows: 0,
+            ids: 0,
+            empty_id: None,
+            last_sequence: 0,
+            key_bytes: 0,
+            plan,
+        }
+    }
+
+    /// How many rows it has.
+    pub fn rows(&self) -> u32 {
+        self.rows
+    }
+
+    /// Adds a row.
+    pub fn push(&mut self, row: NewRow<'_>) -> Result<()> {
+        if self.rows == MAX_ROWS {
+            return Err(Error::invalid("rows of a segment", format!("at most {MAX_ROWS}")));
+        }
+        debug_assert!(self.rows == 0 || row.key > self.leaf_key().as_slice());
+        let known = self.known_id(&row)?;
+        let most = PageKind::Leaf.max_payload();
+        if self.leaf.payload_bytes_with(row.key, row.sequence, known.is_some()) > most {
+            self.flush_leaf()?;
+        }
+        self.leaf.push(row.key, row.sequence, known);
+        self.hashes.push(KeyHash::of(row.key));
+        match known {
+            Some(id) => self.copies.push(Pair::new(id, self.rows).order())?,
+            None => self.push_signature(&row)?,
+        }
+        self.last_sequence = self.last_sequence.max(row.sequence);
+        self.key_bytes += row.key.len() as u64;
+        self.rows += 1;
+        Ok(())
+    }
+
+    fn leaf_key(&self) -> Vec<u8> {
+        match self.leaf.count().checked_sub(1) {
+            Some(last) => self.leaf.key(last).to_vec(),
+            None => self.last_key.clone(),
+        }
+    }
+
+    /// The id of an equal signature that is there already.
+    fn known_id(&self, row: &NewRow<'_>) -> Result<Option<u32>> {
+        if row.empty {
+            return Ok(self.empty_id);
+        }
+        let mut failed = Ok(());
+        let found = self.known.find(hash_of(row), row.code, |id| match self.is_equal(id, row) {
+            Ok(equal) => equal,
+            Err(error) => {
+                failed = Err(error);
+                false
+            }
+        });
+        failed.map(|()| found)
+    }
+
+    /// Compares the planes of a row with those of a signature that was written before.
+    fn is_equal(&self, id: u32, row: &NewRow<'_>) -> Result<bool> {
+        let words = self.shape.words();
+        let first_open = self.ids - self.codes.len() as u32;
+        if let Some(i) = id.checked_sub(first_open).map(|i| i as usize) {
+            let planes = &self.planes[i * words..][..words];
+            return Ok(planes == row.planes);
+        }
+        let per_page = self.shape.per_page();
+        let bytes = self.shape.page_bytes(per_page);
+        let start = u64::from(id / per_page) * bytes + HEADER_BYTES as u64;
+        let (first, rest) = self.shape.place_in_page(id % per_page, per_page);
+        let mut planes = vec![0_u64; words];
+        let (a, b) = planes.split_at_mut(first.1 / 8);
+        self.signatures.read(a.as_mut_bytes(), start + first.0 as u64)?;
+        self.signatures.read(b.as_mut_bytes(), start + rest.0 as u64)?;
+        Ok(planes.iter().zip(row.planes).all(|(a, b)| u64::from_le(*a) == *b))
+    }
+
+    fn push_signature(&mut self, row: &NewRow<'_>) -> Result<()> {
+        if row.empty {
+            self.empty_id = Some(self.ids);
+        } else {
+            self.known.insert(hash_of(row), row.code, self.ids);
+        }
+        self.planes.extend_from_slice(row.planes);
+        self.codes.push(row.code);
+        self.ids += 1;
+        if self.codes.len() == self.shape.per_page() as usize {
+            self.flush_signatures()?;
+        }
+        Ok(())
+    }
+
+    fn flush_signatures(&mut self) -> Result<()> {
+        if self.codes.is_empty() {
+            return Ok(());
+        }
+        let planes = self.planes.chunks_exact(self.shape.words());
+        let payload =
+            signature_page::encode(self.shape, planes.zip(self.codes.iter().copied()));
+        let place = self.place(PageKind::Signatures, self.signatures.length())?;
+        self.signatures.push(&page::encode(place, &payload, self.seal))?;
+        self.planes.clear();
+        self.codes.clear();
+        Ok(())
+    }
+
+    /// The place of a page that starts at a byte of its region.
+    fn place(&self, kind: PageKind, start: u64) -> Result<PagePlace> {
+        let number = u32::try_from(start / 64).map_err(|_| {
+            Error::invalid("a segment's region", "at most 256 GiB; keep segments smaller")
+        })?;
+        Ok(PagePlace { kind, block: self.plan.block, number })
+    }
+
+    /// Writes the leaf and gives it to the fences.
+    fn flush_leaf(&mut self) -> Result<()> {
+        let place = self.place(PageKind::Leaf, self.keys.length())?;
+        self.keys.push(&page::encode(place, &self.leaf.encode(), self.seal))?;
+        let child = Child {
+            page: place.number,
+            first_row: self.leaf.first_row(),
+            first_id: self.leaf.first_id(),
+        };
+        let first = child.first_row == 0;
+        let bound = if first { &[][..] } else { separator(&self.last_key, self.leaf.key(0)) };
+        let fence = Fence { child, separator: bound.into(), filter: filter::build(&self.hashes) };
+        self.last_key = self.leaf_key();
+        self.leaf = LeafBuilder::new(self.rows, self.ids);
+        self.hashes.clear();
+        self.push_fence(1, fence)
+    }
+
+    /// Adds a child to the fences of a level. A level that outgrows one root page is cut into inner
+    /// pages, which are the children of the level above.
+    fn push_fence(&mut self, level: usize, fence: Fence) -> Result<()> {
+        if self.fences.len() < level {
+            self.fences.push(Level::default());
+        }
+        let open = &mut self.fences[level - 1];
+        open.bytes += fence.bytes();
+        open.pending.push(fence);
+        let most = if open.cut { INNER_BYTES } else { PageKind::Fence.max_bytes() } - HEADER_BYTES - 8;
+        if open.bytes <= most {
+            return Ok(());
+        }
+        open.cut = true;
+        let last = open.pending.pop().expect("just pushed");
+        let pending = std::mem::take(&mut open.pending);
+        open.bytes = last.bytes();
+        open.pending.push(last);
+        self.write_fences(level, pending)
+    }
+
+    /// Writes fences of a level as inner pages, and gives them to the level above.
+    fn write_fences(&mut self, level: usize, fences: Vec<Fence>) -> Result<()> {
+        let mut open = FenceBuilder::default();
+        for fence in fences {
+            let bytes = open.payload_bytes_with(&fence.separator, &fence.filter);
+            if bytes > INNER_BYTES - HEADER_BYTES {
+                self.write_fence_page(level, &std::mem::take(&mut open))?;
+            }
+            open.push(fence.child, &fence.separator, &fence.filter);
+        }
+        self.write_fence_page(level, &open)
+    }
+
+    fn write_fence_page(&mut self, level: usize, page: &FenceBuilder) -> Result<()> {
+        let number = self.write_root(level, page)?;
+        let first = page.first().expect("a page of fences has a child");
+        let child = Child { page: number, ..first };
+        let separator = page.first_separator().into();
+        self.push_fence(level + 1, Fence { child, separator, filter: Vec::new() })
+    }
+
+    fn write_root(&mut self, level: usize, fences: &FenceBuilder) -> Result<u32> {
+        let place = self.place(PageKind::Fence, self.keys.length())?;
+        let payload = fences.encode(level as u8);
+        self.keys.push(&page::encode(place, &payload, self.seal))?;
+        Ok(place.number)
+    }
+
+    /// Ends the segment. `None` if it has no rows.
+    pub fn finish(mut self) -> Result<Option<NewSegment>> {
+        if self.rows == 0 {
+            return Ok(None);
+        }
+        self.flush_signatures()?;
+        self.flush_leaf()?;
+        let mut level = 1;
+        let root_page = loop {
+            let open = std::mem::take(&mut self.fences[level - 1]);
+            if !open.cut {
+                let mut root = FenceBuilder::default();
+                open.pending.iter().for_each(|f| root.push(f.child, &f.separator, &f.filter));
+                break self.write_root(level, &root)?;
+            }
+            self.fences[level - 1].cut = true;
+            self.write_fences(level, open.pending)?;
+            level += 1;
+        };
+        let copies = std::mem::replace(&mut self.copies, SortedSpill::new(&self.plan.spill));
+        let copies = CopiesWriter::new(&self.plan, self.seal, self.rows - self.ids).write(copies)?;
+        let signatures =
+            Region { offset: HEADER_PAGE_BYTES, length: self.signatures.length() };
+        let keys = Region { offset: signatures.end(), length: self.keys.length() };
+        let copies_region = Region { offset: keys.end(), length: copies.length() };
+        let header = SegmentHeader {
+            database: self.plan.database,
+            scheme: (*self.plan.scheme).clone(),
+            length: copies_region.end(),
+            first_sequence: 0,
+            last_sequence: self.last_sequence,
+            rows: self.rows,
+            ids: self.ids,
+            empty_id: self.empty_id,
+            signatures,
+            keys,
+            copies: copies_region,
+            key_bytes: self.key_bytes,
+            root_page,
+            root_level: level as u8,
+        };
+        let parts = [self.signatures, self.keys, copies];
+        Ok(Some(NewSegment { block: self.plan.block, seal: self.seal, header, parts }))
+    }
+}
+
+/// Two rows with equal planes have equal hashes.
+fn hash_of(row: &NewRow<'_>) -> u64 {
+    xxh3_64(row.planes.as_bytes())
+}
+
+/// A child of fences that are not written yet.
+#[derive(Debug)]
+struct Fence {
+    child: Child,
+    separator: Box<[u8]>,
+    filter: Vec<u8>,
+}
+
+impl Fence {
+    fn bytes(&self) -> usize {
+        20 + self.separator.len() + self.filter.len()
+    }
+}
+
+/// One level of fences. Until it is cut it may become the root.
+#[derive(Debug, Default)]
+struct Level {
+    pending: Vec<Fence>,
+    bytes: usize,
+    cut: bool,
+}
+
+/// Writes the region of copies.
+struct CopiesWriter<'a> {
+    plan: &'a SegmentPlan,
+    seal: Seal,
+    copies: u32,
+    spill: Spill,
+    first_ids: Vec<u8>,
+    page: Vec<u8>,
+    pages: u32,
+}
+
+impl<'a> CopiesWriter<'a> {
+    fn new(plan: &'a SegmentPlan, seal: Seal, copies: u32) -> CopiesWriter<'a> {
+        let spill = Spill::new(&plan.spill);
+        CopiesWriter { plan, seal, copies, spill, first_ids: Vec::new(), page: Vec::new(), pages: 0 }
+    }
+
+    fn write(mut self, pairs: SortedSpill) -> Result<Spill> {
+        pairs.drain(&mut |order| {
+            let pair = Pair::new((order >> 32) as u32, order as u32);
+            if self.page.is_empty() {
+                self.first_ids.extend_from_slice(&pair.id().to_le_bytes());
+            }
+            self.page.extend_from_slice(pair.as_bytes());
+            if self.page.len() == 8 * copies_page::PAIRS_PER_PAGE as usize {
+                self.flush()?;
+            }
+            Ok(())
+        })?;
+        self.flush()?;
+        let entries = self.first_ids.chunks(4 * copies_page::ENTRIES_PER_PAGE as usize);
+        for (i, payload) in (0..).zip(entries) {
+            let place = copies_page::directory_place(self.plan.block, self.copies, i);
+            self.spill.push(&page::encode(place, payload, self.seal))?;
+        }
+        Ok(self.spill)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        if !self.page.is_empty() {
+            let place = copies_page::place(self.plan.block, self.pages);
+            self.spill.push(&page::encode(place, &self.page, self.seal))?;
+            self.page.clear();
+            self.pages += 1;
+        }
+        Ok(())
+    }
+}
+
+/// A segment that is complete but for its place and its sequences.
+#[derive(Debug)]
+pub struct NewSegment {
+    block: u64,
+    seal: Seal,
+    header: SegmentHeader,
+    parts: [Spill; 3],
+}
+
+impl NewSegment {
+    /// Its length in a file.
+    pub fn length(&self) -> u64 {
+        self.header.length
+    }
+
+    /// How many rows it has.
+    pub fn rows(&self) -> u32 {
+        self.header.rows
+    }
+
+    /// Says which sequence the offsets of its rows count from.
+    pub fn set_first_sequence(&mut self, first: u64) {
+        self.header.last_sequence += first - self.header.first_sequence;
+        self.header.first_sequence = first;
+    }
+
+    /// Writes it into a file at an offset, and gives its entry for a manifest. Nothing is synced.
+    pub fn write_to(&self, file: &dyn File, path: &Path, offset: u64) -> Result<SegmentEntry> {
+        let place = PagePlace { kind: PageKind::SegmentHeader, block: self.block, number: 0 };
+        let header = page::encode(place, &self.header.encode(), self.seal);
+        file.write_all_at(&header, offset).map_err(|error| Error::io("write to", path, error))?;
+        let mut at = offset + header.len() as u64;
+        for part in &self.parts {
+            at = part.copy_to(file, path, at)?;
+        }
+        debug_assert_eq!(at, offset + self.header.length);
+        let checksum = header.first_chunk::<4>().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+        Ok(SegmentEntry {
+            id: self.block,
+            offset,
+            length: self.header.length,
+            header_checksum: checksum,
+            rows: self.header.rows,
+            live_rows: self.header.rows,
+            liveness: None,
+        })
+    }
+}

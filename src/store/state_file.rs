@@ -1,0 +1,169 @@
+//! The database file and its current state: how a state is read, and the steps that replace it.
+//!
+//! Normative: `format-spec/file.md` and `format-spec/steps.md`. Nothing that the old state refers to is
+//! touched before the new one is on disk twice.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::file_layer::{Access, File, FileLayer, Kind};
+use crate::error::{Error, Result};
+use crate::format::bytes::{Seal, broken, round_up};
+use crate::format::commit_mark::{CommitMark, MARK_BYTES, MARK_OFFSET};
+use crate::format::manifest::Manifest;
+use crate::format::superblock::Superblock;
+use crate::format::{BLOCK, DATA_START, DatabaseId};
+use crate::scheme::Scheme;
+
+/// A state of the file, as its superblock and manifest tell it.
+#[derive(Debug, Clone)]
+pub struct FileState {
+    /// The current superblock.
+    pub superblock: Superblock,
+    /// Whether both superblocks hold it.
+    pub both: bool,
+    /// The manifest it refers to.
+    pub manifest: Manifest,
+    /// The commit mark, if it belongs to the superblock's hot tier.
+    pub mark: Option<CommitMark>,
+}
+
+/// How often a reader looks again before it calls superblocks damaged: a writer may be at work.
+const TRIES: u32 = 5;
+
+/// Opens a file that should be a database.
+pub fn open(layer: &dyn FileLayer, path: &Path, access: Access) -> Result<Arc<dyn File>> {
+    match layer.kind(path).map_err(|error| Error::io("look at", path, error))? {
+        Some(Kind::File) => {}
+        Some(_) => return Err(Error::NotADatabase { path: path.into() }),
+        None => {
+            let missing = std::io::ErrorKind::NotFound.into();
+            return Err(Error::io("open", path, missing));
+        }
+    }
+    layer.open(path, access).map_err(|error| Error::io("open", path, error))
+}
+
+/// Reads the current state. A writer that is just replacing it does not disturb.
+pub fn read(file: &dyn File, path: &Path) -> Result<FileState> {
+    let mut tries = 1;
+    loop {
+        match read_once(file, path) {
+            Err(Error::Corrupt { .. }) if tries < TRIES => {
+                std::thread::sleep(Duration::from_millis(u64::from(tries)));
+                tries += 1;
+            }
+            result => return result,
+        }
+    }
+}
+
+fn read_once(file: &dyn File, path: &Path) -> Result<FileState> {
+    let io = |error| Error::io("read", path, error);
+    let mut head = vec![0; DATA_START as usize];
+    let length = file.read_up_to(&mut head, 0).map_err(io)?;
+    head.truncate(length);
+    let slot = |i: usize| Superblock::decode(head.get(i * BLOCK..(i + 1) * BLOCK).unwrap_or_default());
+    let Some((superblock, both)) = Superblock::choose(slot(0), slot(1))? else {
+        return Err(Error::NotADatabase { path: path.into() });
+    };
+    let end = file.length().map_err(io)?;
+    if superblock.end_of_data > end {
+        let detail = format!("the file ends at {end}, its data at {}", superblock.end_of_data);
+        return Err(broken("file", "SUPER-6", end, detail));
+    }
+    let mut bytes = vec![0; superblock.manifest_length as usize];
+    let offset = superblock.manifest_offset;
+    let read = file.read_up_to(&mut bytes, offset).map_err(io)?;
+    bytes.truncate(read);
+    let manifest =
+        Manifest::decode(&bytes, superblock.end_of_data).map_err(|error| error.shifted(offset))?;
+    let checksum = bytes.last_chunk::<4>().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+    if checksum != superblock.manifest_checksum || manifest.database != superblock.database {
+        let detail = "the manifest is not the one that the superblock refers to";
+        return Err(broken("manifest", "MAN-1", offset, detail));
+    }
+    let seal = Seal::of(superblock.database);
+    let mark = head.get(MARK_OFFSET as usize..).and_then(|bytes| CommitMark::decode(bytes, seal));
+    let mark = mark.filter(|mark| superblock.hot_tier != 0 && mark.hot_tier == superblock.hot_tier);
+    Ok(FileState { superblock, both, manifest, mark })
+}
+
+/// Makes a state's superblock the current one: slot A, sync, slot B, sync. The first sync is the point
+/// where the state becomes current; nothing of the old one may go before the second (STEP-1).
+pub fn write_superblock(file: &dyn File, path: &Path, superblock: &Superblock) -> Result<()> {
+    let block = superblock.encode();
+    for slot in 0..2 {
+        let written = file.write_all_at(&block, slot * BLOCK as u64);
+        written.map_err(|error| Error::io("write to", path, error))?;
+        sync(file, path)?;
+    }
+    Ok(())
+}
+
+/// Makes written bytes durable.
+pub fn sync(file: &dyn File, path: &Path) -> Result<()> {
+    file.sync().map_err(|error| Error::io("sync", path, error))
+}
+
+/// Writes the commit mark. It is not synced.
+pub fn write_mark(file: &dyn File, path: &Path, seal: Seal, mark: CommitMark) -> Result<()> {
+    let bytes: [u8; MARK_BYTES] = mark.encode(seal);
+    file.write_all_at(&bytes, MARK_OFFSET).map_err(|error| Error::io("write to", path, error))
+}
+
+/// Writes a manifest at an offset, and gives the superblock that refers to it.
+pub fn write_manifest(
+    file: &dyn File,
+    path: &Path,
+    offset: u64,
+    manifest: &Manifest,
+    old: &Superblock,
+) -> Result<Superblock> {
+    let mut bytes = manifest.encode();
+    let checksum = bytes.last_chunk::<4>().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+    let length = bytes.len();
+    bytes.resize(round_up(length), 0);
+    file.write_all_at(&bytes, offset).map_err(|error| Error::io("write to", path, error))?;
+    Ok(Superblock {
+        generation: manifest.generation,
+        manifest_offset: offset,
+        manifest_length: length as u32,
+        manifest_checksum: checksum,
+        end_of_data: offset + bytes.len() as u64,
+        ..old.clone()
+    })
+}
+
+/// The length of an encoded manifest with so many segments, rounded up.
+pub fn manifest_bytes(segments: usize) -> u64 {
+    round_up(112 + 64 * segments + 4) as u64
+}
+
+/// Writes a whole new database file without segments. The caller gives it its name.
+pub fn write_new(file: &dyn File, path: &Path, database: DatabaseId, scheme: &Scheme) -> Result<()> {
+    let manifest = Manifest {
+        generation: 1,
+        database,
+        scheme: scheme.clone(),
+        sealed: 0,
+        next_block: 1,
+        dead_bytes: 0,
+        segments: Vec::new(),
+    };
+    let blank = Superblock {
+        database,
+        generation: 0,
+        manifest_offset: 0,
+        manifest_length: 0,
+        manifest_checksum: 0,
+        end_of_data: 0,
+        hot_tier: 0,
+        hot_tiers_made: 0,
+        clean: true,
+        optional_features: 0,
+    };
+    let superblock = write_manifest(file, path, DATA_START, &manifest, &blank)?;
+    write_superblock(file, path, &superblock)
+}
