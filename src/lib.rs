@@ -40,6 +40,11 @@ pub mod sketch;
 pub mod estimate;
 
 room! {
+    /// Bytes and typed views.
+    format
+}
+
+room! {
     /// Where bytes live.
     store
 }
