@@ -9,6 +9,12 @@
 //! What a layer promises is what POSIX promises and no more: a write may be lost, torn or reordered until
 //! the file is synced; a name may be lost until its directory is synced.
 
+pub mod memory;
+#[cfg(any(unix, windows))]
+pub mod real;
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,123 @@
+//! One file in memory: its bytes, its number, how many names it has; and the handle to it.
+//!
+//! In: positions and bytes. Out: bytes. It must not know names.
+//!
+//! The bytes are shared until they are written: a copy of a whole file system costs nothing until
+//! somebody changes it, which is what makes thousands of crash images affordable.
+
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::super::{File, Identity};
+
+/// The bytes of a file, shared with copies of the file system.
+pub type Bytes = Arc<Vec<u8>>;
+
+/// A file, whatever its names.
+#[derive(Debug)]
+pub(super) struct Inode {
+    pub(super) number: u64,
+    /// Changed only under the lock of the names.
+    pub(super) links: AtomicU64,
+    bytes: RwLock<Bytes>,
+}
+
+impl Inode {
+    pub(super) fn new(number: u64, bytes: Bytes) -> Arc<Inode> {
+        Arc::new(Inode { number, links: AtomicU64::new(1), bytes: RwLock::new(bytes) })
+    }
+
+    pub(super) fn bytes(&self) -> Bytes {
+        Bytes::clone(&self.bytes.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<()> {
+        let mut bytes = self.bytes.write().unwrap_or_else(PoisonError::into_inner);
+        change(Arc::make_mut(&mut bytes))
+    }
+}
+
+/// An open file in memory.
+#[derive(Debug)]
+pub(super) struct MemoryFile {
+    pub(super) inode: Arc<Inode>,
+    pub(super) writable: bool,
+    /// The longest that a file may become.
+    pub(super) limit: Arc<AtomicU64>,
+}
+
+impl MemoryFile {
+    fn check_writable(&self) -> io::Result<()> {
+        if self.writable { Ok(()) } else { Err(io::ErrorKind::PermissionDenied.into()) }
+    }
+
+    /// The length as an index, if a file may be so long.
+    fn check_length(&self, length: Option<u64>) -> io::Result<usize> {
+        let limit = self.limit.load(Ordering::Relaxed);
+        length
+            .filter(|&length| length <= limit)
+            .and_then(|length| usize::try_from(length).ok())
+            .ok_or_else(|| io::ErrorKind::StorageFull.into())
+    }
+}
+
+impl File for MemoryFile {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let bytes = self.inode.bytes.read().unwrap_or_else(PoisonError::into_inner);
+        let rest = usize::try_from(offset).ok().and_then(|start| bytes.get(start..)).unwrap_or(&[]);
+        let n = rest.len().min(buffer.len());
+        buffer[..n].copy_from_slice(&rest[..n]);
+        Ok(n)
+    }
+
+    fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.check_writable()?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let end = offset.checked_add(bytes.len() as u64);
+        self.inode.change(|all| {
+            // A full device refuses growth, not a change of what is there.
+            let inside = end.is_some_and(|end| end <= all.len() as u64);
+            let end = match end {
+                Some(end) if inside => end as usize,
+                end => self.check_length(end)?,
+            };
+            write(all, end - bytes.len(), bytes);
+            Ok(())
+        })
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn set_len(&self, length: u64) -> io::Result<()> {
+        self.check_writable()?;
+        self.inode.change(|all| {
+            let shrinks = length <= all.len() as u64;
+            let length = if shrinks { length as usize } else { self.check_length(Some(length))? };
+            all.resize(length, 0);
+            Ok(())
+        })
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.inode.bytes.read().unwrap_or_else(PoisonError::into_inner).len() as u64)
+    }
+
+    fn identity(&self) -> io::Result<Identity> {
+        let links = self.inode.links.load(Ordering::Relaxed);
+        Ok(Identity { device: 0, inode: self.inode.number, links })
+    }
+}
+
+/// Puts `bytes` at `start`, with zeros between the old end and there.
+fn write(all: &mut Vec<u8>, start: usize, bytes: &[u8]) {
+    let end = start + bytes.len();
+    if all.len() < end {
+        all.resize(end, 0);
+    }
+    all[start..end].copy_from_slice(bytes);
+}
