@@ -50,6 +50,11 @@ room! {
     store
 }
 
+room! {
+    /// How rows get in.
+    ingest
+}
+
 #[cfg(test)]
 mod spec_tables;
 

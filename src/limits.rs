@@ -42,3 +42,9 @@ pub const MAX_SETS_SPARSE: usize = 16;
 /// Longest key. Two of this length and what goes with them fit an 8 KiB page of keys only just; longer
 /// names belong into the caller's data, with a hash as the key.
 pub const MAX_KEY_BYTES: usize = 4096;
+
+/// Most operations of one batch. More go into several commits, or into a bulk load.
+pub const MAX_BATCH_OPERATIONS: usize = 1 << 20;
+
+/// Most bytes of one batch: it is held in memory several times while it is committed.
+pub const MAX_BATCH_BYTES: usize = 64 << 20;

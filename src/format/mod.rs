@@ -11,6 +11,7 @@ pub mod commit_mark;
 pub mod copies_page;
 pub mod fence_page;
 pub mod filter;
+pub mod hot_part;
 pub mod leaf_page;
 pub mod liveness_page;
 pub mod manifest;

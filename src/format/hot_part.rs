@@ -1,0 +1,244 @@
+//! The records of a hot tier: its id file and the parts of its commits. Mirrors `format-spec/hot-tier.md`.
+//!
+//! In: ids, sequences and payloads, or bytes from anywhere. Out: the bytes, or checked views of them, or an
+//! error that cites the broken rule. Whether a part is the next one is decided by whoever reads them in order.
+#![deny(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions
+)]
+
+use std::mem::offset_of;
+
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use crate::error::{Error, Result};
+
+/// Length of the id file.
+pub const ID_BYTES: usize = size_of::<IdLayout>();
+
+/// Length of a part's header.
+pub const PART_HEADER: usize = size_of::<PartLayout>();
+
+/// The most that a part has: larger values would leave sled's log for files that it does not sync.
+pub const MAX_PART: usize = 4096;
+
+/// The most payload that a part carries (HOT-5).
+pub const MAX_PAYLOAD: usize = 4072;
+const _: () = assert!(PART_HEADER == 24 && MAX_PART == MAX_PAYLOAD.wrapping_add(PART_HEADER));
+
+/// The sequence of the opening part, which no commit has (HOT-7).
+pub const OPENING: u64 = 0;
+
+const MAGIC: [u8; 8] = *b"RINGHOT\n";
+const VERSION: u16 = 1;
+const KIND_SLED: u16 = 1;
+const KIND_LOG: u16 = 2;
+
+/// Which tier of which database. All checksums of a tier start with it (HOT-4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TierId {
+    /// The id of the database file.
+    pub database: [u8; 16],
+    /// The number that the database file names its tier by.
+    pub tier: u64,
+}
+
+/// What keeps the parts of a tier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HotKind {
+    /// A sled database, on the real file system.
+    Sled,
+    /// A plain file, through the file layer.
+    Log,
+}
+
+/// The bytes of the id file.
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+struct IdLayout {
+    magic: [u8; 8],
+    version: U16,
+    kind: U16,
+    reserved: U32,
+    database: [u8; 16],
+    tier: U64,
+    crc: U32,
+}
+
+/// The bytes of a part before its payload.
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+struct PartLayout {
+    crc: U32,
+    length: U32,
+    sequence: U64,
+    part: U32,
+    parts: U32,
+}
+
+/// A part whose checksum holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part<'a> {
+    /// The commit that it is of.
+    pub sequence: u64,
+    /// Which part, from 0.
+    pub part: u32,
+    /// Of how many.
+    pub parts: u32,
+    /// Its piece of the commit's payload.
+    pub payload: &'a [u8],
+}
+
+impl TierId {
+    /// The checksum of some bytes of this tier (HOT-4).
+    fn crc(&self, bytes: &[u8]) -> u32 {
+        let mut hasher = crc32fast::Hasher::new();
+        hasher.update(&self.database);
+        hasher.update(&self.tier.to_le_bytes());
+        hasher.update(bytes);
+        hasher.finalize()
+    }
+}
+
+/// The id file of a tier.
+pub fn encode_id(id: TierId, kind: HotKind) -> [u8; ID_BYTES] {
+    let mut layout = IdLayout {
+        magic: MAGIC,
+        version: VERSION.into(),
+        kind: match kind {
+            HotKind::Sled => KIND_SLED.into(),
+            HotKind::Log => KIND_LOG.into(),
+        },
+        reserved: 0.into(),
+        database: id.database,
+        tier: id.tier.into(),
+        crc: 0.into(),
+    };
+    let covered = layout.as_bytes().split_at_checked(offset_of!(IdLayout, crc));
+    layout.crc = id.crc(covered.map_or(&[], |(covered, _)| covered)).into();
+    zerocopy::transmute!(layout)
+}
+
+/// Reads an id file (HOT-3). Damage is `Corrupt`, a version or kind of a later version `UnsupportedFormat`.
+pub fn decode_id(bytes: &[u8]) -> Result<(TierId, HotKind)> {
+    let layout = IdLayout::ref_from_bytes(bytes).map_err(|_| {
+        damaged_id(0, format!("it has {} bytes instead of {ID_BYTES}", bytes.len()))
+    })?;
+    if layout.magic != MAGIC {
+        return Err(damaged_id(0, "it does not start as one".into()));
+    }
+    let id = TierId { database: layout.database, tier: layout.tier.get() };
+    let at = offset_of!(IdLayout, crc);
+    let covered = bytes.split_at_checked(at).map_or(bytes, |(covered, _)| covered);
+    if layout.crc != id.crc(covered) {
+        return Err(damaged_id(40, "its checksum does not fit".into()));
+    }
+    if layout.version != VERSION {
+        return Err(unsupported("version of the hot tier", layout.version, VERSION, VERSION));
+    }
+    if layout.reserved != 0 {
+        return Err(damaged_id(12, "reserved bytes are not zero".into()));
+    }
+    match layout.kind.get() {
+        KIND_SLED => Ok((id, HotKind::Sled)),
+        KIND_LOG => Ok((id, HotKind::Log)),
+        _ => Err(unsupported("kind of hot tier", layout.kind, KIND_SLED, KIND_LOG)),
+    }
+}
+
+/// The parts of a commit in order, as `(part number, bytes)` (HOT-5, HOT-6). There are as many as a `u32`
+/// counts, that is, a payload of up to 16 TiB is whole.
+pub fn encode_parts(
+    id: TierId,
+    sequence: u64,
+    payload: &[u8],
+) -> impl Iterator<Item = (u32, Vec<u8>)> {
+    let parts = u32::try_from(payload.len().div_ceil(MAX_PAYLOAD).max(1)).unwrap_or(u32::MAX);
+    // An empty payload has no chunk, and one part all the same.
+    let empty = payload.is_empty().then_some(payload);
+    let chunks = payload.chunks(MAX_PAYLOAD).chain(empty);
+    (0..parts).zip(chunks).map(move |(part, piece)| {
+        (part, encode_part(id, Part { sequence, part, parts, payload: piece }))
+    })
+}
+
+fn encode_part(id: TierId, part: Part<'_>) -> Vec<u8> {
+    let header = PartLayout {
+        crc: 0.into(),
+        length: u32::try_from(part.payload.len()).unwrap_or(u32::MAX).into(),
+        sequence: part.sequence.into(),
+        part: part.part.into(),
+        parts: part.parts.into(),
+    };
+    let mut bytes = Vec::with_capacity(MAX_PART);
+    bytes.extend_from_slice(header.as_bytes());
+    bytes.extend_from_slice(part.payload);
+    if let Some((crc, rest)) = bytes.split_at_mut_checked(size_of::<U32>()) {
+        crc.copy_from_slice(U32::new(id.crc(rest)).as_bytes());
+    }
+    bytes
+}
+
+/// Reads the part that the bytes start with. `Ok` gives what follows it, too.
+pub fn decode_part(id: TierId, bytes: &[u8]) -> Result<(Part<'_>, &[u8])> {
+    let (header, rest) = PartLayout::ref_from_prefix(bytes)
+        .map_err(|_| damaged_part(0, format!("{} bytes are no header", bytes.len())))?;
+    let length = usize::try_from(header.length.get()).unwrap_or(usize::MAX);
+    if length > MAX_PAYLOAD {
+        return Err(damaged_part(4, format!("its payload would have {length} bytes")));
+    }
+    let Some((payload, rest)) = rest.split_at_checked(length) else {
+        return Err(damaged_part(4, format!("{} of {length} bytes are there", rest.len())));
+    };
+    let covered = PART_HEADER.saturating_add(length);
+    let covered = bytes.get(size_of::<U32>()..covered).unwrap_or_default();
+    if header.crc != id.crc(covered) {
+        return Err(damaged_part(0, "its checksum does not fit".into()));
+    }
+    let part = Part {
+        sequence: header.sequence.get(),
+        part: header.part.get(),
+        parts: header.parts.get(),
+        payload,
+    };
+    if part.part >= part.parts {
+        return Err(damaged_part(16, format!("it is part {} of {}", part.part, part.parts)));
+    }
+    Ok((part, rest))
+}
+
+impl Part<'_> {
+    /// Whether it is the last part of its commit.
+    pub fn is_last(&self) -> bool {
+        self.part.checked_add(1) == Some(self.parts)
+    }
+
+    /// Whether it has the length that its place in the commit asks for (HOT-6).
+    pub fn is_cut_right(&self) -> bool {
+        match (self.is_last(), self.payload.len()) {
+            (false, length) => length == MAX_PAYLOAD,
+            (true, 0) => self.parts == 1,
+            (true, _) => true,
+        }
+    }
+}
+
+fn damaged_id(offset: u64, detail: String) -> Error {
+    Error::Corrupt { what: "id of the hot tier", offset, rule: "HOT-3", detail }
+}
+
+fn damaged_part(offset: u64, detail: String) -> Error {
+    Error::Corrupt { what: "part of a commit", offset, rule: "HOT-5", detail }
+}
+
+fn unsupported(what: &'static str, found: U16, oldest: u16, newest: u16) -> Error {
+    let [found, oldest, newest] = [found.get(), oldest, newest].map(u64::from);
+    Error::UnsupportedFormat { what, found, oldest, newest, rule: "HOT-3" }
+}
+
+#[cfg(test)]
+mod tests;

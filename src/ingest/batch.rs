@@ -1,0 +1,123 @@
+//! Operations that will be committed together: all of them or none.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::limits::{MAX_BATCH_BYTES, MAX_BATCH_OPERATIONS, MAX_KEY_BYTES};
+use crate::scheme::Scheme;
+use crate::sketch::{Signature, Sketcher};
+
+/// An operation: the key, and its new signature or `None` to delete it.
+pub type Operation = (Box<[u8]>, Option<Signature>);
+
+/// Operations that are committed together. Of several on one key the last one counts.
+#[derive(Debug, Clone)]
+pub struct Batch {
+    scheme: Arc<Scheme>,
+    sketcher: Arc<Sketcher>,
+    operations: Vec<Operation>,
+    bytes: usize,
+}
+
+impl Batch {
+    pub(crate) fn new(scheme: Arc<Scheme>, sketcher: Arc<Sketcher>) -> Batch {
+        Batch { scheme, sketcher, operations: Vec::new(), bytes: 0 }
+    }
+
+    /// Stores a set, given by its elements, under a key. What was stored there is replaced.
+    pub fn put(&mut self, key: impl AsRef<[u8]>, set: &[u64]) -> Result<&mut Batch> {
+        let signature = self.sketcher.sketch(set)?;
+        self.push(key.as_ref(), Some(signature))
+    }
+
+    /// Stores a set, given by its signature, under a key. What was stored there is replaced.
+    pub fn put_signature(
+        &mut self,
+        key: impl AsRef<[u8]>,
+        signature: Signature,
+    ) -> Result<&mut Batch> {
+        signature.check_scheme(&self.scheme)?;
+        self.push(key.as_ref(), Some(signature))
+    }
+
+    /// Deletes what is stored under a key. If nothing is, nothing happens.
+    pub fn delete(&mut self, key: impl AsRef<[u8]>) -> Result<&mut Batch> {
+        self.push(key.as_ref(), None)
+    }
+
+    fn push(&mut self, key: &[u8], signature: Option<Signature>) -> Result<&mut Batch> {
+        check_key(key)?;
+        let bytes = 7 + key.len() + signature.as_ref().map_or(0, |s| 8 * s.planes().len());
+        let full = self.operations.len() >= MAX_BATCH_OPERATIONS;
+        if full || self.bytes + bytes > MAX_BATCH_BYTES {
+            return Err(Error::invalid(
+                format!("batch of {} operations", self.operations.len() + 1),
+                format!(
+                    "a batch has at most {MAX_BATCH_OPERATIONS} operations and \
+                     {MAX_BATCH_BYTES} bytes: commit it and start another, or use a bulk load"
+                ),
+            ));
+        }
+        self.bytes += bytes;
+        self.operations.push((key.into(), signature));
+        Ok(self)
+    }
+
+    /// How many operations it has, those that a later one replaces included.
+    pub fn len(&self) -> usize {
+        self.operations.len()
+    }
+
+    /// Whether it has no operations.
+    pub fn is_empty(&self) -> bool {
+        self.operations.is_empty()
+    }
+
+    /// The operations that count, in key order.
+    pub(crate) fn into_operations(self) -> Vec<Operation> {
+        last_of_each_key(self.operations)
+    }
+}
+
+/// Of operations on one key the last one, in key order.
+fn last_of_each_key(mut operations: Vec<Operation>) -> Vec<Operation> {
+    // Stable: operations on one key stay in their order.
+    operations.sort_by(|a, b| a.0.cmp(&b.0));
+    operations.reverse();
+    operations.dedup_by(|later, kept| later.0 == kept.0);
+    operations.reverse();
+    operations
+}
+
+/// Refuses keys that are too short or too long.
+pub(crate) fn check_key(key: &[u8]) -> Result<()> {
+    if (1..=MAX_KEY_BYTES).contains(&key.len()) {
+        return Ok(());
+    }
+    let limit = format!("a key has 1 to {MAX_KEY_BYTES} bytes");
+    Err(Error::invalid(format!("key of {} bytes", key.len()), limit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_operation_on_a_key_counts() {
+        let scheme = Scheme::new(crate::presets::NEAR_DUPLICATE).unwrap();
+        let sketcher = Sketcher::new(&scheme);
+        let sign = |n: u64| Some(sketcher.sketch(&[n]).unwrap());
+        let key = |k: &str| Box::<[u8]>::from(k.as_bytes());
+        let all =
+            vec![(key("b"), sign(1)), (key("a"), sign(2)), (key("b"), None), (key("a"), sign(3))];
+        assert_eq!(last_of_each_key(all), [(key("a"), sign(3)), (key("b"), None)]);
+    }
+
+    #[test]
+    fn keys_have_one_to_4096_bytes() {
+        assert!(check_key(b"").is_err());
+        assert!(check_key(&[0]).is_ok());
+        assert!(check_key(&[7; 4096]).is_ok());
+        assert!(check_key(&[7; 4097]).is_err());
+    }
+}

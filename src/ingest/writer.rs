@@ -1,0 +1,318 @@
+//! The one writer of a database: what it holds, and how readers get what it publishes.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use super::batch::Batch;
+use super::commit::Waiting;
+use super::maintenance::Backlog;
+use crate::error::{Error, Result};
+use crate::format::DatabaseId;
+use crate::format::bytes::Seal;
+use crate::format::manifest::{Manifest, SegmentEntry};
+use crate::format::superblock::Superblock;
+use crate::options::Options;
+use crate::scheme::Scheme;
+use crate::sketch::Sketcher;
+use crate::store::file_layer::{File, FileLayer, Lock};
+use crate::store::hot_tier::{self, HotKind, HotTier};
+use crate::store::memtable::Memtable;
+use crate::store::page_cache::PageCache;
+use crate::store::page_source::{CachedPage, PageSource};
+use crate::store::segment::writer::SegmentPlan;
+use crate::store::segment::{Liveness, Segment};
+use crate::store::spill::SpillPlace;
+use crate::store::state::{SegmentView, State};
+use crate::store::state_file;
+
+/// What a writer is made from: a file that was locked, opened and brought in order.
+#[derive(Debug)]
+pub struct Opened {
+    /// The file system.
+    pub layer: Arc<dyn FileLayer>,
+    /// The database's path, without links.
+    pub path: Arc<Path>,
+    /// The lock, held until the writer is closed.
+    pub lock: Box<dyn Lock>,
+    /// The file.
+    pub file: Arc<dyn File>,
+    /// Its state.
+    pub superblock: Superblock,
+    /// The manifest of that state.
+    pub manifest: Manifest,
+    /// How to run.
+    pub options: Options,
+    /// Which hot tier to use.
+    pub hot_kind: HotKind,
+}
+
+/// The writing side of a database.
+#[derive(Debug)]
+pub struct Writer {
+    pub(super) layer: Arc<dyn FileLayer>,
+    pub(super) path: Arc<Path>,
+    pub(super) options: Options,
+    pub(super) database: DatabaseId,
+    pub(super) scheme: Arc<Scheme>,
+    pub(super) seal: Seal,
+    pub(super) hot_kind: HotKind,
+    sketcher: Arc<Sketcher>,
+    cache: Arc<PageCache<CachedPage>>,
+    /// Commits that wait for the one in progress.
+    pub(super) queue: Mutex<Vec<Arc<Waiting>>>,
+    pub(super) commits: Mutex<Commits>,
+    /// The hot tier and its number, once there is one.
+    pub(super) hot: Mutex<Option<(Arc<dyn HotTier>, u64)>>,
+    pub(super) file: Mutex<FileSide>,
+    pub(super) mark: Mutex<Arc<dyn File>>,
+    published: Mutex<Arc<State>>,
+    next_block: AtomicU64,
+    poison: OnceLock<String>,
+    pub(super) backlog: Mutex<Backlog>,
+    pub(super) wake: Condvar,
+    lock: Mutex<Option<Box<dyn Lock>>>,
+}
+
+/// The side of commits.
+#[derive(Debug)]
+pub(super) struct Commits {
+    /// The last sequence given to a commit.
+    pub last: u64,
+    pub closed: bool,
+}
+
+/// The side of the file.
+#[derive(Debug)]
+pub(super) struct FileSide {
+    pub file: Arc<dyn File>,
+    pub superblock: Superblock,
+    pub sealed: u64,
+}
+
+impl Writer {
+    /// Starts writing. Opens the segments.
+    pub fn new(opened: Opened) -> Result<Writer> {
+        let Opened { layer, path, lock, file, superblock, manifest, options, hot_kind } = opened;
+        let database = superblock.database;
+        let seal = Seal::of(database);
+        let cache = Arc::new(PageCache::new(options.cache_bytes));
+        let scheme = Arc::new(manifest.scheme.clone());
+        let source =
+            PageSource::new(Arc::clone(&file), Arc::clone(&path), seal, Arc::clone(&cache));
+        let segments = views(&manifest.segments, &source, &scheme)?;
+        let state = State {
+            scheme: Arc::clone(&scheme),
+            segments: segments.into(),
+            frozen: None,
+            active: Arc::new(Memtable::default()),
+            sequence: manifest.sealed,
+        };
+        Ok(Writer {
+            layer,
+            path,
+            options,
+            database,
+            seal,
+            hot_kind,
+            sketcher: Arc::new(Sketcher::new(&scheme)),
+            scheme,
+            cache,
+            queue: Mutex::default(),
+            commits: Mutex::new(Commits { last: manifest.sealed, closed: false }),
+            hot: Mutex::new(None),
+            mark: Mutex::new(Arc::clone(&file)),
+            file: Mutex::new(FileSide { file, superblock, sealed: manifest.sealed }),
+            published: Mutex::new(Arc::new(state)),
+            next_block: AtomicU64::new(manifest.next_block),
+            poison: OnceLock::new(),
+            backlog: Mutex::default(),
+            wake: Condvar::new(),
+            lock: Mutex::new(Some(lock)),
+        })
+    }
+
+    /// An empty batch.
+    pub fn batch(&self) -> Batch {
+        Batch::new(Arc::clone(&self.scheme), Arc::clone(&self.sketcher))
+    }
+
+    /// What a reader sees now.
+    pub fn state(&self) -> Arc<State> {
+        Arc::clone(&lock(&self.published))
+    }
+
+    /// Makes a new state from the current one and shows it to all later readers.
+    pub(super) fn publish(&self, change: impl FnOnce(&mut State)) {
+        let mut published = lock(&self.published);
+        let mut state = State::clone(&published);
+        change(&mut state);
+        *published = Arc::new(state);
+    }
+
+    /// The scheme of all signatures.
+    pub fn scheme(&self) -> &Arc<Scheme> {
+        &self.scheme
+    }
+
+    /// Turns sets into signatures of the scheme.
+    pub fn sketcher(&self) -> &Arc<Sketcher> {
+        &self.sketcher
+    }
+
+    /// How it is run.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// The database's path.
+    pub fn path(&self) -> &Arc<Path> {
+        &self.path
+    }
+
+    /// The cache of pages.
+    pub fn cache(&self) -> &Arc<PageCache<CachedPage>> {
+        &self.cache
+    }
+
+    /// The superblock of the current state.
+    pub fn superblock(&self) -> Superblock {
+        lock(&self.file).superblock.clone()
+    }
+
+    /// Bytes of the hot tier's files.
+    pub fn hot_bytes(&self) -> Result<u64> {
+        let hot = lock(&self.hot).clone();
+        hot.map_or(Ok(0), |(hot, _)| hot.disk_bytes())
+    }
+
+    /// A number for a new segment or liveness block.
+    pub(super) fn new_block(&self) -> u64 {
+        self.next_block.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Above all numbers given so far.
+    pub(super) fn next_block(&self) -> u64 {
+        self.next_block.load(Ordering::Relaxed)
+    }
+
+    /// What a new segment belongs to.
+    pub(super) fn plan(&self) -> SegmentPlan {
+        SegmentPlan {
+            database: self.database,
+            scheme: Arc::clone(&self.scheme),
+            block: self.new_block(),
+            spill: self.spill_place(),
+        }
+    }
+
+    /// Where builds spill to: beside the database, if that is a real directory.
+    pub(super) fn spill_place(&self) -> SpillPlace {
+        let real = matches!(self.hot_kind, HotKind::Sled);
+        let parent = self.path.parent().map(Path::to_path_buf);
+        let directory = parent.filter(|_| real).map(Arc::new);
+        SpillPlace { directory, memory: self.options.build_bytes / 2 }
+    }
+
+    /// Pages of a file of this database.
+    pub(super) fn source(&self, file: &Arc<dyn File>) -> PageSource {
+        let (path, cache) = (Arc::clone(&self.path), Arc::clone(&self.cache));
+        PageSource::new(Arc::clone(file), path, self.seal, cache)
+    }
+
+    /// Refuses to write after a failure that left it unknown what is on disk.
+    pub(super) fn check_poison(&self) -> Result<()> {
+        match self.poison.get() {
+            Some(reason) => Err(Error::Poisoned { reason: reason.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends all writing. Never taken back: what a failed sync left on disk is not known, and a second
+    /// sync that succeeds says nothing about it.
+    pub(super) fn poison(&self, error: Error) -> Error {
+        let _ = self.poison.set(error.to_string());
+        error
+    }
+
+    /// The directory of the hot tier.
+    pub(super) fn hot_directory(&self) -> PathBuf {
+        beside(&self.path, "-hot")
+    }
+
+    /// Leaves one file and frees the lock: checkpoints everything, marks the state as clean, removes the
+    /// hot tier (STEP-8). After a failure the hot tier stays, and the next open goes on from there.
+    pub fn close(&self) -> Result<()> {
+        let closed = self.close_file();
+        let mut commits = lock(&self.commits);
+        commits.closed = true;
+        *lock(&self.hot) = None;
+        *lock(&self.lock) = None;
+        closed
+    }
+
+    fn close_file(&self) -> Result<()> {
+        {
+            let mut commits = lock(&self.commits);
+            if commits.closed {
+                return Ok(());
+            }
+            self.check_poison()?;
+            self.seal_all(&mut commits)?;
+            commits.closed = true;
+        }
+        let mut side = lock(&self.file);
+        if !side.superblock.clean {
+            let next = Superblock {
+                generation: side.superblock.generation + 1,
+                hot_tier: 0,
+                clean: true,
+                ..side.superblock.clone()
+            };
+            state_file::write_superblock(&*side.file, &self.path, &next)
+                .map_err(|error| self.poison(error))?;
+            side.superblock = next;
+        }
+        let hot = lock(&self.hot).take();
+        if let Some(hot) = hot {
+            drop(hot);
+            hot_tier::remove(&self.layer, &self.hot_directory())?;
+        }
+        Ok(())
+    }
+}
+
+/// The views of a manifest's segments.
+pub fn views(
+    entries: &[SegmentEntry],
+    source: &PageSource,
+    scheme: &Arc<Scheme>,
+) -> Result<Vec<SegmentView>> {
+    entries.iter().map(|entry| view(entry, source, scheme)).collect()
+}
+
+/// The view of one segment.
+pub(super) fn view(
+    entry: &SegmentEntry,
+    source: &PageSource,
+    scheme: &Arc<Scheme>,
+) -> Result<SegmentView> {
+    Ok(SegmentView {
+        segment: Arc::new(Segment::open(source.clone(), entry, scheme)?),
+        liveness: Liveness::new(entry.rows, entry.liveness, source),
+        live_rows: entry.live_rows,
+    })
+}
+
+/// The name of a companion of a database.
+pub fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// Takes a lock. A thread that panicked while it held one left nothing half done that matters here: all
+/// changes of state are single assignments.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
