@@ -92,15 +92,10 @@ impl FileLayer for RealFiles {
             let mut options = OpenOptions::new();
             let file = options.read(true).write(true).create(true).truncate(false).open(&path)?;
             check_regular(&file.metadata()?)?;
-            match file.try_lock() {
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Ok(None),
-                Err(TryLockError::Error(error)) => return Err(error),
-            }
-            // The last holder removes the file before it frees the lock: then this is a lock on a file
-            // that nobody else will find.
-            if stands_for(&path, &file)? {
-                return Ok(Some(Box::new(RealLock { path, file })));
+            match lock_opened(&path, file)? {
+                Attempt::Taken(lock) => return Ok(Some(Box::new(lock))),
+                Attempt::Held => return Ok(None),
+                Attempt::Stale => {}
             }
         }
         Ok(None)
@@ -155,6 +150,29 @@ impl Drop for RealLock {
             let _ = fs::remove_file(&self.path);
         }
         let _ = self.file.unlock();
+    }
+}
+
+/// What came of trying to lock an open file.
+#[derive(Debug)]
+enum Attempt {
+    Taken(RealLock),
+    /// Somebody else holds it.
+    Held,
+    /// The file was removed since it was opened.
+    Stale,
+}
+
+/// Locks a file that was opened by this name. The last holder removes the file before it frees the lock:
+/// then this would be a lock on a file that nobody else will find.
+fn lock_opened(path: &Path, file: fs::File) -> io::Result<Attempt> {
+    match file.try_lock() {
+        Ok(()) if stands_for(path, &file)? => {
+            Ok(Attempt::Taken(RealLock { path: path.to_path_buf(), file }))
+        }
+        Ok(()) => Ok(Attempt::Stale),
+        Err(TryLockError::WouldBlock) => Ok(Attempt::Held),
+        Err(TryLockError::Error(error)) => Err(error),
     }
 }
 

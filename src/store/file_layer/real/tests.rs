@@ -50,6 +50,19 @@ fn a_lock_whose_file_was_replaced_leaves_the_new_file() {
 }
 
 #[test]
+fn a_file_that_its_last_holder_removed_is_no_lock() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lock");
+    let lock = RealFiles.try_lock(&path).unwrap().expect("free");
+    let [early, late, later] = [(); 3].map(|()| fs::File::open(&path).unwrap());
+    assert!(matches!(lock_opened(&path, early).unwrap(), Attempt::Held));
+    drop(lock);
+    assert!(matches!(lock_opened(&path, late).unwrap(), Attempt::Stale));
+    let _other = RealFiles.try_lock(&path).unwrap().expect("free");
+    assert!(matches!(lock_opened(&path, later).unwrap(), Attempt::Stale));
+}
+
+#[test]
 fn threads_that_take_and_free_a_lock_never_hold_it_together() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("lock");
@@ -62,6 +75,7 @@ fn threads_that_take_and_free_a_lock_never_hold_it_together() {
                     let Some(lock) = RealFiles.try_lock(&path).unwrap() else { continue };
                     assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
                     taken.fetch_add(1, Ordering::SeqCst);
+                    std::thread::yield_now();
                     inside.fetch_sub(1, Ordering::SeqCst);
                     drop(lock);
                 }
