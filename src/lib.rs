@@ -12,21 +12,6 @@
 //! | [`sketch`] | here is a set: what is its signature, and how many samples agree? |
 //! | [`estimate`] | so many samples agree: how alike are the sets, and how sure is that? |
 
-/// A room that users must not rely on: public only for this crate's own tests, benches and fuzz targets,
-/// which turn on the feature `internals`.
-macro_rules! room {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[cfg(feature = "internals")]
-        #[doc(hidden)]
-        pub mod $name;
-
-        #[cfg(not(feature = "internals"))]
-        #[allow(unreachable_pub, dead_code, reason = "reached with the feature `internals`")]
-        mod $name;
-    };
-}
-
 pub mod error;
 pub mod limits;
 pub mod options;
@@ -40,25 +25,64 @@ pub mod sketch;
 
 pub mod estimate;
 
-room! {
-    /// Bytes on disk and typed views of them.
-    format
-}
+// The rooms from here to `db` are no part of the interface: public only for this crate's own tests, benches
+// and fuzz targets, which turn on the feature `internals`.
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod format;
+#[cfg(not(feature = "internals"))]
+#[allow(
+    unreachable_pub,
+    dead_code,
+    unused_imports,
+    reason = "reached with the feature `internals`"
+)]
+mod format;
 
-room! {
-    /// Where bytes live.
-    store
-}
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod store;
+#[cfg(not(feature = "internals"))]
+#[allow(
+    unreachable_pub,
+    dead_code,
+    unused_imports,
+    reason = "reached with the feature `internals`"
+)]
+mod store;
 
-room! {
-    /// How rows get in.
-    ingest
-}
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod ingest;
+#[cfg(not(feature = "internals"))]
+#[allow(
+    unreachable_pub,
+    dead_code,
+    unused_imports,
+    reason = "reached with the feature `internals`"
+)]
+mod ingest;
+
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod care;
+#[cfg(not(feature = "internals"))]
+#[allow(
+    unreachable_pub,
+    dead_code,
+    unused_imports,
+    reason = "reached with the feature `internals`"
+)]
+mod care;
+
+pub mod db;
 
 #[cfg(test)]
 mod spec_tables;
 
+pub use db::{Batch, BulkLoad, Committed, Database, OpenReport, Reader, Snapshot, Stat, Stored};
 pub use error::{Error, Result};
 pub use estimate::{Comparison, Estimate, resemblance_of};
+pub use options::{Options, Recovery};
 pub use scheme::{Parameters, Scheme, presets};
 pub use sketch::{Signature, Signatures, Sketcher, Stream};

@@ -46,7 +46,9 @@ pub struct Operation {
 }
 
 /// The payload of these operations.
-pub fn encode<'a>(operations: impl ExactSizeIterator<Item = (&'a [u8], Option<&'a Signature>)>) -> Vec<u8> {
+pub fn encode<'a>(
+    operations: impl ExactSizeIterator<Item = (&'a [u8], Option<&'a Signature>)>,
+) -> Vec<u8> {
     let count = u32::try_from(operations.len()).unwrap_or(u32::MAX);
     let mut bytes = count.to_le_bytes().to_vec();
     for (key, signature) in operations {
@@ -104,7 +106,8 @@ fn operation(cursor: &mut Cursor<'_>, scheme: &Arc<Scheme>) -> Result<Operation>
     let shape = SignatureShape::of(scheme);
     let mut planes = vec![0; shape.words()].into_boxed_slice();
     if layout.operation == PUT {
-        let words = cursor.layouts::<zerocopy::little_endian::U64>(shape.words()).ok_or_else(short)?;
+        let words =
+            cursor.layouts::<zerocopy::little_endian::U64>(shape.words()).ok_or_else(short)?;
         for (to, from) in planes.iter_mut().zip(words) {
             *to = from.get();
         }

@@ -30,7 +30,9 @@ pub const ENTRIES_PER_PAGE: u32 = (8_192 - 24) / 4;
 const PAGE_UNITS: u32 = 8_192 / 64;
 
 /// A row that has the signature `id`.
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(
+    FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug, Clone, Copy, PartialEq, Eq,
+)]
 #[repr(C)]
 pub struct Pair {
     id: U32,
@@ -203,7 +205,8 @@ mod tests {
         assert_eq!(rule(CopiesPage::new(pairs(&good), 3, 2, 7)), "COPY-2");
         assert_eq!(rule(CopiesPage::new(pairs(&good), 3, 3, 6)), "COPY-2");
         assert_eq!(rule(CopiesPage::new(pairs(&[good[1], good[0]]), 2, 3, 7)), "COPY-2");
-        let ids = |ids: [u8; 2]| page(PageKind::CopiesDirectory, &[ids[0], 0, 0, 0, ids[1], 0, 0, 0]);
+        let ids =
+            |ids: [u8; 2]| page(PageKind::CopiesDirectory, &[ids[0], 0, 0, 0, ids[1], 0, 0, 0]);
         assert!(CopiesDirectory::new(ids([1, 1]), 2).is_ok());
         assert_eq!(rule(CopiesDirectory::new(ids([1, 1]), 3)), "COPY-3");
         assert_eq!(rule(CopiesDirectory::new(ids([2, 1]), 2)), "COPY-3");

@@ -65,7 +65,12 @@ impl LivenessPage {
     pub fn new(page: Page, rows: u32) -> Result<LivenessPage> {
         let bitmap = page.payload();
         if bitmap.len() != index(rows).div_ceil(8) {
-            return Err(broken(WHAT, "LIVE-1", 20, format!("its bitmap does not have {rows} bits")));
+            return Err(broken(
+                WHAT,
+                "LIVE-1",
+                20,
+                format!("its bitmap does not have {rows} bits"),
+            ));
         }
         let spare = match rows % 8 {
             0 => 0,

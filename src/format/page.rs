@@ -78,10 +78,9 @@ impl PageKind {
         match self {
             PageKind::SegmentHeader => 256,
             PageKind::Signatures | PageKind::Fence => 65_536,
-            PageKind::Leaf
-            | PageKind::Liveness
-            | PageKind::Copies
-            | PageKind::CopiesDirectory => 8_192,
+            PageKind::Leaf | PageKind::Liveness | PageKind::Copies | PageKind::CopiesDirectory => {
+                8_192
+            }
         }
     }
 
@@ -323,7 +322,10 @@ mod tests {
             bytes[..4].copy_from_slice(&checksum);
             verify(&bytes, PLACE)
         };
-        assert_eq!(rule(Page::verify(encode(PLACE, b"x", seal())[..].into(), PLACE, Seal::of([4; 16]))), "PAGE-1");
+        assert_eq!(
+            rule(Page::verify(encode(PLACE, b"x", seal())[..].into(), PLACE, Seal::of([4; 16]))),
+            "PAGE-1"
+        );
         assert_eq!(rule(forged(5, 2)), "PAGE-2");
         assert_eq!(rule(forged(4, 4)), "PAGE-3");
         assert_eq!(rule(forged(8, 6)), "PAGE-3");

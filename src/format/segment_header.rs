@@ -15,8 +15,8 @@ use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::bytes::{Cursor, broken, is_aligned};
-use super::{DatabaseId, copies_page};
 use super::signature_page::SignatureShape;
+use super::{DatabaseId, copies_page};
 use crate::error::Result;
 use crate::scheme::Scheme;
 

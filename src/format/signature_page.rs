@@ -204,7 +204,9 @@ impl SignaturePage {
         let codes = self.page.payload().get(start..)?;
         match self.shape.code_bits {
             0 => (i < self.count).then_some(0),
-            4 => codes.get(i / 2).map(|byte| u32::from(if i % 2 == 0 { byte & 15 } else { byte >> 4 })),
+            4 => codes
+                .get(i / 2)
+                .map(|byte| u32::from(if i % 2 == 0 { byte & 15 } else { byte >> 4 })),
             8 => codes.get(i).map(|byte| u32::from(*byte)),
             _ => {
                 let code = codes.get(i.checked_mul(4)?..)?.first_chunk::<4>()?;
@@ -226,7 +228,8 @@ pub fn encode<'a>(
     signatures: impl ExactSizeIterator<Item = (&'a [u64], u32)> + Clone,
 ) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(shape.payload_bytes(signatures.len()));
-    let mut push = |words: &[u64]| words.iter().for_each(|w| bytes.extend_from_slice(&w.to_le_bytes()));
+    let mut push =
+        |words: &[u64]| words.iter().for_each(|w| bytes.extend_from_slice(&w.to_le_bytes()));
     for (planes, _) in signatures.clone() {
         push(planes.get(..shape.words_per_plane).unwrap_or_default());
     }

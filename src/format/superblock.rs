@@ -86,6 +86,22 @@ pub enum Slot {
 }
 
 impl Superblock {
+    /// What a new file starts from: no state yet.
+    pub fn blank(database: DatabaseId) -> Superblock {
+        Superblock {
+            database,
+            generation: 0,
+            manifest_offset: 0,
+            manifest_length: 0,
+            manifest_checksum: 0,
+            end_of_data: 0,
+            hot_tier: 0,
+            hot_tiers_made: 0,
+            clean: true,
+            optional_features: 0,
+        }
+    }
+
     /// The block's bytes.
     pub fn encode(&self) -> Vec<u8> {
         let mut layout = Layout {
@@ -298,7 +314,9 @@ mod tests {
             let checksum = crc32fast::hash(&block[..4092]).to_le_bytes();
             block[4092..].copy_from_slice(&checksum);
             match Superblock::decode(&block) {
-                Slot::Refused(Error::Corrupt { rule, .. } | Error::UnsupportedFormat { rule, .. }) => rule,
+                Slot::Refused(
+                    Error::Corrupt { rule, .. } | Error::UnsupportedFormat { rule, .. },
+                ) => rule,
                 other => panic!("{other:?}"),
             }
         };

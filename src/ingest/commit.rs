@@ -62,7 +62,8 @@ impl Writer {
         for waiting in group {
             let operations = lock(&waiting.operations).take().unwrap_or_default();
             let sequence = commits.last + 1 + prepared.len() as u64;
-            let counted = ready.clone().and_then(|()| self.count(sequence, &operations, &mut overlay));
+            let counted =
+                ready.clone().and_then(|()| self.count(sequence, &operations, &mut overlay));
             match counted {
                 Ok(committed) if operations.is_empty() => {
                     let sequence = committed.sequence - 1;
@@ -137,7 +138,8 @@ impl Writer {
     pub(super) fn freeze(&self) -> Result<()> {
         self.wait_for_checkpoint()?;
         self.publish(|state| {
-            state.frozen = Some(std::mem::replace(&mut state.active, Arc::new(Memtable::default())));
+            state.frozen =
+                Some(std::mem::replace(&mut state.active, Arc::new(Memtable::default())));
         });
         self.ask_for_checkpoint()
     }

@@ -132,6 +132,18 @@ impl Writer {
         Ok(())
     }
 
+    /// Says that segments were added. Without a thread they are merged here and now.
+    pub(super) fn ask_for_merge(&self) {
+        let mut backlog = lock(&self.backlog);
+        if backlog.has_thread {
+            backlog.merge = true;
+            self.wake.notify_all();
+            return;
+        }
+        drop(backlog);
+        self.merge_as_needed();
+    }
+
     /// Waits until no memtable is frozen. Fails as the checkpoint failed, and asks for another try.
     pub(super) fn wait_for_checkpoint(&self) -> Result<()> {
         loop {

@@ -207,7 +207,7 @@ impl Writer {
     }
 
     /// Where builds spill to: beside the database, if that is a real directory.
-    pub(super) fn spill_place(&self) -> SpillPlace {
+    pub fn spill_place(&self) -> SpillPlace {
         let real = matches!(self.hot_kind, HotKind::Sled);
         let parent = self.path.parent().map(Path::to_path_buf);
         let directory = parent.filter(|_| real).map(Arc::new);

@@ -47,6 +47,12 @@ struct Scratch {
     distinct: Distinct,
 }
 
+impl std::fmt::Debug for Sketcher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sketcher").field("scheme", &self.scheme).finish_non_exhaustive()
+    }
+}
+
 impl Sketcher {
     /// Prepares the tables of a scheme.
     pub fn new(scheme: &Scheme) -> Sketcher {

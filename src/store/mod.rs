@@ -4,7 +4,9 @@
 //! knows how a step is made safe; which step comes when is decided in `ingest` and `care`.
 
 pub mod file_layer;
+pub mod hot_tier;
 pub mod memtable;
+pub mod new_file;
 pub mod page_cache;
 pub mod page_source;
 pub mod range;

@@ -24,7 +24,11 @@ pub struct SortedSpill {
 impl SortedSpill {
     /// No numbers yet.
     pub fn new(place: &SpillPlace) -> SortedSpill {
-        SortedSpill { place: SpillPlace { memory: 0, ..place.clone() }, open: Vec::new(), runs: Vec::new() }
+        SortedSpill {
+            place: SpillPlace { memory: 0, ..place.clone() },
+            open: Vec::new(),
+            runs: Vec::new(),
+        }
     }
 
     /// Adds a number.
@@ -113,7 +117,12 @@ mod tests {
             numbers.for_each(|n| sorter.push(n).unwrap());
             expected.sort_unstable();
             let mut sorted = Vec::new();
-            sorter.drain(&mut |n| { sorted.push(n); Ok(()) }).unwrap();
+            sorter
+                .drain(&mut |n| {
+                    sorted.push(n);
+                    Ok(())
+                })
+                .unwrap();
             assert!(sorted == expected, "{n}");
         }
     }

@@ -129,10 +129,8 @@ mod tests {
     fn bytes_come_back_from_memory_and_from_the_file() {
         let directory = tempfile::tempdir().unwrap();
         for memory in [0, 10, 3_000_000] {
-            let place = SpillPlace {
-                directory: Some(Arc::new(directory.path().to_path_buf())),
-                memory,
-            };
+            let place =
+                SpillPlace { directory: Some(Arc::new(directory.path().to_path_buf())), memory };
             let mut spill = Spill::new(&place);
             let mut all = Vec::new();
             for i in 0..300_000_u32 {
@@ -146,7 +144,12 @@ mod tests {
                 assert_eq!(buffer, all[offset..offset + length], "{memory} {offset}");
             }
             let mut pieces = Vec::new();
-            spill.pieces(&mut |piece| { pieces.extend_from_slice(piece); Ok(()) }).unwrap();
+            spill
+                .pieces(&mut |piece| {
+                    pieces.extend_from_slice(piece);
+                    Ok(())
+                })
+                .unwrap();
             assert_eq!(pieces, all);
         }
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "no name is left");

@@ -6,6 +6,7 @@
 //! A key has at most one row in the segments that is not hidden, and what is said of it in a memtable
 //! goes before that: rows are hidden when the memtable becomes a segment, not before.
 
+use std::ops::Bound;
 use std::sync::Arc;
 
 use super::memtable::{Memtable, Version};
@@ -15,6 +16,9 @@ use crate::format::filter::KeyHash;
 use crate::format::manifest::SegmentEntry;
 use crate::scheme::Scheme;
 use crate::sketch::Signature;
+
+/// Keys taken from a memtable at a time.
+const CHUNK: usize = 256;
 
 /// A segment with the rows that are hidden in one state.
 #[derive(Debug, Clone)]
@@ -105,6 +109,47 @@ impl State {
         if let Some(version) = self.fresh(key) {
             return Ok(version.signature.is_some());
         }
+        self.in_segments(key)
+    }
+
+    /// How many sets are stored. Takes a lookup in the segments for each fresh key.
+    pub fn live_rows(&self) -> Result<u64> {
+        let mut rows: u64 = self.segments.iter().map(|view| u64::from(view.live_rows)).sum();
+        let mut from = Bound::Unbounded;
+        loop {
+            let keys = self.fresh_keys(from);
+            let Some(last) = keys.last() else { return Ok(rows) };
+            for key in &keys {
+                let is = self.fresh(key).is_some_and(|version| version.signature.is_some());
+                let was = self.in_segments(key)?;
+                rows = rows + u64::from(is) - u64::from(was);
+            }
+            from = Bound::Excluded(last.clone());
+        }
+    }
+
+    /// The next keys that the memtables know, without repeats.
+    fn fresh_keys(&self, from: Bound<Box<[u8]>>) -> Vec<Box<[u8]>> {
+        let from = from.as_ref().map(|key| &**key);
+        let mut keys = Vec::new();
+        let mut end: Option<Box<[u8]>> = None;
+        for table in self.memtables() {
+            let chunk = table.next(from, Bound::Unbounded, self.sequence, CHUNK);
+            // A full chunk says nothing of what comes after it.
+            if let (CHUNK, Some((last, _))) = (chunk.len(), chunk.last()) {
+                end = Some(end.map_or_else(|| last.clone(), |end| end.min(last.clone())));
+            }
+            keys.extend(chunk.into_iter().map(|(key, _)| key));
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        if let Some(end) = end {
+            keys.retain(|key| *key <= end);
+        }
+        keys
+    }
+
+    fn in_segments(&self, key: &[u8]) -> Result<bool> {
         let hash = KeyHash::of(key);
         for view in &*self.segments {
             if view.find(key, hash)?.is_some() {

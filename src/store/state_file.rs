@@ -64,7 +64,8 @@ fn read_once(file: &dyn File, path: &Path) -> Result<FileState> {
     let mut head = vec![0; DATA_START as usize];
     let length = file.read_up_to(&mut head, 0).map_err(io)?;
     head.truncate(length);
-    let slot = |i: usize| Superblock::decode(head.get(i * BLOCK..(i + 1) * BLOCK).unwrap_or_default());
+    let slot =
+        |i: usize| Superblock::decode(head.get(i * BLOCK..(i + 1) * BLOCK).unwrap_or_default());
     let Some((superblock, both)) = Superblock::choose(slot(0), slot(1))? else {
         return Err(Error::NotADatabase { path: path.into() });
     };
@@ -142,7 +143,12 @@ pub fn manifest_bytes(segments: usize) -> u64 {
 }
 
 /// Writes a whole new database file without segments. The caller gives it its name.
-pub fn write_new(file: &dyn File, path: &Path, database: DatabaseId, scheme: &Scheme) -> Result<()> {
+pub fn write_new(
+    file: &dyn File,
+    path: &Path,
+    database: DatabaseId,
+    scheme: &Scheme,
+) -> Result<()> {
     let manifest = Manifest {
         generation: 1,
         database,
@@ -152,18 +158,7 @@ pub fn write_new(file: &dyn File, path: &Path, database: DatabaseId, scheme: &Sc
         dead_bytes: 0,
         segments: Vec::new(),
     };
-    let blank = Superblock {
-        database,
-        generation: 0,
-        manifest_offset: 0,
-        manifest_length: 0,
-        manifest_checksum: 0,
-        end_of_data: 0,
-        hot_tier: 0,
-        hot_tiers_made: 0,
-        clean: true,
-        optional_features: 0,
-    };
-    let superblock = write_manifest(file, path, DATA_START, &manifest, &blank)?;
+    let superblock =
+        write_manifest(file, path, DATA_START, &manifest, &Superblock::blank(database))?;
     write_superblock(file, path, &superblock)
 }

@@ -42,7 +42,8 @@ fn spec_tables_match_the_structs() {
 
 #[test]
 fn an_id_file_is_written_byte_for_byte_as_specified() {
-    let mut expected = b"RINGHOT\n\x01\0\x02\0\0\0\0\x000123456789abcdef\x07\0\0\0\0\0\0\0".to_vec();
+    let mut expected =
+        b"RINGHOT\n\x01\0\x02\0\0\0\0\x000123456789abcdef\x07\0\0\0\0\0\0\0".to_vec();
     let seeded = [&b"0123456789abcdef\x07\0\0\0\0\0\0\0"[..], &expected].concat();
     expected.extend(crc32fast::hash(&seeded).to_le_bytes()); // HOT-4
     assert_eq!(encode_id(ID, HotKind::Log).to_vec(), expected);

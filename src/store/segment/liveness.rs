@@ -28,8 +28,7 @@ impl Liveness {
         let Some((entry, source)) = &self.block else { return Ok(None) };
         let place = liveness_page::place(entry.id, i);
         let start = u64::from(place.number) * 64;
-        let length =
-            entry.length.saturating_sub(start).min(PageKind::Liveness.max_bytes() as u64);
+        let length = entry.length.saturating_sub(start).min(PageKind::Liveness.max_bytes() as u64);
         let extent = Extent { offset: entry.offset + start, length };
         let rows = liveness_page::rows_in_page(self.rows, i);
         source.page(place, extent, Keep::Recent, |page| LivenessPage::new(page, rows)).map(Some)

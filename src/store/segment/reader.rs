@@ -174,7 +174,11 @@ impl Segment {
 
     /// The leaf that a search leads to. With a key and its hash, `None` if a filter knows that the key is
     /// not there.
-    fn descend(&self, target: Target<'_>, hash: Option<KeyHash>) -> Result<Option<Pinned<LeafPage>>> {
+    fn descend(
+        &self,
+        target: Target<'_>,
+        hash: Option<KeyHash>,
+    ) -> Result<Option<Pinned<LeafPage>>> {
         let mut fence = self.root()?.clone();
         loop {
             let i = match target {
@@ -329,7 +333,8 @@ impl Segment {
         };
         let place = PagePlace { kind: PageKind::Signatures, block: self.id, number };
         let extent = self.extent(self.header.signatures, number, bytes);
-        let empty = self.header.empty_id.and_then(|id| id.checked_sub(first)).filter(|i| *i < count);
+        let empty =
+            self.header.empty_id.and_then(|id| id.checked_sub(first)).filter(|i| *i < count);
         let view = |page| SignaturePage::new(page, self.shape, count, empty);
         Ok((self.source.page(place, extent, keep, view)?, place_in_page as usize))
     }

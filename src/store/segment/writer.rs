@@ -12,6 +12,7 @@ use zerocopy::IntoBytes;
 
 use super::known::Known;
 use crate::error::{Error, Result};
+use crate::format::DatabaseId;
 use crate::format::bytes::Seal;
 use crate::format::copies_page::{self, Pair};
 use crate::format::fence_page::{Child, FenceBuilder, INNER_BYTES, separator};
@@ -21,7 +22,6 @@ use crate::format::manifest::SegmentEntry;
 use crate::format::page::{self, HEADER_BYTES, PageKind, PagePlace};
 use crate::format::segment_header::{HEADER_PAGE_BYTES, MAX_ROWS, Region, SegmentHeader};
 use crate::format::signature_page::{self, SignatureShape};
-use crate::format::DatabaseId;
 use crate::scheme::Scheme;
 use crate::store::file_layer::File;
 use crate::store::sorted_spill::SortedSpill;
@@ -194,8 +194,7 @@ impl SegmentWriter {
             return Ok(());
         }
         let planes = self.planes.chunks_exact(self.shape.words());
-        let payload =
-            signature_page::encode(self.shape, planes.zip(self.codes.iter().copied()));
+        let payload = signature_page::encode(self.shape, planes.zip(self.codes.iter().copied()));
         let place = self.place(PageKind::Signatures, self.signatures.length())?;
         self.signatures.push(&page::encode(place, &payload, self.seal))?;
         self.planes.clear();
@@ -238,7 +237,8 @@ impl SegmentWriter {
         let open = &mut self.fences[level - 1];
         open.bytes += fence.bytes();
         open.pending.push(fence);
-        let most = if open.cut { INNER_BYTES } else { PageKind::Fence.max_bytes() } - HEADER_BYTES - 8;
+        let most =
+            if open.cut { INNER_BYTES } else { PageKind::Fence.max_bytes() } - HEADER_BYTES - 8;
         if open.bytes <= most {
             return Ok(());
         }
@@ -298,9 +298,9 @@ impl SegmentWriter {
             level += 1;
         };
         let copies = std::mem::replace(&mut self.copies, SortedSpill::new(&self.plan.spill));
-        let copies = CopiesWriter::new(&self.plan, self.seal, self.rows - self.ids).write(copies)?;
-        let signatures =
-            Region { offset: HEADER_PAGE_BYTES, length: self.signatures.length() };
+        let copies =
+            CopiesWriter::new(&self.plan, self.seal, self.rows - self.ids).write(copies)?;
+        let signatures = Region { offset: HEADER_PAGE_BYTES, length: self.signatures.length() };
         let keys = Region { offset: signatures.end(), length: self.keys.length() };
         let copies_region = Region { offset: keys.end(), length: copies.length() };
         let header = SegmentHeader {
@@ -365,7 +365,15 @@ struct CopiesWriter<'a> {
 impl<'a> CopiesWriter<'a> {
     fn new(plan: &'a SegmentPlan, seal: Seal, copies: u32) -> CopiesWriter<'a> {
         let spill = Spill::new(&plan.spill);
-        CopiesWriter { plan, seal, copies, spill, first_ids: Vec::new(), page: Vec::new(), pages: 0 }
+        CopiesWriter {
+            plan,
+            seal,
+            copies,
+            spill,
+            first_ids: Vec::new(),
+            page: Vec::new(),
+            pages: 0,
+        }
     }
 
     fn write(mut self, pairs: SortedSpill) -> Result<Spill> {
@@ -410,6 +418,11 @@ pub struct NewSegment {
 }
 
 impl NewSegment {
+    /// Its block number.
+    pub fn block(&self) -> u64 {
+        self.block
+    }
+
     /// Its length in a file.
     pub fn length(&self) -> u64 {
         self.header.length

@@ -82,11 +82,13 @@ impl CrashWalk {
     /// four, and six for each of [`WRITES_AT_A_POINT`] writes.
     pub fn kinds(&self) -> Vec<CrashKind> {
         let place = |entry: Entry| (entry.path, entry.number);
-        let current = self.disk.entries(View::Current, |inode| self.disk.bytes(inode, View::Current));
+        let current =
+            self.disk.entries(View::Current, |inode| self.disk.bytes(inode, View::Current));
         let files: BTreeSet<u64> =
             current.iter().filter(|e| e.bytes.is_some()).map(|e| e.number).collect();
         let lost_data = files.iter().any(|&inode| {
-            let [durable, current] = [View::Durable, View::Current].map(|v| self.disk.bytes(inode, v));
+            let [durable, current] =
+                [View::Durable, View::Current].map(|v| self.disk.bytes(inode, v));
             !Bytes::ptr_eq(&durable, &current)
         });
         let durable = self.disk.entries(View::Durable, |_| Bytes::default());
@@ -169,7 +171,10 @@ fn kinds_of_write(i: usize, unsynced: &Unsynced, kinds: &mut Vec<CrashKind>) {
     let mut boundaries = vec![1, sectors / 2, sectors - 1];
     boundaries.dedup();
     kinds.extend(
-        boundaries.into_iter().filter(|&b| b > 0 && b < sectors).map(|b| CrashKind::TornWrite(i, b)),
+        boundaries
+            .into_iter()
+            .filter(|&b| b > 0 && b < sectors)
+            .map(|b| CrashKind::TornWrite(i, b)),
     );
     if unsynced.grew {
         kinds.push(CrashKind::UnwrittenGrowth(i));

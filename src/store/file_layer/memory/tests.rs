@@ -43,7 +43,8 @@ fn numbers_are_never_used_again() {
 fn absurd_growth_is_refused_and_changes_nothing() {
     let files = MemoryFiles::new().with_file("/f", *b"abc");
     let file = files.open(Path::new("/f"), Access::Write).unwrap();
-    for (length, offset) in [(1 << 40, 1 << 40), (u64::MAX, u64::MAX), (DEFAULT_LIMIT + 1, DEFAULT_LIMIT)]
+    for (length, offset) in
+        [(1 << 40, 1 << 40), (u64::MAX, u64::MAX), (DEFAULT_LIMIT + 1, DEFAULT_LIMIT)]
     {
         assert_eq!(file.set_len(length).unwrap_err().kind(), ErrorKind::StorageFull);
         assert_eq!(file.write_all_at(b"x", offset).unwrap_err().kind(), ErrorKind::StorageFull);

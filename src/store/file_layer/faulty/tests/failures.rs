@@ -79,10 +79,7 @@ fn what_fails_by_itself_is_not_counted() {
     assert_eq!(files.remove_file(Path::new("/no")).unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(files.sync_dir(Path::new("/no")).unwrap_err().kind(), ErrorKind::NotFound);
     files.create_dir(Path::new("/d")).unwrap();
-    assert_eq!(
-        files.create_dir(Path::new("/e")).unwrap_err().kind(),
-        ErrorKind::StorageFull
-    );
+    assert_eq!(files.create_dir(Path::new("/e")).unwrap_err().kind(), ErrorKind::StorageFull);
     assert_eq!(files.operations(), 1);
 }
 

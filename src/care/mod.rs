@@ -1,0 +1,10 @@
+//! How a database is brought in order: creation, recovery at open, checks, repair, salvage.
+//!
+//! In: a path, or bytes that may be damaged in any way. Out: a writer on a whole state and a report of
+//! what was found, or an error that says what to do; and, where asked, findings or a new database with
+//! everything that could still be read.
+
+pub mod create;
+pub mod recovery;
+
+pub use recovery::OpenReport;

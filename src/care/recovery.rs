@@ -1,0 +1,209 @@
+//! Opening for writing: from whatever a crash left to a whole state, in an order in which a crash at any
+//! point leaves something that can be opened again (STEP-3).
+//!
+//! Everything is read and checked before the first byte is changed, so a refused open changes nothing and
+//! is refused in the same way next time.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::format::batch;
+use crate::format::superblock::Superblock;
+use crate::ingest::writer::{Opened, Writer, beside};
+use crate::options::{Options, Recovery};
+use crate::scheme::Scheme;
+use crate::store::file_layer::{Access, File, FileLayer, Kind};
+use crate::store::hot_tier::{self, Found, HotKind, TierId};
+use crate::store::memtable::Memtable;
+use crate::store::new_file::parent_of;
+use crate::store::state_file::{self, FileState};
+
+/// What opening a database found and did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OpenReport {
+    /// Whether the last writer had closed it. If not, the other fields say what that meant.
+    pub clean: bool,
+    /// Whether one superblock was damaged or behind, and was written again from the other.
+    pub superblock_repaired: bool,
+    /// Bytes of an unfinished step that were cut off behind the data.
+    pub bytes_cut: u64,
+    /// Commits that were taken from the hot tier.
+    pub commits_replayed: u64,
+    /// Acknowledged commits that could not be read, first and last. Only with [`Recovery::Salvage`].
+    pub commits_lost: Option<(u64, u64)>,
+    /// What was wrong with the hot tier, if anything.
+    pub hot_tier_damage: Option<String>,
+    /// Where a hot tier was put aside that could not be read in full.
+    pub quarantine: Option<std::path::PathBuf>,
+}
+
+/// What a hot tier gave.
+struct Replay {
+    memtable: Memtable,
+    last: u64,
+    damage: Option<String>,
+}
+
+/// Opens a database for writing.
+pub fn open(
+    layer: &Arc<dyn FileLayer>,
+    path: &Path,
+    options: Options,
+    hot_kind: HotKind,
+) -> Result<(Writer, OpenReport)> {
+    options.check()?;
+    // Looked at first, so that a missing file is not locked.
+    state_file::open(&**layer, path, Access::Read)?;
+    let path = layer.canonical(path).map_err(|error| Error::io("open", path, error))?;
+    let lock_path = beside(&path, "-lock");
+    let lock = layer.try_lock(&lock_path).map_err(|e| Error::io("lock", &lock_path, e))?;
+    let Some(lock) = lock else { return Err(Error::Locked { path }) };
+    let file = state_file::open(&**layer, &path, Access::Write)?;
+    let links = file.identity().map_err(|error| Error::io("look at", &path, error))?.links;
+    if links > 1 {
+        return Err(Error::invalid(
+            format!("{} has {links} names", path.display()),
+            "a database file has one name, because companions stand beside it: copy it",
+        ));
+    }
+    let state = state_file::read(&*file, &path)?;
+    let scheme = Arc::new(state.manifest.scheme.clone());
+    let mut report = OpenReport { clean: state.superblock.clean, ..OpenReport::default() };
+    let hot = beside(&path, "-hot");
+    let replay = replay(layer, &hot, &state, &scheme, options.recovery, &mut report)?;
+
+    // From here on bytes change.
+    let path: Arc<Path> = path.into();
+    let FileState { superblock, both, manifest, .. } = state;
+    if !both {
+        state_file::write_superblock(&*file, &path, &superblock)?;
+        report.superblock_repaired = true;
+    }
+    report.bytes_cut = cut_tail(&*file, &path, superblock.end_of_data)?;
+    remove_strays(layer, &path, &superblock)?;
+    let named = superblock.hot_tier != 0;
+    let layer = Arc::clone(layer);
+    let opened = Opened {
+        layer: Arc::clone(&layer),
+        path: Arc::clone(&path),
+        lock,
+        file,
+        superblock,
+        manifest,
+        options,
+        hot_kind,
+    };
+    let writer = Writer::new(opened)?;
+    if named {
+        writer.adopt(replay.memtable, replay.last)?;
+        match replay.damage {
+            Some(_) => report.quarantine = quarantine(&layer, &hot)?,
+            None => hot_tier::remove(&layer, &hot)?,
+        }
+    }
+    Ok((writer, report))
+}
+
+/// Reads the hot tier that the state names, and decides whether that is all that was acknowledged.
+fn replay(
+    layer: &Arc<dyn FileLayer>,
+    hot: &Path,
+    state: &FileState,
+    scheme: &Arc<Scheme>,
+    recovery: Recovery,
+    report: &mut OpenReport,
+) -> Result<Replay> {
+    let (superblock, sealed) = (&state.superblock, state.manifest.sealed);
+    let mut replay = Replay { memtable: Memtable::default(), last: sealed, damage: None };
+    if superblock.hot_tier == 0 {
+        return Ok(replay);
+    }
+    let id = TierId { database: superblock.database, tier: superblock.hot_tier };
+    let marked = state.mark.map(|mark| mark.sequence).filter(|marked| *marked > sealed);
+    let missing = Error::HotTierMissing { sealed, marked };
+    let (error, damage) = match hot_tier::identify(layer, hot)? {
+        Found::Tier(found, kind) if found == id => {
+            let mut visit = |sequence, payload: Vec<u8>| {
+                let operations = batch::decode(&payload, scheme)?;
+                let operations = operations.into_iter().map(|o| (o.key, o.signature)).collect();
+                replay.memtable.apply(sequence, operations);
+                Ok(())
+            };
+            let replayed = hot_tier::replay(layer, hot, id, kind, sealed, &mut visit)?;
+            replay.last = replayed.last;
+            report.commits_replayed = replayed.last - sealed;
+            report.hot_tier_damage = replayed.damage.clone();
+            let lost = marked.is_some_and(|marked| replayed.last < marked);
+            match replayed.damage {
+                None if !lost => return Ok(replay),
+                // All that was acknowledged is there: the rest is a commit that a crash cut off.
+                Some(_) if marked.is_some() && !lost => return Ok(replay),
+                damage => {
+                    let detail = damage.unwrap_or_else(|| "its last commits are gone".into());
+                    let readable = replayed.last;
+                    (Error::HotTierDamaged { readable, marked, detail: detail.clone() }, detail)
+                }
+            }
+        }
+        Found::Unreadable(error) => (missing, error.to_string()),
+        Found::Tier(..) => (missing, "it belongs to another database".into()),
+        Found::Nothing => (missing, "it is not there".into()),
+    };
+    if recovery == Recovery::Strict {
+        return Err(error);
+    }
+    if let Some(marked) = marked.filter(|marked| *marked > replay.last) {
+        report.commits_lost = Some((replay.last + 1, marked));
+        // Numbers of lost commits are not given again.
+        replay.last = marked;
+    }
+    report.hot_tier_damage = Some(damage.clone());
+    replay.damage = Some(damage);
+    Ok(replay)
+}
+
+/// Cuts off what an unfinished step left behind the data.
+fn cut_tail(file: &dyn File, path: &Path, end: u64) -> Result<u64> {
+    let length = file.length().map_err(|error| Error::io("look at", path, error))?;
+    if length > end {
+        file.set_len(end).map_err(|error| Error::io("cut", path, error))?;
+    }
+    Ok(length.saturating_sub(end))
+}
+
+/// Removes what earlier writers of this database left beside it, and nothing of anybody else.
+fn remove_strays(layer: &Arc<dyn FileLayer>, path: &Path, superblock: &Superblock) -> Result<()> {
+    let vacuum = beside(path, "-vacuum");
+    let there = layer.kind(&vacuum).map_err(|error| Error::io("look at", &vacuum, error))?;
+    if there == Some(Kind::File) {
+        layer.remove_file(&vacuum).map_err(|error| Error::io("remove", &vacuum, error))?;
+    }
+    let hot = beside(path, "-hot");
+    if let Found::Tier(id, _) = hot_tier::identify(layer, &hot)? {
+        let own = id.database == superblock.database;
+        if own && id.tier != superblock.hot_tier {
+            hot_tier::remove(layer, &hot)?;
+        }
+    }
+    Ok(())
+}
+
+/// Gives a tier that could not be read in full another name.
+fn quarantine(layer: &Arc<dyn FileLayer>, hot: &Path) -> Result<Option<std::path::PathBuf>> {
+    if layer.kind(hot).map_err(|error| Error::io("look at", hot, error))?.is_none() {
+        return Ok(None);
+    }
+    for number in 1..10_000 {
+        let target = beside(hot, &format!("-quarantine-{number}"));
+        let there = layer.kind(&target).map_err(|error| Error::io("look at", &target, error))?;
+        if there.is_none() {
+            layer.rename(hot, &target).map_err(|error| Error::io("rename", hot, error))?;
+            let parent = parent_of(hot);
+            layer.sync_dir(parent).map_err(|error| Error::io("sync", parent, error))?;
+            return Ok(Some(target));
+        }
+    }
+    Err(Error::Exists { path: beside(hot, "-quarantine-9999") })
+}

@@ -1,0 +1,192 @@
+//! A database open for writing.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::snapshot::Snapshot;
+use super::stat::{Stat, stat};
+use super::{Batch, BulkLoad, Committed, OpenReport, Reader, Stored};
+use crate::care::{create, recovery};
+use crate::error::Result;
+use crate::ingest::pack::pack;
+use crate::ingest::{Maintenance, Writer};
+use crate::options::Options;
+use crate::scheme::Scheme;
+use crate::sketch::Sketcher;
+use crate::store::file_layer::FileLayer;
+use crate::store::file_layer::real::RealFiles;
+use crate::store::hot_tier::HotKind;
+
+/// A database that is open for writing: one file, which nobody else writes meanwhile.
+///
+/// All methods take `&self`: share it between threads. Commits of several threads are made durable
+/// together. Dropping it closes it; [`close`](Database::close) does the same and tells of failures.
+///
+/// ```
+/// use ringer::{Database, Options, Scheme};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("corpus.ringer");
+/// let db = Database::create(&path, &Scheme::near_duplicate(), Options::default())?;
+/// let mut batch = db.batch();
+/// batch.put("a", &[1, 2, 3, 4])?.put("b", &[2, 3, 4, 5])?;
+/// db.commit(batch)?;                                  // durable from here on
+/// assert!(db.get("a")?.is_some());
+/// db.close()?;                                        // one file, nothing beside it
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Database {
+    writer: Arc<Writer>,
+    maintenance: Mutex<Maintenance>,
+    report: OpenReport,
+    layer: Arc<dyn FileLayer>,
+}
+
+impl Database {
+    /// Makes a new database and opens it. Refuses a path where anything stands.
+    pub fn create(path: impl AsRef<Path>, scheme: &Scheme, options: Options) -> Result<Database> {
+        let path = path.as_ref();
+        Database::create_in(Arc::new(RealFiles), HotKind::Sled, path, scheme, options)
+    }
+
+    /// Opens a database for writing. After a crash this brings it in order; the
+    /// [report](Database::open_report) says what was found.
+    pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Database> {
+        Database::open_in(Arc::new(RealFiles), HotKind::Sled, path.as_ref(), options)
+    }
+
+    /// Opens a database for reading. Needs no lock, changes no byte, and works beside a writer.
+    pub fn open_read_only(path: impl AsRef<Path>, options: Options) -> Result<Reader> {
+        Reader::open_in(Arc::new(RealFiles), path.as_ref(), options)
+    }
+
+    /// As [`create`](Database::create), in any file layer.
+    #[doc(hidden)]
+    pub fn create_in(
+        layer: Arc<dyn FileLayer>,
+        hot: HotKind,
+        path: &Path,
+        scheme: &Scheme,
+        options: Options,
+    ) -> Result<Database> {
+        options.check()?;
+        create::create(&layer, path, scheme)?;
+        Database::open_in(layer, hot, path, options)
+    }
+
+    /// As [`open`](Database::open), in any file layer.
+    #[doc(hidden)]
+    pub fn open_in(
+        layer: Arc<dyn FileLayer>,
+        hot: HotKind,
+        path: &Path,
+        options: Options,
+    ) -> Result<Database> {
+        let (writer, report) = recovery::open(&layer, path, options, hot)?;
+        let writer = Arc::new(writer);
+        let maintenance = Mutex::new(Maintenance::start(&writer));
+        Ok(Database { writer, maintenance, report, layer })
+    }
+
+    /// What opening it found and did.
+    pub fn open_report(&self) -> &OpenReport {
+        &self.report
+    }
+
+    /// The scheme of all signatures.
+    pub fn scheme(&self) -> &Scheme {
+        self.writer.scheme()
+    }
+
+    /// What turns sets into signatures of this database, for callers that sketch in their own threads.
+    pub fn sketcher(&self) -> &Sketcher {
+        self.writer.sketcher()
+    }
+
+    /// An empty batch.
+    pub fn batch(&self) -> Batch {
+        self.writer.batch()
+    }
+
+    /// Commits a batch: all of its operations or, after a failure, none of them. Durable when it returns.
+    pub fn commit(&self, batch: Batch) -> Result<Committed> {
+        self.writer.commit(batch)
+    }
+
+    /// Commits one set under a key.
+    pub fn put(&self, key: impl AsRef<[u8]>, set: &[u64]) -> Result<Committed> {
+        let mut batch = self.batch();
+        batch.put(key, set)?;
+        self.commit(batch)
+    }
+
+    /// Commits the deletion of a key. Deleting one that is not there is counted, and changes nothing.
+    pub fn delete(&self, key: impl AsRef<[u8]>) -> Result<Committed> {
+        let mut batch = self.batch();
+        batch.delete(key)?;
+        self.commit(batch)
+    }
+
+    /// Starts a bulk load: the fast way for many sets, which appear all at once when it is committed.
+    pub fn bulk_load(&self) -> BulkLoad {
+        BulkLoad::new(Arc::clone(&self.writer))
+    }
+
+    /// A view of the database as it is now, which stays as it is.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::new(self.writer.state())
+    }
+
+    /// The set stored under a key, as of now.
+    pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Stored>> {
+        self.snapshot().get(key)
+    }
+
+    /// Puts all commits into segments of the file. Readers in other processes see them then.
+    pub fn checkpoint(&self) -> Result<()> {
+        self.writer.checkpoint()
+    }
+
+    /// Merges all segments into one and drops all dead bytes.
+    pub fn compact(&self) -> Result<()> {
+        self.writer.compact()
+    }
+
+    /// Drops the bytes of the file that no longer belong to the database's state.
+    pub fn vacuum(&self) -> Result<()> {
+        self.writer.vacuum()
+    }
+
+    /// Writes a compact copy into a new file: one segment, no dead bytes. Refuses a path where anything
+    /// stands.
+    pub fn pack(&self, target: impl AsRef<Path>) -> Result<()> {
+        let state = self.writer.state();
+        let spill = self.writer.spill_place();
+        pack(&self.layer, &state, target.as_ref(), create::new_id(), &spill)
+    }
+
+    /// Counts and bytes.
+    pub fn stat(&self) -> Result<Stat> {
+        let (state, superblock) = (self.writer.state(), self.writer.superblock());
+        stat(&state, &superblock, self.writer.cache(), self.writer.hot_bytes()?)
+    }
+
+    /// Closes the database: all commits are in its file, and nothing stands beside it. After a failure
+    /// nothing is lost, and the next open goes on from there.
+    pub fn close(self) -> Result<()> {
+        self.shut()
+    }
+
+    fn shut(&self) -> Result<()> {
+        self.maintenance.lock().unwrap_or_else(PoisonError::into_inner).stop();
+        self.writer.close()
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        // Closing twice does nothing. Who wants to know of failures calls `close`.
+        let _ = self.shut();
+    }
+}

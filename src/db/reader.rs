@@ -1,0 +1,120 @@
+//! A database open for reading.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::Stored;
+use super::snapshot::Snapshot;
+use super::stat::{Stat, stat};
+use crate::care::create::new_id;
+use crate::error::Result;
+use crate::format::bytes::Seal;
+use crate::ingest::pack::pack;
+use crate::ingest::writer::views;
+use crate::options::Options;
+use crate::scheme::Scheme;
+use crate::store::file_layer::{Access, FileLayer};
+use crate::store::page_cache::PageCache;
+use crate::store::page_source::{CachedPage, PageSource};
+use crate::store::spill::SpillPlace;
+use crate::store::state::State;
+use crate::store::state_file::{self, FileState};
+
+/// A database that is open for reading. It takes no lock and changes no byte, and shows the last
+/// checkpoint that it knows of: [`refresh`](Reader::refresh) looks for a newer one.
+#[derive(Debug)]
+pub struct Reader {
+    layer: Arc<dyn FileLayer>,
+    path: PathBuf,
+    options: Options,
+    cache: Arc<PageCache<CachedPage>>,
+    current: Mutex<Current>,
+}
+
+#[derive(Debug, Clone)]
+struct Current {
+    state: Arc<State>,
+    file: FileState,
+}
+
+impl Reader {
+    /// Opens a database in any file layer.
+    #[doc(hidden)]
+    pub fn open_in(layer: Arc<dyn FileLayer>, path: &Path, options: Options) -> Result<Reader> {
+        let cache = Arc::new(PageCache::new(options.cache_bytes));
+        let current = Mutex::new(load(&*layer, path, &cache)?);
+        Ok(Reader { layer, path: path.into(), options, cache, current })
+    }
+
+    fn current(&self) -> Current {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Looks for a newer state, also in a file that has taken the place of this one. Snapshots that were
+    /// taken before stay as they are.
+    pub fn refresh(&self) -> Result<()> {
+        let new = load(&*self.layer, &self.path, &self.cache)?;
+        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = new;
+        Ok(())
+    }
+
+    /// A view of the database, which stays as it is.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::new(self.current().state)
+    }
+
+    /// The set stored under a key.
+    pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Stored>> {
+        self.snapshot().get(key)
+    }
+
+    /// The scheme of all signatures.
+    pub fn scheme(&self) -> Scheme {
+        (*self.current().state.scheme).clone()
+    }
+
+    /// How many acknowledged commits wait in a hot tier and are not seen here. They are in the file after
+    /// the writer's next checkpoint or, if it was killed, after the next open for writing. After a power
+    /// cut there may be more than are known of.
+    pub fn unsealed(&self) -> u64 {
+        let file = self.current().file;
+        file.mark.map_or(0, |mark| mark.sequence.saturating_sub(file.manifest.sealed))
+    }
+
+    /// Whether the last writer closed the database. If not, one is at work or was killed.
+    pub fn is_clean(&self) -> bool {
+        self.current().file.superblock.clean
+    }
+
+    /// Writes a compact copy into a new file. Refuses a path where anything stands.
+    pub fn pack(&self, target: impl AsRef<Path>) -> Result<()> {
+        let spill = SpillPlace {
+            directory: Some(Arc::new(std::env::temp_dir())),
+            memory: self.options.build_bytes / 2,
+        };
+        pack(&self.layer, self.snapshot().state(), target.as_ref(), new_id(), &spill)
+    }
+
+    /// Counts and bytes.
+    pub fn stat(&self) -> Result<Stat> {
+        let current = self.current();
+        stat(&current.state, &current.file.superblock, &self.cache, 0)
+    }
+}
+
+fn load(layer: &dyn FileLayer, path: &Path, cache: &Arc<PageCache<CachedPage>>) -> Result<Current> {
+    let file = state_file::open(layer, path, Access::Read)?;
+    let state = state_file::read(&*file, path)?;
+    let seal = Seal::of(state.superblock.database);
+    let source = PageSource::new(file, path.into(), seal, Arc::clone(cache));
+    let scheme = Arc::new(state.manifest.scheme.clone());
+    let segments = views(&state.manifest.segments, &source, &scheme)?;
+    let view = State {
+        scheme,
+        segments: segments.into(),
+        frozen: None,
+        active: Arc::default(),
+        sequence: state.manifest.sealed,
+    };
+    Ok(Current { state: Arc::new(view), file: state })
+}

@@ -1,0 +1,155 @@
+//! What one reader sees, for as long as it likes.
+
+use std::ops::{Bound, RangeBounds};
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::scheme::Scheme;
+use crate::store::range::Walk;
+use crate::store::state::{State, Stored};
+
+/// A fixed view of a database. Later commits, merges and vacuums do not change what it shows.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    state: Arc<State>,
+}
+
+impl Snapshot {
+    pub(super) fn new(state: Arc<State>) -> Snapshot {
+        Snapshot { state }
+    }
+
+    pub(super) fn state(&self) -> &Arc<State> {
+        &self.state
+    }
+
+    /// The scheme of all signatures.
+    pub fn scheme(&self) -> &Scheme {
+        &self.state.scheme
+    }
+
+    /// The last commit that it shows.
+    pub fn sequence(&self) -> u64 {
+        self.state.sequence
+    }
+
+    /// The set stored under a key.
+    pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Stored>> {
+        self.state.get(key.as_ref())
+    }
+
+    /// Whether a set is stored under a key. Reads no signature.
+    pub fn contains(&self, key: impl AsRef<[u8]>) -> Result<bool> {
+        self.state.contains(key.as_ref())
+    }
+
+    /// How many sets there are. Takes a lookup for each fresh row.
+    pub fn len(&self) -> Result<u64> {
+        self.state.live_rows()
+    }
+
+    /// Whether there are no sets.
+    pub fn is_empty(&self) -> Result<bool> {
+        Ok(self.keys::<&[u8]>(..).next().transpose()?.is_none())
+    }
+
+    /// The sets with keys within bounds, in key order (as unsigned bytes).
+    pub fn range<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>) -> Range<'_> {
+        Range { walk: Lazy::new(&self.state, &bounds) }
+    }
+
+    /// The keys within bounds, in order. Reads no signatures.
+    pub fn keys<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>) -> Keys<'_> {
+        Keys { walk: Lazy::new(&self.state, &bounds) }
+    }
+
+    /// The sets whose keys start with these bytes, in key order.
+    pub fn prefix(&self, prefix: impl AsRef<[u8]>) -> Range<'_> {
+        Range { walk: Lazy::prefix(&self.state, prefix.as_ref()) }
+    }
+
+    /// The keys that start with these bytes, in order.
+    pub fn prefix_keys(&self, prefix: impl AsRef<[u8]>) -> Keys<'_> {
+        Keys { walk: Lazy::prefix(&self.state, prefix.as_ref()) }
+    }
+}
+
+/// A walk that starts when the first row is asked for, so that starting can fail there.
+#[derive(Debug)]
+enum Lazy<'a> {
+    Waiting(&'a State, Bound<Box<[u8]>>, Bound<Box<[u8]>>),
+    Walking(Box<Walk<'a>>),
+    Done,
+}
+
+impl<'a> Lazy<'a> {
+    fn new<K: AsRef<[u8]>>(state: &'a State, bounds: &impl RangeBounds<K>) -> Lazy<'a> {
+        let own = |bound: Bound<&K>| bound.map(|key| key.as_ref().into());
+        Lazy::Waiting(state, own(bounds.start_bound()), own(bounds.end_bound()))
+    }
+
+    fn prefix(state: &'a State, prefix: &[u8]) -> Lazy<'a> {
+        Lazy::Waiting(state, Bound::Included(prefix.into()), after_prefix(prefix))
+    }
+
+    /// One step of the walk. An error ends it.
+    fn step<T>(
+        &mut self,
+        step: impl FnOnce(&mut Walk<'a>) -> Result<Option<T>>,
+    ) -> Option<Result<T>> {
+        if let Lazy::Waiting(state, from, to) = self {
+            let bounds = (from.as_ref().map(|k| &**k), to.as_ref().map(|k| &**k));
+            match Walk::new(state, bounds.0, bounds.1) {
+                Ok(walk) => *self = Lazy::Walking(Box::new(walk)),
+                Err(error) => {
+                    *self = Lazy::Done;
+                    return Some(Err(error));
+                }
+            }
+        }
+        let Lazy::Walking(walk) = self else { return None };
+        let next = step(walk).transpose();
+        if !matches!(next, Some(Ok(_))) {
+            *self = Lazy::Done;
+        }
+        next
+    }
+}
+
+/// The first key after all that start with a prefix, as an upper bound.
+fn after_prefix(prefix: &[u8]) -> Bound<Box<[u8]>> {
+    let cut = prefix.iter().rposition(|byte| *byte < u8::MAX);
+    cut.map_or(Bound::Unbounded, |last| {
+        let mut after: Box<[u8]> = prefix[..=last].into();
+        after[last] += 1;
+        Bound::Excluded(after)
+    })
+}
+
+/// Sets in key order.
+#[derive(Debug)]
+pub struct Range<'a> {
+    walk: Lazy<'a>,
+}
+
+impl Iterator for Range<'_> {
+    type Item = Result<(Box<[u8]>, Stored)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.walk.step(Walk::next_row)
+    }
+}
+
+/// Keys in order.
+#[derive(Debug)]
+pub struct Keys<'a> {
+    walk: Lazy<'a>,
+}
+
+impl Iterator for Keys<'_> {
+    type Item = Result<Box<[u8]>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.walk.step(Walk::next_key)
+    }
+}

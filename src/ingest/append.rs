@@ -1,0 +1,131 @@
+//! The end of every checkpoint, merge and bulk load: new segments and liveness blocks go behind the data,
+//! then the manifest, one sync, and the superblock that makes it all current (K3 to K6 of
+//! `format-spec/steps.md`).
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, MutexGuard};
+
+use super::writer::{FileSide, Writer, view};
+use crate::error::{Error, Result};
+use crate::format::DATA_START;
+use crate::format::liveness_page;
+use crate::format::manifest::{LivenessEntry, MAX_SEGMENTS, Manifest, SegmentEntry};
+use crate::format::superblock::Superblock;
+use crate::store::segment::Liveness;
+use crate::store::segment::writer::NewSegment;
+use crate::store::state::{SegmentView, State};
+use crate::store::state_file;
+
+/// Rows to hide, by segment.
+pub(super) type Hides = BTreeMap<u64, Vec<u32>>;
+
+/// A state that is being put behind the data, under the append lock.
+#[derive(Debug)]
+pub(super) struct Appending<'a> {
+    writer: &'a Writer,
+    side: MutexGuard<'a, FileSide>,
+    segments: Vec<SegmentView>,
+    end: u64,
+    hot_tier: u64,
+}
+
+impl<'a> Appending<'a> {
+    /// Starts from the current state.
+    pub fn new(writer: &'a Writer, side: MutexGuard<'a, FileSide>) -> Appending<'a> {
+        let segments = writer.state().segments.to_vec();
+        let (end, hot_tier) = (side.superblock.end_of_data, side.superblock.hot_tier);
+        Appending { writer, side, segments, end, hot_tier }
+    }
+
+    /// The segments of the new state so far.
+    pub fn segments(&self) -> &[SegmentView] {
+        &self.segments
+    }
+
+    /// The new state has no hot tier.
+    pub fn without_hot_tier(&mut self) {
+        self.hot_tier = 0;
+    }
+
+    /// Writes a segment, and adds it to the state.
+    pub fn add(&mut self, segment: &NewSegment) -> Result<SegmentView> {
+        let path = &self.writer.path;
+        let entry = segment.write_to(&*self.side.file, path, self.end)?;
+        self.end += entry.length;
+        let source = self.writer.source(&self.side.file);
+        let view = view(&entry, &source, &self.writer.scheme)?;
+        self.segments.push(view.clone());
+        Ok(view)
+    }
+
+    /// Takes segments out of the state.
+    pub fn remove(&mut self, ids: &[u64]) {
+        self.segments.retain(|view| !ids.contains(&view.segment.id()));
+    }
+
+    /// Hides rows. A segment without live rows leaves the state.
+    pub fn hide(&mut self, hides: &Hides) -> Result<()> {
+        for view in &mut self.segments {
+            let Some(rows) = hides.get(&view.segment.id()).filter(|rows| !rows.is_empty()) else {
+                continue;
+            };
+            let mut bitmap = view.liveness.bitmap()?;
+            for row in rows {
+                bitmap[*row as usize / 8] |= 1 << (row % 8);
+            }
+            let hidden: u32 = bitmap.iter().map(|byte| byte.count_ones()).sum();
+            let rows = view.segment.rows();
+            view.live_rows = rows - hidden;
+            if view.live_rows == 0 {
+                continue;
+            }
+            let id = self.writer.new_block();
+            let block = liveness_page::encode_block(id, rows, &bitmap, self.writer.seal);
+            let entry = LivenessEntry { id, offset: self.end, length: block.len() as u64 };
+            let written = self.side.file.write_all_at(&block, self.end);
+            written.map_err(|error| Error::io("write to", &self.writer.path, error))?;
+            self.end += entry.length;
+            let source = self.writer.source(&self.side.file);
+            view.liveness = Liveness::new(rows, Some(entry), &source);
+        }
+        self.segments.retain(|view| view.live_rows > 0);
+        Ok(())
+    }
+
+    /// Makes the new state the current one and shows it, with all commits up to `sealed` in segments.
+    /// `also` changes what readers see together with it.
+    pub fn seal(mut self, sealed: u64, also: impl FnOnce(&mut State)) -> Result<()> {
+        let writer = self.writer;
+        let entries: Vec<SegmentEntry> = self.segments.iter().map(SegmentView::entry).collect();
+        if entries.len() > MAX_SEGMENTS as usize {
+            return Err(Error::invalid(
+                format!("{} segments", entries.len()),
+                format!("a database has at most {MAX_SEGMENTS}: compact it"),
+            ));
+        }
+        let used: u64 = entries.iter().flat_map(SegmentEntry::blocks).map(|b| b.length).sum();
+        let manifest = Manifest {
+            generation: self.side.superblock.generation + 1,
+            database: writer.database,
+            scheme: (*writer.scheme).clone(),
+            sealed,
+            next_block: writer.next_block(),
+            dead_bytes: self.end - DATA_START - used,
+            segments: entries,
+        };
+        let (file, path) = (Arc::clone(&self.side.file), &writer.path);
+        let old = &self.side.superblock;
+        let next = state_file::write_manifest(&*file, path, self.end, &manifest, old)?;
+        let next = Superblock { hot_tier: self.hot_tier, clean: false, ..next };
+        state_file::sync(&*file, path).map_err(|error| writer.poison(error))?;
+        state_file::write_superblock(&*file, path, &next).map_err(|error| writer.poison(error))?;
+        self.side.superblock = next;
+        self.side.sealed = sealed;
+        let segments = std::mem::take(&mut self.segments);
+        writer.publish(|state| {
+            state.segments = segments.into();
+            also(state);
+        });
+        Ok(())
+    }
+}

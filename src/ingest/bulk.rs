@@ -1,0 +1,203 @@
+//! Bulk loads: rows go straight into segments, past the hot tier, and appear all at once.
+//!
+//! Rows are collected up to `Options::build_bytes`, sorted, and built into a segment aside; when all are
+//! there, one new state takes them in. A crash before that leaves nothing of them.
+
+use std::sync::Arc;
+
+use rayon::slice::ParallelSliceMut;
+
+use super::append::{Appending, Hides};
+use super::batch::check_key;
+use super::commit::Committed;
+use super::writer::{Writer, lock};
+use crate::error::{Error, Result};
+use crate::format::filter::KeyHash;
+use crate::sketch::{Signature, Sketcher};
+use crate::store::segment::rows::RowCursor;
+use crate::store::segment::writer::{NewRow, NewSegment, SegmentWriter};
+use crate::store::state::SegmentView;
+
+/// A bulk load in progress. Dropped without a commit it leaves nothing.
+#[derive(Debug)]
+pub struct BulkLoad {
+    writer: Arc<Writer>,
+    rows: Rows,
+    built: Vec<NewSegment>,
+}
+
+/// Rows in the order they came in.
+#[derive(Debug, Default)]
+struct Rows {
+    keys: Vec<u8>,
+    planes: Vec<u64>,
+    rows: Vec<Row>,
+}
+
+/// A row, and the first bytes of its key for sorting.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    prefix: u64,
+    key: (usize, u16),
+    number: u32,
+    code: u32,
+    empty: bool,
+}
+
+impl BulkLoad {
+    /// Starts a load.
+    pub(crate) fn new(writer: Arc<Writer>) -> BulkLoad {
+        BulkLoad { writer, rows: Rows::default(), built: Vec::new() }
+    }
+
+    /// What turns sets into signatures of this database, for callers that sketch in their own threads.
+    pub fn sketcher(&self) -> &Sketcher {
+        self.writer.sketcher()
+    }
+
+    /// Adds a set under a key. Of several with one key the last one counts.
+    pub fn put(&mut self, key: impl AsRef<[u8]>, set: &[u64]) -> Result<()> {
+        let signature = self.writer.sketcher().sketch(set)?;
+        self.put_signature(key, &signature)
+    }
+
+    /// Adds sets under keys, sketched in parallel. If one of them is refused, none of them is added.
+    pub fn put_many(&mut self, sets: &[(impl AsRef<[u8]>, impl AsRef<[u64]>)]) -> Result<()> {
+        sets.iter().try_for_each(|(key, _)| check_key(key.as_ref()))?;
+        let only: Vec<&[u64]> = sets.iter().map(|(_, set)| set.as_ref()).collect();
+        let signatures = self.writer.sketcher().sketch_all(&only)?;
+        for (i, (key, _)) in sets.iter().enumerate() {
+            let signature = signatures.get(i).expect("one for each set");
+            self.put_signature(key, &signature)?;
+        }
+        Ok(())
+    }
+
+    /// Adds a set, given by its signature, under a key.
+    pub fn put_signature(&mut self, key: impl AsRef<[u8]>, signature: &Signature) -> Result<()> {
+        let key = key.as_ref();
+        check_key(key)?;
+        signature.check_scheme(self.writer.scheme())?;
+        self.rows.push(key, signature);
+        if self.rows.bytes() >= self.writer.options().build_bytes.max(1) {
+            self.build()?;
+        }
+        Ok(())
+    }
+
+    /// Makes a segment of the rows collected so far.
+    fn build(&mut self) -> Result<()> {
+        let mut rows = std::mem::take(&mut self.rows);
+        rows.sort();
+        let words = self.writer.scheme().words_per_signature();
+        let mut writer = SegmentWriter::new(self.writer.plan());
+        for (i, row) in rows.rows.iter().enumerate() {
+            let key = rows.key(row);
+            // Of equal keys, which stand in the order they came in, the last one counts.
+            if rows.rows.get(i + 1).is_some_and(|next| rows.key(next) == key) {
+                continue;
+            }
+            writer.push(NewRow {
+                key,
+                planes: &rows.planes[row.number as usize * words..][..words],
+                code: row.code,
+                empty: row.empty,
+                sequence: 0,
+            })?;
+        }
+        self.built.extend(writer.finish()?);
+        Ok(())
+    }
+
+    /// Makes all rows durable and visible at once, as one commit.
+    pub fn commit(mut self) -> Result<Committed> {
+        self.build()?;
+        let writer = Arc::clone(&self.writer);
+        let mut commits = lock(&writer.commits);
+        writer.check_poison()?;
+        if commits.closed {
+            return Err(Error::Poisoned { reason: "the database was closed".into() });
+        }
+        if self.built.is_empty() {
+            let sequence = commits.last;
+            return Ok(Committed { sequence, stored: 0, deleted: 0, absent: 0 });
+        }
+        // Earlier commits first: sequences in segments rise, and rows are hidden by later ones only.
+        writer.seal_all(&mut commits)?;
+        let sequence = commits.last + 1;
+        let mut appending = Appending::new(&writer, lock(&writer.file));
+        let mut hides = Hides::new();
+        for segment in &mut self.built {
+            segment.set_first_sequence(sequence);
+            let older = appending.segments().to_vec();
+            let view = appending.add(segment)?;
+            replaced(&view, &older, &mut hides)?;
+        }
+        hides.values_mut().for_each(|rows| {
+            rows.sort_unstable();
+            rows.dedup();
+        });
+        // Rows that a later part of the same load replaces were stored in vain.
+        let in_vain = |segment: &NewSegment| hides.get(&segment.block()).map_or(0, Vec::len);
+        let stored = self.built.iter().map(|s| s.rows() as usize - in_vain(s)).sum();
+        appending.hide(&hides)?;
+        appending.seal(sequence, |state| state.sequence = sequence)?;
+        commits.last = sequence;
+        drop(commits);
+        writer.ask_for_merge();
+        Ok(Committed { sequence, stored, deleted: 0, absent: 0 })
+    }
+}
+
+/// Finds the live rows of older segments whose keys a new one has.
+fn replaced(new: &SegmentView, older: &[SegmentView], hides: &mut Hides) -> Result<()> {
+    if older.is_empty() {
+        return Ok(());
+    }
+    let mut rows = RowCursor::at(&new.segment, 0)?;
+    while let Some((key, _)) = rows.current() {
+        let hash = KeyHash::of(key);
+        for view in older {
+            if let Some(found) = view.find(key, hash)? {
+                hides.entry(view.segment.id()).or_default().push(found.row);
+            }
+        }
+        rows.advance()?;
+    }
+    Ok(())
+}
+
+impl Rows {
+    fn push(&mut self, key: &[u8], signature: &Signature) {
+        let mut prefix = [0; 8];
+        prefix.iter_mut().zip(key).for_each(|(to, from)| *to = *from);
+        self.rows.push(Row {
+            prefix: u64::from_be_bytes(prefix),
+            key: (self.keys.len(), key.len() as u16),
+            number: self.rows.len() as u32,
+            code: signature.cardinality_code(),
+            empty: signature.is_empty(),
+        });
+        self.keys.extend_from_slice(key);
+        self.planes.extend_from_slice(signature.planes());
+    }
+
+    fn bytes(&self) -> usize {
+        self.keys.len() + 8 * self.planes.len() + size_of::<Row>() * self.rows.len()
+    }
+
+    fn key(&self, row: &Row) -> &[u8] {
+        &self.keys[row.key.0..][..usize::from(row.key.1)]
+    }
+
+    /// By key, and rows with one key in the order they came in.
+    fn sort(&mut self) {
+        let keys = std::mem::take(&mut self.keys);
+        let key = |row: &Row| &keys[row.key.0..][..usize::from(row.key.1)];
+        self.rows.par_sort_unstable_by(|a, b| {
+            let by_key = a.prefix.cmp(&b.prefix).then_with(|| key(a).cmp(key(b)));
+            by_key.then(a.number.cmp(&b.number))
+        });
+        self.keys = keys;
+    }
+}

@@ -1,0 +1,128 @@
+//! Checkpoints: a frozen memtable becomes a segment, and the rows that it replaces are hidden.
+
+use std::ops::Bound;
+use std::sync::MutexGuard;
+
+use super::append::{Appending, Hides};
+use super::writer::{Commits, Writer, lock};
+use crate::error::Result;
+use crate::format::filter::KeyHash;
+use crate::store::memtable::Memtable;
+use crate::store::segment::writer::{NewRow, NewSegment, SegmentWriter};
+use crate::store::state::SegmentView;
+
+/// Keys taken from a memtable at a time.
+const CHUNK: usize = 1024;
+
+impl Writer {
+    /// Puts all commits into segments.
+    pub fn checkpoint(&self) -> Result<()> {
+        let mut commits = lock(&self.commits);
+        self.check_poison()?;
+        self.seal_all(&mut commits)
+    }
+
+    /// Puts all commits into segments, while no new ones can come.
+    pub(super) fn seal_all(&self, _commits: &mut MutexGuard<'_, Commits>) -> Result<()> {
+        if self.state().active.versions() > 0 {
+            self.freeze()?;
+        }
+        self.wait_for_checkpoint()
+    }
+
+    /// Makes a segment of the frozen memtable, if there is one (K1 to K7).
+    pub(super) fn checkpoint_frozen(&self) -> Result<()> {
+        let side = lock(&self.file);
+        self.check_poison()?;
+        let Some(frozen) = self.state().frozen.clone() else { return Ok(()) };
+        let sealed = frozen.last();
+        let segment = self.build(&frozen, side.sealed)?;
+        let mut appending = Appending::new(self, side);
+        let hides = replaced(&frozen, appending.segments())?;
+        if let Some(segment) = &segment {
+            appending.add(segment)?;
+        }
+        appending.hide(&hides)?;
+        appending.seal(sealed, |state| state.frozen = None)?;
+        let hot = lock(&self.hot).clone();
+        match hot {
+            // What stays in it is ignored by a replay: failing to trim costs space only.
+            Some((hot, _)) => hot.trim(sealed).map_err(|error| self.poison(error)),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes a memtable over from recovery and puts it into a segment; the hot tier it came from is no
+    /// longer part of the state (STEP-3).
+    pub fn adopt(&self, recovered: Memtable, sealed: u64) -> Result<()> {
+        let mut commits = lock(&self.commits);
+        let side = lock(&self.file);
+        let segment = self.build(&recovered, side.sealed)?;
+        let mut appending = Appending::new(self, side);
+        appending.without_hot_tier();
+        let hides = replaced(&recovered, appending.segments())?;
+        if let Some(segment) = &segment {
+            appending.add(segment)?;
+        }
+        appending.hide(&hides)?;
+        appending.seal(sealed, |state| state.sequence = sealed)?;
+        commits.last = sealed;
+        Ok(())
+    }
+
+    /// K2: the newest version of each key that is not deleted.
+    fn build(&self, table: &Memtable, after: u64) -> Result<Option<NewSegment>> {
+        let first = after + 1;
+        let mut writer = SegmentWriter::new(self.plan());
+        each_key(table, &mut |key, signature, sequence| {
+            let Some(signature) = signature else { return Ok(()) };
+            writer.push(NewRow {
+                key,
+                planes: signature.planes(),
+                code: signature.cardinality_code(),
+                empty: signature.is_empty(),
+                sequence: sequence.saturating_sub(first),
+            })
+        })?;
+        let mut segment = writer.finish()?;
+        if let Some(segment) = &mut segment {
+            segment.set_first_sequence(first);
+        }
+        Ok(segment)
+    }
+}
+
+type Visit<'a> = &'a mut dyn FnMut(&[u8], Option<&crate::sketch::Signature>, u64) -> Result<()>;
+
+/// Visits the newest version of each key of a memtable, in key order.
+fn each_key(table: &Memtable, visit: Visit<'_>) -> Result<()> {
+    let mut from: Option<Box<[u8]>> = None;
+    loop {
+        let start = from.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let chunk = table.next(start, Bound::Unbounded, u64::MAX, CHUNK);
+        let Some((last, _)) = chunk.last() else { return Ok(()) };
+        from = Some(last.clone());
+        for (key, version) in &chunk {
+            visit(key, version.signature.as_ref(), version.sequence)?;
+        }
+    }
+}
+
+/// The live rows of segments whose keys a memtable touches.
+fn replaced(table: &Memtable, segments: &[SegmentView]) -> Result<Hides> {
+    let mut hides = Hides::new();
+    if segments.is_empty() {
+        return Ok(hides);
+    }
+    each_key(table, &mut |key, _, _| {
+        let hash = KeyHash::of(key);
+        for view in segments {
+            if let Some(found) = view.find(key, hash)? {
+                hides.entry(view.segment.id()).or_default().push(found.row);
+                break;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(hides)
+}

@@ -1,0 +1,148 @@
+//! Merges: the live rows of several segments become one segment.
+//!
+//! It is built from a state, while commits and checkpoints go on, without a lock. At the end, under the
+//! append lock, rows that were hidden meanwhile are hidden in the new segment too: they are found there
+//! by their keys.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use super::append::{Appending, Hides};
+use super::merge_policy::{self, Size};
+use super::writer::{Writer, lock};
+use crate::error::Result;
+use crate::format::filter::KeyHash;
+use crate::store::range::SegmentCursor;
+use crate::store::segment::Segment;
+use crate::store::segment::writer::{NewRow, NewSegment, SegmentPlan, SegmentWriter};
+use crate::store::state::SegmentView;
+
+impl Writer {
+    /// Merges what the policy chooses; `false` if it chooses nothing.
+    pub(super) fn merge_once(&self) -> Result<bool> {
+        let state = self.state();
+        let sizes: Vec<Size> = state
+            .segments
+            .iter()
+            .map(|view| Size { rows: view.segment.rows(), live_rows: view.live_rows })
+            .collect();
+        let chosen = merge_policy::choose(&sizes);
+        if chosen.is_empty() {
+            return Ok(false);
+        }
+        let inputs: Vec<SegmentView> = chosen.iter().map(|i| state.segments[*i].clone()).collect();
+        drop(state);
+        self.merge(&inputs)?;
+        Ok(true)
+    }
+
+    /// Merges all segments into one and drops all dead bytes.
+    pub fn compact(&self) -> Result<()> {
+        self.checkpoint()?;
+        loop {
+            let inputs = self.state().segments.to_vec();
+            let done = match &*inputs {
+                [] => true,
+                [only] => only.live_rows == only.segment.rows(),
+                _ => false,
+            };
+            // A merge in the background may have been quicker: then look again.
+            if done || self.merge(&inputs)? {
+                break;
+            }
+        }
+        self.vacuum()
+    }
+
+    /// Merges these segments of a state; `false` if one of them is no longer part of the database.
+    pub(super) fn merge(&self, inputs: &[SegmentView]) -> Result<bool> {
+        self.check_poison()?;
+        let first = inputs.iter().map(|view| view.segment.header().first_sequence).min();
+        let first = first.unwrap_or(0);
+        let merged = build(self.plan(), inputs, first)?;
+        let side = lock(&self.file);
+        self.check_poison()?;
+        let sealed = side.sealed;
+        let mut appending = Appending::new(self, side);
+        let ids: Vec<u64> = inputs.iter().map(|view| view.segment.id()).collect();
+        let current: BTreeMap<u64, SegmentView> = appending
+            .segments()
+            .iter()
+            .filter(|view| ids.contains(&view.segment.id()))
+            .map(|view| (view.segment.id(), view.clone()))
+            .collect();
+        // A segment that lost its last row meanwhile has left the state; all of its rows are hidden.
+        let vanished = ids.iter().any(|id| !current.contains_key(id));
+        if vanished {
+            return Ok(false);
+        }
+        appending.remove(&ids);
+        if let Some(merged) = &merged {
+            let view = appending.add(merged)?;
+            let mut hides = Hides::new();
+            for before in inputs {
+                hidden_since(before, &current[&before.segment.id()], &view.segment, &mut hides)?;
+            }
+            appending.hide(&hides)?;
+        }
+        appending.seal(sealed, |_| {})?;
+        for id in ids {
+            self.cache().remove_block(id);
+        }
+        Ok(true)
+    }
+}
+
+/// Rows of a segment that were hidden after a merge looked, as rows of the merged segment.
+fn hidden_since(
+    before: &SegmentView,
+    now: &SegmentView,
+    merged: &Arc<Segment>,
+    hides: &mut Hides,
+) -> Result<()> {
+    if before.liveness.entry() == now.liveness.entry() {
+        return Ok(());
+    }
+    let (old, new) = (before.liveness.bitmap()?, now.liveness.bitmap()?);
+    for (byte, (old, new)) in old.iter().zip(&new).enumerate() {
+        let mut changed = new & !old;
+        while changed != 0 {
+            let row = 8 * byte as u32 + changed.trailing_zeros();
+            changed &= changed - 1;
+            let key = now.segment.key_of_row(row)?;
+            if let Some(found) = merged.find(&key, KeyHash::of(&key))? {
+                hides.entry(merged.id()).or_default().push(found.row);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Builds the segment of all live rows of these views, which have no key in common.
+fn build(plan: SegmentPlan, inputs: &[SegmentView], first: u64) -> Result<Option<NewSegment>> {
+    let mut writer = SegmentWriter::new(plan);
+    let cursors = inputs.iter().map(|view| SegmentCursor::new(view, Bound::Unbounded));
+    let mut cursors = cursors.collect::<Result<Vec<_>>>()?;
+    loop {
+        let keys = cursors.iter().enumerate().filter_map(|(i, c)| c.key().map(|key| (key, i)));
+        let Some((_, i)) = keys.min() else { break };
+        let cursor = &mut cursors[i];
+        let found = cursor.found().expect("it has a key");
+        let segment = cursor.segment();
+        let signature = segment.signature(found.id)?;
+        writer.push(NewRow {
+            key: cursor.key().expect("checked above"),
+            planes: signature.planes(),
+            code: signature.cardinality_code(),
+            empty: signature.is_empty(),
+            sequence: found.sequence.saturating_sub(first),
+        })?;
+        cursor.advance()?;
+    }
+    let mut segment = writer.finish()?;
+    if let Some(segment) = &mut segment {
+        segment.set_first_sequence(first);
+    }
+    Ok(segment)
+}

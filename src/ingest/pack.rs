@@ -1,0 +1,69 @@
+//! Pack: a compact copy of a snapshot in a new file, as a database of its own.
+
+use std::ops::Bound;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::format::manifest::Manifest;
+use crate::format::superblock::Superblock;
+use crate::format::{DATA_START, DatabaseId};
+use crate::store::file_layer::{File, FileLayer};
+use crate::store::new_file::NewFile;
+use crate::store::range::Walk;
+use crate::store::segment::writer::{NewRow, SegmentPlan, SegmentWriter};
+use crate::store::spill::SpillPlace;
+use crate::store::state::State;
+use crate::store::state_file;
+
+/// Writes the live rows of a state into a new database with one segment. Fails if anything has that
+/// name; leaves nothing if it fails.
+pub fn pack(
+    layer: &Arc<dyn FileLayer>,
+    state: &State,
+    target: &Path,
+    database: DatabaseId,
+    spill: &SpillPlace,
+) -> Result<()> {
+    let scheme = Arc::clone(&state.scheme);
+    let plan = SegmentPlan { database, scheme, block: 1, spill: spill.clone() };
+    let mut writer = SegmentWriter::new(plan);
+    let first = state.segments.iter().map(|view| view.segment.header().first_sequence).min();
+    let first = first.unwrap_or(1);
+    let mut walk = Walk::new(state, Bound::Unbounded, Bound::Unbounded)?;
+    while let Some((key, stored)) = walk.next_row()? {
+        writer.push(NewRow {
+            key: &key,
+            planes: stored.signature.planes(),
+            code: stored.signature.cardinality_code(),
+            empty: stored.signature.is_empty(),
+            sequence: stored.sequence.saturating_sub(first),
+        })?;
+    }
+    let mut segment = writer.finish()?;
+    let new = NewFile::create(layer, target)?;
+    let (file, path): (&dyn File, &Path) = (new.file(), new.path());
+    let mut end = DATA_START;
+    let mut segments = Vec::new();
+    if let Some(segment) = &mut segment {
+        segment.set_first_sequence(first);
+        segments.push(segment.write_to(file, path, end)?);
+        end += segment.length();
+    }
+    let manifest = Manifest {
+        generation: 1,
+        database,
+        scheme: (*state.scheme).clone(),
+        sealed: state.sequence,
+        next_block: 2,
+        dead_bytes: 0,
+        segments,
+    };
+    let superblock =
+        state_file::write_manifest(file, path, end, &manifest, &Superblock::blank(database))?;
+    state_file::write_superblock(file, path, &superblock)?;
+    new.name().map_err(|error| match error {
+        Error::Exists { .. } => Error::Exists { path: target.into() },
+        error => error,
+    })
+}

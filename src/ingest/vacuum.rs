@@ -1,0 +1,137 @@
+//! Vacuum: the file is copied without its dead bytes and replaced (V1 to V5 of `format-spec/steps.md`).
+//!
+//! Commits go on meanwhile; checkpoints wait. Readers that hold the old file keep it until they let go.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::writer::{Writer, beside, lock, views};
+use crate::error::{Error, Result};
+use crate::format::DATA_START;
+use crate::format::manifest::{Manifest, SegmentEntry};
+use crate::store::file_layer::{Access, File};
+use crate::store::state_file;
+
+/// Bytes copied at a time.
+const CHUNK: usize = 1 << 20;
+
+impl Writer {
+    /// Drops all dead bytes of the file. Does nothing if there are none.
+    pub fn vacuum(&self) -> Result<()> {
+        let mut side = lock(&self.file);
+        self.check_poison()?;
+        let state = self.state();
+        let entries: Vec<SegmentEntry> = state.segments.iter().map(|view| view.entry()).collect();
+        let used: u64 = entries.iter().flat_map(SegmentEntry::blocks).map(|b| b.length).sum();
+        let least = DATA_START + used + state_file::manifest_bytes(entries.len());
+        if side.superblock.end_of_data == least {
+            return Ok(());
+        }
+        let target = beside(&self.path, "-vacuum");
+        let io = |operation, error| Error::io(operation, &target, error);
+        if self.layer.kind(&target).map_err(|error| io("look at", error))?.is_some() {
+            self.layer.remove_file(&target).map_err(|error| io("remove", error))?;
+        }
+        let copied = self.layer.open(&target, Access::CreateNew).map_err(|e| io("create", e));
+        let copied = copied.and_then(|file| {
+            let entries = copy(&*side.file, &*file, &target, &entries)?;
+            Ok((file, entries))
+        });
+        let (file, entries) = match copied {
+            Ok(copied) => copied,
+            Err(error) => {
+                // Nothing refers to it; what cannot be removed now goes at the next open.
+                let _ = self.layer.remove_file(&target);
+                return Err(error);
+            }
+        };
+        let manifest = Manifest {
+            generation: side.superblock.generation + 1,
+            database: self.database,
+            scheme: (*self.scheme).clone(),
+            sealed: side.sealed,
+            next_block: self.next_block(),
+            dead_bytes: 0,
+            segments: entries,
+        };
+        let next = state_file::write_manifest(
+            &*file,
+            &target,
+            DATA_START + used,
+            &manifest,
+            &side.superblock,
+        )?;
+        state_file::write_superblock(&*file, &target, &next)?;
+        let source = self.source(&file);
+        let segments = views(&manifest.segments, &source, &self.scheme)?;
+        {
+            // Marks go to the new file from here on, and the last one goes with it.
+            let mut mark = lock(&self.mark);
+            let mut bytes = [0; crate::format::commit_mark::MARK_BYTES];
+            let offset = crate::format::commit_mark::MARK_OFFSET;
+            let copied = side.file.read_up_to(&mut bytes, offset);
+            let copied = copied.and_then(|_| file.write_all_at(&bytes, offset));
+            copied.map_err(|error| Error::io("copy the mark to", &target, error))?;
+            self.replace_file(&target).map_err(|error| self.poison(error))?;
+            *mark = Arc::clone(&file);
+        }
+        side.file = file;
+        side.superblock = next;
+        self.publish(|state| state.segments = segments.into());
+        Ok(())
+    }
+
+    /// V3 and V4.
+    fn replace_file(&self, target: &Path) -> Result<()> {
+        let renamed = self.layer.rename(target, &self.path);
+        renamed.map_err(|error| Error::io("rename", target, error))?;
+        let parent = self.path.parent().unwrap_or(Path::new("/"));
+        self.layer.sync_dir(parent).map_err(|error| Error::io("sync", parent, error))
+    }
+}
+
+/// Copies the blocks of segments, one after the other, and gives their new entries.
+fn copy(
+    from: &dyn File,
+    to: &dyn File,
+    path: &Path,
+    entries: &[SegmentEntry],
+) -> Result<Vec<SegmentEntry>> {
+    let mut end = DATA_START;
+    let mut moved = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let mut entry = *entry;
+        end = copy_bytes(from, to, path, &mut entry.offset, entry.length, end)?;
+        if let Some(liveness) = &mut entry.liveness {
+            end = copy_bytes(from, to, path, &mut liveness.offset, liveness.length, end)?;
+        }
+        moved.push(entry);
+    }
+    Ok(moved)
+}
+
+fn copy_bytes(
+    from: &dyn File,
+    to: &dyn File,
+    path: &Path,
+    offset: &mut u64,
+    length: u64,
+    end: u64,
+) -> Result<u64> {
+    let mut buffer = vec![0; CHUNK.min(length as usize)];
+    let mut done = 0;
+    while done < length {
+        let n = (length - done).min(CHUNK as u64) as usize;
+        let read = from.read_up_to(&mut buffer[..n], *offset + done);
+        let read = read.map_err(|error| Error::io("read for", path, error))?;
+        if read == 0 {
+            let short = std::io::ErrorKind::UnexpectedEof.into();
+            return Err(Error::io("read for", path, short));
+        }
+        let written = to.write_all_at(&buffer[..read], end + done);
+        written.map_err(|error| Error::io("write to", path, error))?;
+        done += read as u64;
+    }
+    *offset = end;
+    Ok(end + length)
+}
