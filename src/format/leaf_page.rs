@@ -83,8 +83,7 @@ impl LeafPage {
         let sequences = at(&cursor);
         let sequence_width = usize::from(layout.sequence_width);
         cursor.take(count.saturating_mul(sequence_width)).ok_or_else(short)?;
-        let copies =
-            cursor.layouts::<Copy>(layout.copies.get().into()).ok_or_else(short)?;
+        let copies = cursor.layouts::<Copy>(layout.copies.get().into()).ok_or_else(short)?;
         let (suffixes, left) = (at(&cursor), cursor.rest().len());
         if count == 0 || sequence_width > 8 || layout.zero != [0; 7] {
             return Err(broken(WHAT, "LEAF-2", 32, "impossible counts"));
