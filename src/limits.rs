@@ -39,8 +39,8 @@ pub const MAX_SETS_DENSE: usize = 8;
 /// grow like a factorial: past sixteen sets no practical number of samples tames the variance.
 pub const MAX_SETS_SPARSE: usize = 16;
 
-/// Longest key. Two of this length and what goes with them fit an 8 KiB page of keys only just; longer
-/// names belong into the caller's data, with a hash as the key.
+/// Longest key. One of this length and what goes with it take half of an 8 KiB page of keys, and two
+/// only fit if they start alike; longer names belong into the caller's data, with a hash as the key.
 pub const MAX_KEY_BYTES: usize = 4096;
 
 /// Most operations of one batch. More go into several commits, or into a bulk load.

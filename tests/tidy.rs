@@ -212,7 +212,7 @@ fn every_rule_of_the_specification_is_cited_in_code_and_test() {
             continue;
         }
         let text = read(&path);
-        let all_test = path.starts_with("tests") || path.ends_with("tests.rs");
+        let all_test = path.starts_with("tests") || path.to_string_lossy().ends_with("tests.rs");
         let (code, test) = match text.split_once("#[cfg(test)]") {
             _ if all_test => ("", &*text),
             Some((code, test)) => (code, test),

@@ -1,4 +1,4 @@
-//! The payload of a commit in the hot tier: its operations by key. Mirrors `format-spec/hot-tier.md`.
+//! The payload of a commit in the hot tier: its operations by key. Mirrors `format-spec/batch.md`.
 //!
 //! Rows are not named: the same payload can be replayed over any state of the segments.
 #![deny(
@@ -11,13 +11,13 @@
 
 use std::sync::Arc;
 
-use zerocopy::little_endian::{U16, U32};
+use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::bytes::{Cursor, broken, index};
 use super::signature_page::SignatureShape;
 use crate::error::Result;
-use crate::limits::MAX_KEY_BYTES;
+use crate::limits::{MAX_BATCH_OPERATIONS, MAX_KEY_BYTES};
 use crate::scheme::{CardinalityField, Scheme};
 use crate::sketch::Signature;
 
@@ -77,8 +77,12 @@ pub fn decode(bytes: &[u8], scheme: &Arc<Scheme>) -> Result<Vec<Operation>> {
     let short = || broken(WHAT, "BATCH-1", 0, "it is cut short");
     let mut cursor = Cursor::new(bytes);
     let count = index(cursor.layout::<U32>().ok_or_else(short)?.get());
-    // Each operation takes more than one byte: a wild count reserves no more than the bytes allow.
-    let mut operations = Vec::with_capacity(count.min(cursor.rest().len() / size_of::<Layout>()));
+    if count > MAX_BATCH_OPERATIONS {
+        return Err(broken(WHAT, "BATCH-1", 0, format!("it claims {count} operations")));
+    }
+    // A wild count reserves no more than the bytes allow.
+    let most = cursor.rest().len().checked_div(size_of::<Layout>()).unwrap_or(0);
+    let mut operations = Vec::with_capacity(count.min(most));
     for _ in 0..count {
         operations.push(operation(&mut cursor, scheme)?);
     }
@@ -103,11 +107,13 @@ fn operation(cursor: &mut Cursor<'_>, scheme: &Arc<Scheme>) -> Result<Operation>
     if !possible || !(1..=MAX_KEY_BYTES).contains(&key_length) {
         return Err(broken(WHAT, "BATCH-2", 0, "an impossible operation"));
     }
+    if layout.operation == DELETE {
+        return Ok(Operation { key, signature: None });
+    }
     let shape = SignatureShape::of(scheme);
     let mut planes = vec![0; shape.words()].into_boxed_slice();
     if layout.operation == PUT {
-        let words =
-            cursor.layouts::<zerocopy::little_endian::U64>(shape.words()).ok_or_else(short)?;
+        let words = cursor.layouts::<U64>(shape.words()).ok_or_else(short)?;
         for (to, from) in planes.iter_mut().zip(words) {
             *to = from.get();
         }
@@ -115,11 +121,9 @@ fn operation(cursor: &mut Cursor<'_>, scheme: &Arc<Scheme>) -> Result<Operation>
             return Err(broken(WHAT, "BATCH-3", 0, "a signature that its scheme cannot make"));
         }
     }
-    let signature = (layout.operation != DELETE).then(|| {
-        let empty = layout.operation == PUT_EMPTY;
-        Signature::from_planes(Arc::clone(scheme), planes, code, empty)
-    });
-    Ok(Operation { key, signature })
+    let empty = layout.operation == PUT_EMPTY;
+    let signature = Signature::from_planes(Arc::clone(scheme), planes, code, empty);
+    Ok(Operation { key, signature: Some(signature) })
 }
 
 #[cfg(test)]

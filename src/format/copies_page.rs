@@ -125,7 +125,8 @@ impl CopiesPage {
     pub fn new(page: Page, count: u32, ids: u32, rows: u32) -> Result<CopiesPage> {
         let page = CopiesPage { page };
         let pairs = page.pairs();
-        if pairs.len() != index(count) || page.page.payload().len() % 8 != 0 || count == 0 {
+        let whole = page.page.payload().len().is_multiple_of(8);
+        if pairs.len() != index(count) || !whole || count == 0 {
             return Err(broken(WHAT, "COPY-1", 20, format!("it does not hold {count} pairs")));
         }
         let rising = pairs.is_sorted_by(|a, b| a.order() < b.order());

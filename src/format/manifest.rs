@@ -144,9 +144,10 @@ impl Manifest {
             return Err(broken(WHAT, "MAN-1", 0, "the checksum does not match"));
         }
         let count = layout.segment_count.get();
-        let entries = cursor.layouts::<EntryLayout>(index(count)).ok_or_else(short)?;
+        let wrong_count = || broken(WHAT, "MAN-2", 104, format!("it claims {count} segments"));
+        let entries = cursor.layouts::<EntryLayout>(index(count)).ok_or_else(wrong_count)?;
         if count > MAX_SEGMENTS || !cursor.rest().is_empty() || layout.reserved != 0 {
-            return Err(broken(WHAT, "MAN-2", 104, format!("it claims {count} segments")));
+            return Err(wrong_count());
         }
         let manifest = Manifest {
             generation: layout.generation.get(),
@@ -161,8 +162,8 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// MAN-4 to MAN-6: numbers rise and are below the next one, places lie in the data, apart from each
-    /// other.
+    /// MAN-4 and MAN-5: numbers rise, differ and are below the next one, places lie in the data, apart
+    /// from each other.
     fn check(&self, end_of_data: u64) -> Result<()> {
         let rising = self.segments.is_sorted_by(|a, b| a.id < b.id);
         if !rising || self.segments.iter().any(|s| s.blocks().any(|b| b.id >= self.next_block)) {
@@ -170,11 +171,16 @@ impl Manifest {
         }
         let mut blocks: Vec<LivenessEntry> =
             self.segments.iter().flat_map(SegmentEntry::blocks).collect();
+        blocks.sort_by_key(|block| block.id);
+        if !blocks.is_sorted_by(|a, b| a.id < b.id) {
+            return Err(broken(WHAT, "MAN-4", 112, "two blocks have one number"));
+        }
         blocks.sort_by_key(|block| block.offset);
         let mut free = DATA_START;
         for block in &blocks {
             let end = block.offset.checked_add(block.length);
-            let fits = block.offset >= free && end.is_some_and(|end| end <= end_of_data);
+            let inside = end.is_some_and(|end| end <= end_of_data);
+            let fits = block.offset >= free && inside && block.length != 0;
             if !fits || !is_aligned(block.offset) || !is_aligned(block.length) {
                 let detail = format!("block {} does not lie in the data by itself", block.id);
                 return Err(broken(WHAT, "MAN-5", 112, detail));

@@ -147,6 +147,10 @@ impl SignaturePage {
                 return Err(broken(WHAT, "SIGP-2", 24, "bits past the last sample are not zero"));
             }
         }
+        let half_used = self.shape.code_bits == 4 && self.count % 2 == 1;
+        if half_used && self.page.payload().last().is_some_and(|byte| byte >> 4 != 0) {
+            return Err(broken(WHAT, "SIGP-2", 24, "bits past the last code are not zero"));
+        }
         let sized = matches!(self.shape.field, CardinalityField::Log8 | CardinalityField::Exact);
         let zero = |i: usize| sized && self.code(i) == Some(0) && Some(i) != empty;
         if sized && (0..self.count).any(zero) {
@@ -198,15 +202,19 @@ impl SignaturePage {
         Some(first.iter().chain(rest).copied())
     }
 
-    /// The cardinality code of signature `i` (SIG-5).
+    /// The cardinality code of signature `i` (SIG-5); `None` past the last.
     pub fn code(&self, i: usize) -> Option<u32> {
+        if i >= self.count {
+            return None;
+        }
         let start = self.shape.words().saturating_mul(8).saturating_mul(self.count);
         let codes = self.page.payload().get(start..)?;
         match self.shape.code_bits {
-            0 => (i < self.count).then_some(0),
-            4 => codes
-                .get(i / 2)
-                .map(|byte| u32::from(if i % 2 == 0 { byte & 15 } else { byte >> 4 })),
+            0 => Some(0),
+            4 => {
+                let half = |byte: &u8| if i.is_multiple_of(2) { byte & 15 } else { byte >> 4 };
+                codes.get(i / 2).map(|byte| u32::from(half(byte)))
+            }
             8 => codes.get(i).map(|byte| u32::from(*byte)),
             _ => {
                 let code = codes.get(i.checked_mul(4)?..)?.first_chunk::<4>()?;
