@@ -31,24 +31,24 @@ pub(super) struct Appending<'a> {
 
 impl<'a> Appending<'a> {
     /// Starts from the current state.
-    pub fn new(writer: &'a Writer, side: MutexGuard<'a, FileSide>) -> Appending<'a> {
+    pub(super) fn new(writer: &'a Writer, side: MutexGuard<'a, FileSide>) -> Appending<'a> {
         let segments = writer.state().segments.to_vec();
         let (end, hot_tier) = (side.superblock.end_of_data, side.superblock.hot_tier);
         Appending { writer, side, segments, end, hot_tier }
     }
 
     /// The segments of the new state so far.
-    pub fn segments(&self) -> &[SegmentView] {
+    pub(super) fn segments(&self) -> &[SegmentView] {
         &self.segments
     }
 
     /// The new state has no hot tier.
-    pub fn without_hot_tier(&mut self) {
+    pub(super) fn without_hot_tier(&mut self) {
         self.hot_tier = 0;
     }
 
     /// Writes a segment, and adds it to the state.
-    pub fn add(&mut self, segment: &NewSegment) -> Result<SegmentView> {
+    pub(super) fn add(&mut self, segment: &NewSegment) -> Result<SegmentView> {
         let path = &self.writer.path;
         let entry = segment.write_to(&*self.side.file, path, self.end)?;
         self.end += entry.length;
@@ -59,12 +59,12 @@ impl<'a> Appending<'a> {
     }
 
     /// Takes segments out of the state.
-    pub fn remove(&mut self, ids: &[u64]) {
+    pub(super) fn remove(&mut self, ids: &[u64]) {
         self.segments.retain(|view| !ids.contains(&view.segment.id()));
     }
 
     /// Hides rows. A segment without live rows leaves the state.
-    pub fn hide(&mut self, hides: &Hides) -> Result<()> {
+    pub(super) fn hide(&mut self, hides: &Hides) -> Result<()> {
         for view in &mut self.segments {
             let Some(rows) = hides.get(&view.segment.id()).filter(|rows| !rows.is_empty()) else {
                 continue;
@@ -94,7 +94,7 @@ impl<'a> Appending<'a> {
 
     /// Makes the new state the current one and shows it, with all commits up to `sealed` in segments.
     /// `also` changes what readers see together with it.
-    pub fn seal(mut self, sealed: u64, also: impl FnOnce(&mut State)) -> Result<()> {
+    pub(super) fn seal(mut self, sealed: u64, also: impl FnOnce(&mut State)) -> Result<()> {
         let writer = self.writer;
         let entries: Vec<SegmentEntry> = self.segments.iter().map(SegmentView::entry).collect();
         if entries.len() > MAX_SEGMENTS as usize {

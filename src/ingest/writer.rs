@@ -78,8 +78,8 @@ pub struct Writer {
 #[derive(Debug)]
 pub(super) struct Commits {
     /// The last sequence given to a commit.
-    pub last: u64,
-    pub closed: bool,
+    pub(super) last: u64,
+    pub(super) closed: bool,
 }
 
 /// The side of the file.
