@@ -97,7 +97,7 @@ pub fn open(
     };
     let writer = Writer::new(opened)?;
     if named {
-        writer.adopt(replay.memtable, replay.last)?;
+        writer.adopt(&replay.memtable, replay.last)?;
         match replay.damage {
             Some(_) => report.quarantine = quarantine(&layer, &hot)?,
             None => hot_tier::remove(&layer, &hot)?,

@@ -3,13 +3,6 @@
 //!
 //! Rows of a segment are numbered in key order, so the place of a key in the leaves is its row. Keys are
 //! cut at the prefix that all keys of the page share; keys of one length need no table of ends.
-#![deny(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions
-)]
 
 use std::cmp::Ordering;
 

@@ -3,13 +3,6 @@
 //! All pages of a segment but the last hold the same number of signatures, so the place of each follows
 //! from its id. A scan reads one plane in b; a verification touches one cache line to reject and one more
 //! to accept. The words are used where they lie: a page is checked once, when it is read.
-#![deny(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions
-)]
 
 use std::sync::Arc;
 
@@ -221,6 +214,13 @@ impl SignaturePage {
                 Some(u32::from_le_bytes(*code))
             }
         }
+    }
+
+    /// Copies the planes of signature `i`; `None` past the last.
+    pub fn copy_planes(&self, i: usize, planes: &mut Vec<u64>) -> Option<()> {
+        planes.clear();
+        planes.extend(self.planes(i)?);
+        Some(())
     }
 
     /// Signature `i`; `None` past the last.

@@ -15,6 +15,7 @@ use crate::error::Result;
 use crate::format::filter::KeyHash;
 use crate::store::range::SegmentCursor;
 use crate::store::segment::Segment;
+use crate::store::segment::rows::SignatureCursor;
 use crate::store::segment::writer::{NewRow, NewSegment, SegmentPlan, SegmentWriter};
 use crate::store::state::SegmentView;
 
@@ -124,21 +125,18 @@ fn build(plan: SegmentPlan, inputs: &[SegmentView], first: u64) -> Result<Option
     let mut writer = SegmentWriter::new(plan);
     let cursors = inputs.iter().map(|view| SegmentCursor::new(view, Bound::Unbounded));
     let mut cursors = cursors.collect::<Result<Vec<_>>>()?;
+    let signatures = inputs.iter().map(|view| SignatureCursor::new(&view.segment));
+    let mut signatures: Vec<_> = signatures.collect();
+    let mut planes = Vec::new();
     loop {
         let keys = cursors.iter().enumerate().filter_map(|(i, c)| c.key().map(|key| (key, i)));
-        let Some((_, i)) = keys.min() else { break };
-        let cursor = &mut cursors[i];
-        let found = cursor.found().expect("it has a key");
-        let segment = cursor.segment();
-        let signature = segment.signature(found.id)?;
-        writer.push(NewRow {
-            key: cursor.key().expect("checked above"),
-            planes: signature.planes(),
-            code: signature.cardinality_code(),
-            empty: signature.is_empty(),
-            sequence: found.sequence.saturating_sub(first),
-        })?;
-        cursor.advance()?;
+        let Some((key, i)) = keys.min() else { break };
+        let found = cursors[i].found().expect("it has a key");
+        let code = signatures[i].read(found.id, &mut planes)?;
+        let empty = cursors[i].segment().is_empty_id(found.id);
+        let sequence = found.sequence.saturating_sub(first);
+        writer.push(NewRow { key, planes: &planes, code, empty, sequence })?;
+        cursors[i].advance()?;
     }
     let mut segment = writer.finish()?;
     if let Some(segment) = &mut segment {

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::format::DATA_START;
 use crate::format::manifest::{Manifest, SegmentEntry};
 use crate::store::file_layer::{Access, File};
+use crate::store::state::SegmentView;
 use crate::store::state_file;
 
 /// Bytes copied at a time.
@@ -21,7 +22,7 @@ impl Writer {
         let mut side = lock(&self.file);
         self.check_poison()?;
         let state = self.state();
-        let entries: Vec<SegmentEntry> = state.segments.iter().map(|view| view.entry()).collect();
+        let entries: Vec<SegmentEntry> = state.segments.iter().map(SegmentView::entry).collect();
         let used: u64 = entries.iter().flat_map(SegmentEntry::blocks).map(|b| b.length).sum();
         let least = DATA_START + used + state_file::manifest_bytes(entries.len());
         if side.superblock.end_of_data == least {
