@@ -4,3 +4,4 @@
 //! knows how a step is made safe; which step comes when is decided in `ingest` and `care`.
 
 pub mod file_layer;
+pub mod hot_tier;

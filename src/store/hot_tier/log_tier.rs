@@ -1,0 +1,205 @@
+//! The plain twin of the sled tier: parts in one file, all I/O through the file layer (HOT-10).
+//!
+//! In: commits. Out: a log that grows at its end only. It must not know what a commit says.
+//!
+//! Why no old bytes ever count as new ones: the log is never cut and never overwritten in place. A failed
+//! append ends the tier, so nothing is written behind or over its remains. A trim writes a new file, syncs
+//! it, and puts it in the place of the old one with a rename; until the directory is synced, a crash may
+//! leave either, and both hold every commit above the sealed one. No append goes into the new file before
+//! that sync, so no commit is acknowledged in a file that a crash could take away again.
+#![deny(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions
+)]
+
+use std::collections::VecDeque;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::admit::Admit;
+use super::gather::Gather;
+use super::{Commit, HotTier, TierId, at};
+use crate::error::Result;
+use crate::format::hot_part::{MAX_PART, OPENING, decode_part, encode_parts};
+use crate::store::file_layer::{Access, File, FileLayer, Kind};
+
+const NAME: &str = "log";
+const NEW_NAME: &str = "log-new";
+
+/// How much a trim copies at a time.
+const COPY_BYTES: usize = 1 << 16;
+
+#[derive(Debug)]
+struct LogTier {
+    layer: Arc<dyn FileLayer>,
+    directory: PathBuf,
+    id: TierId,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    file: Arc<dyn File>,
+    /// Where the next part goes.
+    end: u64,
+    /// Where each commit starts that was not trimmed, in order.
+    starts: VecDeque<(u64, u64)>,
+    admit: Admit,
+}
+
+/// Makes the log of a new tier: the opening part, synced.
+pub(super) fn prepare(layer: &Arc<dyn FileLayer>, directory: &Path, id: TierId) -> Result<()> {
+    new_log(layer, &directory.join(NAME), id, |_, _| Ok(())).map(drop)
+}
+
+/// Opens the log of a tier that was just made.
+pub(super) fn open(
+    layer: &Arc<dyn FileLayer>,
+    directory: &Path,
+    id: TierId,
+) -> Result<Box<dyn HotTier>> {
+    let path = directory.join(NAME);
+    let file = at(&path, "open", layer.open(&path, Access::Write))?;
+    let end = at(&path, "look at", file.length())?;
+    let state = State { file, end, starts: VecDeque::new(), admit: Admit::default() };
+    let (layer, directory, state) = (layer.clone(), directory.to_path_buf(), Mutex::new(state));
+    Ok(Box::new(LogTier { layer, directory, id, state }))
+}
+
+/// Makes a log with its opening part and what `fill` writes from a position on, and syncs it. Gives the
+/// length of the opening part, too.
+fn new_log(
+    layer: &Arc<dyn FileLayer>,
+    path: &Path,
+    id: TierId,
+    fill: impl FnOnce(&dyn File, u64) -> io::Result<()>,
+) -> Result<(Arc<dyn File>, u64)> {
+    let file = at(path, "create", layer.open(path, Access::CreateNew))?;
+    let opening: Vec<u8> = encode_parts(id, OPENING, b"").flat_map(|(_, bytes)| bytes).collect();
+    let length = bytes_of(opening.len());
+    at(path, "write", file.write_all_at(&opening, 0).and_then(|()| fill(&*file, length)))?;
+    at(path, "sync", file.sync())?;
+    Ok((file, length))
+}
+
+impl LogTier {
+    /// The state, also if a thread panicked that held it: such a tier was marked as broken before.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl HotTier for LogTier {
+    fn append(&self, commits: &[Commit<'_>]) -> Result<()> {
+        let state = &mut *self.state();
+        state.admit.check(commits)?;
+        let mut bytes = Vec::new();
+        let mut starts = Vec::with_capacity(commits.len());
+        for commit in commits {
+            starts.push((commit.sequence, state.end.saturating_add(bytes_of(bytes.len()))));
+            for (_, part) in encode_parts(self.id, commit.sequence, commit.payload) {
+                bytes.extend_from_slice(&part);
+            }
+        }
+        let path = self.directory.join(NAME);
+        let written = at(&path, "write", state.file.write_all_at(&bytes, state.end))
+            .and_then(|()| at(&path, "sync", state.file.sync()));
+        if let Err(error) = &written {
+            state.admit.broke(error);
+            return written;
+        }
+        state.end = state.end.saturating_add(bytes_of(bytes.len()));
+        state.starts.extend(starts);
+        state.admit.took(commits);
+        Ok(())
+    }
+
+    fn trim(&self, sealed: u64) -> Result<()> {
+        let state = &mut *self.state();
+        state.admit.check(&[])?;
+        state.admit.sealed(sealed);
+        let dead = state.starts.partition_point(|&(sequence, _)| sequence <= sealed);
+        if dead == 0 {
+            return Ok(());
+        }
+        let from = state.starts.get(dead).map_or(state.end, |&(_, start)| start);
+        let (path, new) = (self.directory.join(NAME), self.directory.join(NEW_NAME));
+        if at(&new, "look at", self.layer.kind(&new))?.is_some() {
+            at(&new, "remove", self.layer.remove_file(&new))?;
+        }
+        let old = state.file.clone();
+        let copy = |file: &dyn File, to| copy(&*old, from, state.end, file, to);
+        let (file, opening) = new_log(&self.layer, &new, self.id, copy)?;
+
+        // From here on it is not known which log a crash would leave, until the directory is synced.
+        let placed = at(&new, "rename", self.layer.rename(&new, &path))
+            .and_then(|()| at(&self.directory, "sync", self.layer.sync_dir(&self.directory)));
+        if let Err(error) = &placed {
+            state.admit.broke(error);
+            return placed;
+        }
+        let moved = |at: u64| at.saturating_sub(from).saturating_add(opening);
+        state.starts.drain(..dead);
+        state.starts.iter_mut().for_each(|(_, start)| *start = moved(*start));
+        (state.file, state.end) = (file, moved(state.end));
+        Ok(())
+    }
+
+    fn disk_bytes(&self) -> Result<u64> {
+        let state = self.state();
+        at(&self.directory.join(NAME), "look at", state.file.length())
+    }
+}
+
+/// Copies the bytes `from..end` of a file to the position `to` of another.
+fn copy(old: &dyn File, mut from: u64, end: u64, new: &dyn File, mut to: u64) -> io::Result<()> {
+    let mut buffer = vec![0; COPY_BYTES];
+    while from < end {
+        let rest = usize::try_from(end.saturating_sub(from)).unwrap_or(COPY_BYTES);
+        let piece = buffer.get_mut(..rest.min(COPY_BYTES)).unwrap_or_default();
+        if old.read_up_to(piece, from)? < piece.len() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        new.write_all_at(piece, to)?;
+        from = from.saturating_add(bytes_of(piece.len()));
+        to = to.saturating_add(bytes_of(piece.len()));
+    }
+    Ok(())
+}
+
+/// Gathers the parts of a log up to the first that does not verify.
+pub(super) fn replay(
+    layer: &Arc<dyn FileLayer>,
+    directory: &Path,
+    gather: &mut Gather<'_>,
+) -> Result<()> {
+    let path = directory.join(NAME);
+    if at(&path, "look at", layer.kind(&path))? != Some(Kind::File) {
+        gather.spoil("its log is missing (HOT-2)".into());
+        return Ok(());
+    }
+    let file = at(&path, "open", layer.open(&path, Access::Read))?;
+    let mut buffer = [0; MAX_PART];
+    let mut offset: u64 = 0;
+    loop {
+        let read = at(&path, "read", file.read_up_to(&mut buffer, offset))?;
+        let bytes = buffer.get(..read).unwrap_or_default();
+        let Ok((part, rest)) = decode_part(gather.id, bytes) else { return Ok(()) };
+        if !gather.take(&part)? {
+            return Ok(());
+        }
+        offset = offset.saturating_add(bytes_of(read.saturating_sub(rest.len())));
+    }
+}
+
+/// A length in memory as one in a file.
+fn bytes_of(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

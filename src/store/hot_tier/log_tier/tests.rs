@@ -1,0 +1,193 @@
+//! The log under damage: every cut, every flipped bit, every refused operation.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions,
+    reason = "a test fails by a panic"
+)]
+
+use super::super::tests::{ID, Place, expected};
+use super::*;
+use crate::error::Error;
+use crate::format::hot_part::MAX_PAYLOAD;
+use crate::store::file_layer::memory::MemoryFiles;
+use crate::store::hot_tier::HotKind;
+
+const LOG: &str = "/corpus.ringer-hot/log";
+
+fn in_memory() -> (MemoryFiles, Place) {
+    let files = MemoryFiles::new();
+    let layer = Arc::new(files.clone());
+    (files, Place { layer, directory: "/corpus.ringer-hot".into(), kind: HotKind::Log })
+}
+
+/// A tier in memory with the commits `1..=last`, and where each of them ends in the log.
+fn tier_of(last: u64) -> (MemoryFiles, Place, Vec<usize>) {
+    let (files, place) = in_memory();
+    let tier = place.create();
+    let length = || files.contents(LOG).unwrap().len();
+    let mut ends = vec![length()];
+    for sequence in 1..=last {
+        place.append(&*tier, sequence..=sequence);
+        ends.push(length());
+    }
+    (files, place, ends)
+}
+
+/// HOT-10, HOT-11: a log that is cut anywhere gives the commits that are whole.
+#[test]
+fn every_truncation_gives_the_whole_commits_before_it() {
+    let (files, place, ends) = tier_of(4);
+    let log = files.contents(LOG).unwrap();
+    for length in 0..log.len() {
+        let _ = files.clone().with_file(LOG, &log[..length]);
+        let whole = ends.iter().filter(|&&end| end <= length).count();
+        let (commits, replayed) = place.replay(0);
+        let last = whole.saturating_sub(1) as u64;
+        assert_eq!((commits, replayed.last), (expected(0, last), last), "cut to {length}");
+        assert_eq!(replayed.damage.is_some(), whole == 0, "cut to {length}");
+    }
+}
+
+/// HOT-10: a flipped bit ends the log at the commit that it is in.
+#[test]
+fn every_flipped_bit_gives_the_whole_commits_before_it() {
+    let (files, place, ends) = tier_of(3);
+    let log = files.contents(LOG).unwrap();
+    for bit in 0..log.len() * 8 {
+        // All bits of headers and ends, and one in each byte between.
+        let byte = bit / 8;
+        let near = ends.iter().any(|&end| byte.abs_diff(end) < 32) || byte < 64;
+        if !near && bit % 8 != byte % 8 {
+            continue;
+        }
+        let mut bad = log.clone();
+        bad[byte] ^= 1 << (bit % 8);
+        let _ = files.clone().with_file(LOG, bad);
+        let whole = ends.iter().filter(|&&end| end <= byte).count();
+        let (commits, replayed) = place.replay(0);
+        let last = whole.saturating_sub(1) as u64;
+        assert_eq!((commits, replayed.last), (expected(0, last), last), "bit {bit}");
+        assert_eq!(replayed.damage.is_some(), whole == 0, "bit {bit}");
+    }
+}
+
+/// HOT-12: parts that verify but stand in the wrong place are damage, and end the replay.
+#[test]
+fn commits_out_of_order_are_damage() {
+    let (files, place, ends) = tier_of(4);
+    let log = files.contents(LOG).unwrap();
+    let piece = |sequence: usize| &log[ends[sequence - 1]..ends[sequence]];
+    let opening = &log[..ends[0]];
+    for (order, last) in [
+        (&[1, 3, 4][..], 1),
+        (&[1, 2, 2, 3], 2),
+        (&[2, 1, 3], 0),
+        (&[1, 2, 4, 3], 2),
+        (&[1, 2, 3, 1], 3),
+    ] {
+        let pieces: Vec<_> = order.iter().flat_map(|&sequence| piece(sequence)).copied().collect();
+        let _ = files.clone().with_file(LOG, [opening, &pieces].concat());
+        let (commits, replayed) = place.replay(0);
+        assert_eq!((commits, replayed.last), (expected(0, last), last), "{order:?}");
+        assert!(replayed.damage.unwrap().contains("HOT-12"), "{order:?}");
+    }
+    // Without the opening part, what follows is still read.
+    let _ = files.clone().with_file(LOG, &log[ends[0]..]);
+    let (commits, replayed) = place.replay(0);
+    assert_eq!(commits, expected(0, 4));
+    assert!(replayed.damage.unwrap().contains("HOT-7"));
+}
+
+/// HOT-6: parts that are not cut as a writer cuts them are damage.
+#[test]
+fn parts_of_two_commits_are_never_joined() {
+    let encoded = |payload: &[u8]| -> Vec<Vec<u8>> {
+        crate::format::hot_part::encode_parts(ID, 1, payload).map(|(_, part)| part).collect()
+    };
+    let (two, three) = (encoded(&[1; MAX_PAYLOAD + 9]), encoded(&[2; 3 * MAX_PAYLOAD]));
+    let (files, place, ends) = tier_of(0);
+    let opening = files.contents(LOG).unwrap()[..ends[0]].to_vec();
+    for parts in [[&two[0], &three[1], &three[2]], [&three[0], &two[1], &three[2]]] {
+        let bytes: Vec<_> = parts.into_iter().flatten().copied().collect();
+        let _ = files.clone().with_file(LOG, [&opening[..], &bytes].concat());
+        let (commits, replayed) = place.replay(0);
+        assert_eq!((commits, replayed.last), (vec![], 0));
+        assert!(replayed.damage.unwrap().contains("HOT-12"));
+    }
+}
+
+/// HOT-2: a tier that was named had a log.
+#[test]
+fn a_tier_without_its_log_is_damaged() {
+    let (files, place, _) = tier_of(2);
+    files.remove_file(Path::new(LOG)).unwrap();
+    let (commits, replayed) = place.replay(0);
+    assert_eq!((commits, replayed.last), (vec![], 0));
+    assert!(replayed.damage.unwrap().contains("HOT-2"));
+}
+
+/// HOT-13 for the log.
+#[test]
+fn a_replay_leaves_every_byte_as_it_was() {
+    let (files, place, ends) = tier_of(5);
+    let all = || -> Vec<_> {
+        files.files().into_iter().map(|path| (files.contents(&path), path)).collect()
+    };
+    let _ = files.clone().with_file(LOG, &files.contents(LOG).unwrap()[..ends[5] - 1]);
+    let before = all();
+    assert_eq!(place.replay(0).1.last, 4);
+    assert_eq!(all(), before);
+}
+
+/// A failed append may leave parts behind, so nothing is ever written after it.
+#[test]
+fn a_tier_takes_nothing_after_a_failed_append() {
+    let (files, place) = in_memory();
+    let tier = place.create();
+    place.append(&*tier, 1..=3);
+    let length = files.contents(LOG).unwrap().len() as u64;
+    let files = files.limited_to(length + 3000);
+    let error = tier.append(&[Commit { sequence: 4, payload: &[7; 5000] }]).expect_err("full");
+    assert!(matches!(error, Error::NoSpace { .. }), "{error}");
+    let _ = files.limited_to(1 << 30);
+    for result in [tier.append(&[Commit { sequence: 4, payload: b"x" }]), tier.trim(2)] {
+        assert!(matches!(result, Err(Error::Poisoned { .. })), "{result:?}");
+    }
+    drop(tier);
+    place.holds(0, 3);
+}
+
+/// HOT-14: a trim that cannot write its new log leaves the old one, and the tier goes on.
+#[test]
+fn a_trim_without_space_changes_nothing() {
+    let (files, place) = in_memory();
+    let tier = place.create();
+    place.append(&*tier, 1..=9);
+    let files = files.limited_to(100);
+    let error = tier.trim(2).expect_err("full");
+    assert!(matches!(error, Error::NoSpace { .. }), "{error}");
+    let _ = files.limited_to(1 << 30);
+    place.holds(0, 9);
+    place.append(&*tier, 10..=10);
+    tier.trim(8).unwrap();
+    place.append(&*tier, 11..=11);
+    place.holds(8, 11);
+}
+
+#[test]
+fn a_trimmed_log_is_as_long_as_what_it_holds() {
+    let (files, place) = in_memory();
+    let tier = place.create();
+    let opening = tier.disk_bytes().unwrap();
+    for round in 0..50 {
+        place.append(&*tier, round * 8 + 1..=round * 8 + 8);
+        tier.trim(round * 8 + 7).unwrap();
+        // Of a commit without a payload, the eighth.
+        assert_eq!(tier.disk_bytes().unwrap(), 2 * opening);
+    }
+    tier.trim(400).unwrap();
+    assert_eq!(files.contents(LOG).unwrap().len() as u64, opening);
+}

@@ -1,0 +1,194 @@
+//! The hot tier: the commits since the last checkpoint, durable, in a directory beside the database.
+//! Mirrors `format-spec/hot-tier.md`.
+//!
+//! In: commits, as sequences with opaque payloads. Out: the same commits after a crash, or a prefix of them
+//! and what is wrong with the rest. It must not know what a commit says, and never decides whether a tier
+//! may be removed: the database file names its tier, this room only keeps it.
+//!
+//! A tier has two kinds, which keep one contract: [`HotKind::Sled`] on the real file system, and
+//! [`HotKind::Log`], a plain file through the [file layer](super::file_layer), for all other layers.
+
+mod admit;
+mod apart;
+mod gather;
+mod log_tier;
+mod sled_tier;
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::file_layer::{Access, FileLayer, Kind};
+use crate::error::{Error, Result};
+use crate::format::hot_part::{ID_BYTES, decode_id, encode_id};
+
+pub use crate::format::hot_part::{HotKind, TierId};
+pub use gather::Visit;
+
+/// One commit on its way into a tier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Commit<'a> {
+    /// Its number: the one after the commit before it, or after a later one that is sealed.
+    pub sequence: u64,
+    /// What it says.
+    pub payload: &'a [u8],
+}
+
+/// A tier that is being written. It takes appends from one thread and trims from another.
+pub trait HotTier: Send + Sync + fmt::Debug {
+    /// Adds commits, all or none of them: they are durable when this returns. After a failure it is not
+    /// known which are there, and the tier takes no more: every later append is [`Error::Poisoned`].
+    fn append(&self, commits: &[Commit<'_>]) -> Result<()>;
+
+    /// Forgets the commits up to `sealed`, which the database file has. This need not last: a replay skips
+    /// them anyway. The next append starts above `sealed`.
+    fn trim(&self, sealed: u64) -> Result<()>;
+
+    /// How many bytes its files have.
+    fn disk_bytes(&self) -> Result<u64>;
+}
+
+/// What stands where a tier would.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Found {
+    /// Nothing.
+    Nothing,
+    /// Something that does not say whose it is, and why not.
+    Unreadable(Error),
+    /// A tier that says whose it is.
+    Tier(TierId, HotKind),
+}
+
+/// What a replay gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replayed {
+    /// The last commit that was visited; if there was none, the one after which the replay began.
+    pub last: u64,
+    /// What is wrong with the tier, if its own bytes tell. Commits that it held after `last` may be lost.
+    pub damage: Option<String>,
+}
+
+/// Makes a tier, empty and durable (HOT-2). `Exists` if anything has its name; a leftover `<directory>-new`
+/// is removed, because no database ever named it.
+pub fn create(
+    layer: &Arc<dyn FileLayer>,
+    directory: &Path,
+    id: TierId,
+    kind: HotKind,
+) -> Result<Box<dyn HotTier>> {
+    if at(directory, "look at", layer.kind(directory))?.is_some() {
+        return Err(Error::Exists { path: directory.to_path_buf() });
+    }
+    let new = beside(directory, "-new");
+    if at(&new, "look at", layer.kind(&new))?.is_some() {
+        at(&new, "remove", layer.remove_dir_all(&new))?;
+    }
+    at(&new, "create", layer.create_dir(&new))?;
+    let id_path = new.join(ID_NAME);
+    let file = at(&id_path, "create", layer.open(&id_path, Access::CreateNew))?;
+    at(&id_path, "write", file.write_all_at(&encode_id(id, kind), 0))?;
+    at(&id_path, "sync", file.sync())?;
+    match kind {
+        HotKind::Sled => sled_tier::prepare(layer, &new)?,
+        HotKind::Log => log_tier::prepare(layer, &new, id)?,
+    }
+    at(&new, "sync", layer.sync_dir(&new))?;
+    at(&new, "rename", layer.rename(&new, directory))?;
+    let made = sync_parent(layer, directory).and_then(|()| match kind {
+        HotKind::Sled => sled_tier::create(layer, directory, id),
+        HotKind::Log => log_tier::open(layer, directory, id),
+    });
+    if made.is_err() {
+        // Nobody names it yet. If it cannot be removed now, the next open of the database does it.
+        let _ = layer.remove_dir_all(directory);
+    }
+    made
+}
+
+/// Says whose tier a directory is, without reading its commits.
+pub fn identify(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<Found> {
+    let unreadable = |detail: &str| {
+        let (what, detail) = ("hot tier", detail.to_string());
+        Ok(Found::Unreadable(Error::Corrupt { what, offset: 0, rule: "HOT-1", detail }))
+    };
+    match at(directory, "look at", layer.kind(directory))? {
+        None => return Ok(Found::Nothing),
+        Some(Kind::Directory) => {}
+        Some(Kind::File | Kind::Other) => return unreadable("it is no directory"),
+    }
+    let path = directory.join(ID_NAME);
+    let file = match layer.open(&path, Access::Read) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return unreadable("it has no id"),
+        other => at(&path, "open", other)?,
+    };
+    // Room for one byte more, so that a file that is too long is seen to be.
+    let mut bytes = [0; ID_BYTES + 1];
+    let length = at(&path, "read", file.read_up_to(&mut bytes, 0))?;
+    Ok(match decode_id(bytes.get(..length).unwrap_or_default()) {
+        Ok((id, kind)) => Found::Tier(id, kind),
+        Err(error) => Found::Unreadable(error),
+    })
+}
+
+/// Visits the commits after `after`, in order and without a gap (HOT-11), and changes no byte of the tier
+/// (HOT-13). An error is one of the visitor or of the file system; damage is no error.
+///
+/// A sled tier is read by sled, in a thread of its own: if sled panics or stops answering, that is damage.
+/// In a program built with `panic = "abort"` a damaged sled tier aborts.
+pub fn replay(
+    layer: &Arc<dyn FileLayer>,
+    directory: &Path,
+    id: TierId,
+    kind: HotKind,
+    after: u64,
+    visit: Visit<'_>,
+) -> Result<Replayed> {
+    let mut gather = gather::Gather::new(id, after, visit);
+    match identify(layer, directory)? {
+        Found::Nothing => return Err(Error::HotTierMissing { sealed: after, marked: None }),
+        Found::Tier(found, found_kind) if (found, found_kind) == (id, kind) => {}
+        Found::Tier(..) => {
+            // Nothing in it would verify, and nothing of somebody else's is given to sled.
+            let damage = Some("it is the tier of another time or database (HOT-12)".into());
+            return Ok(Replayed { last: after, damage });
+        }
+        // The parts say themselves whether they are of this tier.
+        Found::Unreadable(error) => gather.spoil(error.to_string()),
+    }
+    match kind {
+        HotKind::Sled => sled_tier::replay(directory, &mut gather)?,
+        HotKind::Log => log_tier::replay(layer, directory, &mut gather)?,
+    }
+    Ok(gather.finish())
+}
+
+/// Removes a tier, of which nothing is open any more.
+pub fn remove(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> {
+    at(directory, "remove", layer.remove_dir_all(directory))?;
+    sync_parent(layer, directory)
+}
+
+/// The name of the id file (HOT-1).
+const ID_NAME: &str = "id";
+
+fn sync_parent(layer: &Arc<dyn FileLayer>, path: &Path) -> Result<()> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new("."));
+    at(parent, "sync", layer.sync_dir(parent))
+}
+
+/// A path whose last name is longer by `ending`.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// The result of an operation on a path, with the crate's own error.
+fn at<T>(path: &Path, operation: &'static str, result: io::Result<T>) -> Result<T> {
+    result.map_err(|error| Error::io(operation, path, error))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,301 @@
+//! The tier in sled: the only file that knows it. Mirrors HOT-9 of `format-spec/hot-tier.md`.
+//!
+//! In: commits. Out: the same commits, from a copy of sled's files. It must not know what a commit says, and
+//! trusts nothing that sled gives back: parts carry their own checksum and order.
+//!
+//! What is asked of sled, and what is not:
+//! - one batch an append, which sled recovers whole or not at all;
+//! - `flush` writes its buffers, but ends in `sync_file_range`, which no power cut respects: our own
+//!   `sync_data` on its file `db` makes an append durable;
+//! - values of at most 4 KiB: pages stay below 128 KiB, beyond which sled would use files in `blobs/` that it
+//!   never syncs. Every append checks that there are none;
+//! - no flush thread (`flush_every_ms(None)`): it would only sync more often;
+//! - `mode` and `idgen_persist_interval` do nothing for us (0.34.7 never reads the former), and snapshots are
+//!   written only when an existing database is opened, which happens to copies alone.
+#![deny(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions
+)]
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::admit::Admit;
+use super::apart::{Ended, read_apart};
+use super::gather::Gather;
+use super::{Commit, HotTier, TierId, at, beside};
+use crate::error::{Error, Result};
+use crate::format::hot_part::{OPENING, decode_part, encode_parts};
+use crate::store::file_layer::FileLayer;
+
+const NAME: &str = "sled";
+const LOG: &str = "db";
+const BLOBS: &str = "blobs";
+const CONFIG: &str = "conf";
+
+/// sled's page cache. A tier is written, hardly read.
+const CACHE_BYTES: u64 = 16 << 20;
+
+/// Keys that a trim removes at a time, so that appends wait only for so many.
+const TRIM_KEYS: usize = 256;
+
+/// How long sled may take for its next answer in a replay. Opening a copy syncs it, which can take seconds.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How the names of sled's own threads start.
+const THREADS: &str = "sled-io-";
+
+struct SledTier {
+    db: sled::Db,
+    /// sled's log, for our own syncs.
+    log: fs::File,
+    path: PathBuf,
+    id: TierId,
+    admit: Mutex<Admit>,
+}
+
+impl fmt::Debug for SledTier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SledTier").field("path", &self.path).field("id", &self.id).finish()
+    }
+}
+
+/// Makes the folder for sled in a tier that is being built.
+pub(super) fn prepare(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> {
+    let path = directory.join(NAME);
+    at(&path, "create", layer.create_dir(&path))
+}
+
+/// Makes the sled database in a tier that has its name by now, with the opening part, and syncs it (HOT-2).
+pub(super) fn create(
+    layer: &Arc<dyn FileLayer>,
+    directory: &Path,
+    id: TierId,
+) -> Result<Box<dyn HotTier>> {
+    let path = directory.join(NAME);
+    if !path.is_dir() {
+        let what = format!("a hot tier in sled at {}", directory.display());
+        return Err(Error::invalid(what, "sled works on the real file system only"));
+    }
+    let db = asked("create", &path, || config(&path).create_new(true).open())?;
+    let log_path = path.join(LOG);
+    let log = at(&log_path, "open", fs::OpenOptions::new().read(true).write(true).open(&log_path))?;
+    asked("write", &path, || {
+        for (part, bytes) in encode_parts(id, OPENING, b"") {
+            db.insert(key(OPENING, part), bytes)?;
+        }
+        db.flush()
+    })?;
+    at(&log_path, "sync", log.sync_all())?;
+    let config_path = path.join(CONFIG);
+    let config_file = fs::OpenOptions::new().write(true).open(&config_path);
+    at(&config_path, "sync", config_file.and_then(|file| file.sync_all()))?;
+    for folder in [path.join(BLOBS), path.clone()] {
+        at(&folder, "sync", layer.sync_dir(&folder))?;
+    }
+    Ok(Box::new(SledTier { db, log, path, id, admit: Mutex::default() }))
+}
+
+fn config(path: &Path) -> sled::Config {
+    let config = sled::Config::new().path(path).cache_capacity(CACHE_BYTES);
+    config.flush_every_ms(None).use_compression(false)
+}
+
+/// The key of a part (HOT-9).
+fn key(sequence: u64, part: u32) -> [u8; 12] {
+    let mut key = [0; 12];
+    let (high, low) = key.split_at_mut(8);
+    high.copy_from_slice(&sequence.to_be_bytes());
+    low.copy_from_slice(&part.to_be_bytes());
+    key
+}
+
+/// Asks sled for something. A panic of sled is an error like any other.
+fn asked<T>(
+    operation: &'static str,
+    path: &Path,
+    ask: impl FnOnce() -> sled::Result<T>,
+) -> Result<T> {
+    let cause = match catch_unwind(AssertUnwindSafe(ask)) {
+        Ok(Ok(answer)) => return Ok(answer),
+        Ok(Err(sled::Error::Io(error))) => error,
+        Ok(Err(error)) => io::Error::other(error.to_string()),
+        Err(_) => io::Error::other("sled panicked"),
+    };
+    Err(Error::io(operation, path, cause))
+}
+
+impl SledTier {
+    fn admit(&self) -> MutexGuard<'_, Admit> {
+        self.admit.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self, commits: &[Commit<'_>]) -> Result<()> {
+        let mut batch = sled::Batch::default();
+        for commit in commits {
+            for (part, bytes) in encode_parts(self.id, commit.sequence, commit.payload) {
+                batch.insert(&key(commit.sequence, part), bytes);
+            }
+        }
+        asked("append to", &self.path, || {
+            self.db.apply_batch(batch)?;
+            self.db.flush()
+        })?;
+        let blobs = self.path.join(BLOBS);
+        if at(&blobs, "look at", fs::read_dir(&blobs))?.next().is_some() {
+            let cause = io::Error::other("sled put a value outside of its log");
+            return Err(Error::io("append to", &blobs, cause));
+        }
+        at(&self.path.join(LOG), "sync", self.log.sync_data())
+    }
+}
+
+impl HotTier for SledTier {
+    fn append(&self, commits: &[Commit<'_>]) -> Result<()> {
+        let mut admit = self.admit();
+        admit.check(commits)?;
+        match self.write(commits) {
+            Ok(()) => admit.took(commits),
+            Err(error) => {
+                admit.broke(&error);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes keys in small batches (HOT-14): it need not be atomic, and appends get between.
+    fn trim(&self, sealed: u64) -> Result<()> {
+        let mut admit = self.admit();
+        admit.check(&[])?;
+        admit.sealed(sealed);
+        drop(admit);
+        let first = key(OPENING.saturating_add(1), 0);
+        let trimmed = asked("trim", &self.path, || {
+            let mut keys = self.db.range(first..=key(sealed, u32::MAX)).keys();
+            loop {
+                let mut batch = sled::Batch::default();
+                let mut count: usize = 0;
+                for key in keys.by_ref().take(TRIM_KEYS) {
+                    batch.remove(key?);
+                    count = count.saturating_add(1);
+                }
+                if count == 0 {
+                    return Ok(());
+                }
+                self.db.apply_batch(batch)?;
+            }
+        });
+        if let Err(error) = &trimmed {
+            self.admit().broke(error);
+        }
+        trimmed
+    }
+
+    fn disk_bytes(&self) -> Result<u64> {
+        asked("look at", &self.path, || self.db.size_on_disk())
+    }
+}
+
+/// Gathers the parts in a copy of sled's files (HOT-13).
+pub(super) fn replay(directory: &Path, gather: &mut Gather<'_>) -> Result<()> {
+    let path = directory.join(NAME);
+    if !path.join(LOG).is_file() {
+        gather.spoil("its log is missing (HOT-2)".into());
+        return Ok(());
+    }
+    let copy = beside(directory, "-replay");
+    let result = copy_files(&path, &copy).and_then(|()| replay_copy(&copy, gather));
+    // A copy that cannot be removed now is removed before the next one is made.
+    let _ = fs::remove_dir_all(&copy);
+    result
+}
+
+/// Copies what sled needs, and not the leftover snapshots that would stop it.
+fn copy_files(path: &Path, copy: &Path) -> Result<()> {
+    if copy.exists() {
+        at(copy, "remove", fs::remove_dir_all(copy))?;
+    }
+    at(copy, "create", fs::create_dir(copy))?;
+    for entry in at(path, "read", fs::read_dir(path))? {
+        let entry = at(path, "read", entry)?;
+        let name = entry.file_name();
+        let leftover = name.to_string_lossy().ends_with(".generating");
+        if !leftover && at(path, "look at", entry.file_type())?.is_file() {
+            at(&entry.path(), "copy", fs::copy(entry.path(), copy.join(name)))?;
+        }
+    }
+    Ok(())
+}
+
+/// What sled says next: a key with its value, or that it cannot go on.
+type Answer = sled::Result<(sled::IVec, sled::IVec)>;
+
+fn replay_copy(copy: &Path, gather: &mut Gather<'_>) -> Result<()> {
+    let config = config(copy);
+    let read = move |give: &mut dyn FnMut(Answer) -> bool| match config.open() {
+        Ok(db) => drop(db.iter().all(give)),
+        Err(error) => drop(give(Err(error))),
+    };
+    let mut failed = Ok(());
+    let mut take = |answer: Answer| {
+        let taken = match answer {
+            Ok((key, value)) => take_pair(&key, &value, gather),
+            Err(error) => take_error(copy, error, gather),
+        };
+        taken.unwrap_or_else(|error| {
+            failed = Err(error);
+            false
+        })
+    };
+    let ended = at(copy, "read", read_apart(THREADS, PATIENCE, read, &mut take))?;
+    failed?;
+    match ended {
+        Ended::Panicked => gather.spoil("sled cannot read it (HOT-12)".into()),
+        Ended::Silent => gather.spoil("sled reads it without an end (HOT-12)".into()),
+        Ended::Well if gather.is_within_a_commit() => {
+            let sequence = gather.last().saturating_add(1);
+            gather.spoil(format!("commit {sequence} is not whole (HOT-12)"));
+        }
+        Ended::Well | Ended::Stopped => {}
+    }
+    Ok(())
+}
+
+/// Takes what sled gave as a key and its value. `false`: nothing after it counts.
+fn take_pair(found: &[u8], value: &[u8], gather: &mut Gather<'_>) -> Result<bool> {
+    match decode_part(gather.id, value) {
+        Ok((part, [])) if found == key(part.sequence, part.part) => return gather.take(&part),
+        Ok(_) => gather.spoil("a part is under the key of another (HOT-9)".into()),
+        Err(error) => gather.spoil(error.to_string()),
+    }
+    Ok(false)
+}
+
+/// Takes an error of sled. That the system refused something is an error here, too; all else is damage.
+fn take_error(copy: &Path, error: sled::Error, gather: &mut Gather<'_>) -> Result<bool> {
+    match error {
+        sled::Error::Io(cause)
+            if cause.raw_os_error().is_some()
+                // What bad positions and bad names give.
+                && !matches!(cause.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::NotFound) =>
+        {
+            Err(Error::io("read", copy, cause))
+        }
+        _ => {
+            gather.spoil(format!("sled cannot read it: {error} (HOT-12)"));
+            Ok(false)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,322 @@
+//! What every kind of tier promises, asked of both of them.
+
+use std::path::{Path, PathBuf};
+
+use super::*;
+use crate::format::hot_part::MAX_PAYLOAD;
+use crate::store::file_layer::memory::MemoryFiles;
+use crate::store::file_layer::real::RealFiles;
+
+pub(super) const ID: TierId = TierId { database: *b"0123456789abcdef", tier: 7 };
+
+/// A place for tiers, and the layer that it is on.
+pub(super) struct Place {
+    pub(super) layer: Arc<dyn FileLayer>,
+    pub(super) directory: PathBuf,
+    pub(super) kind: HotKind,
+}
+
+impl Place {
+    pub(super) fn real(folder: &Path, kind: HotKind) -> Place {
+        let directory = folder.join("corpus.ringer-hot");
+        Place { layer: Arc::new(RealFiles), directory, kind }
+    }
+
+    pub(super) fn create(&self) -> Box<dyn HotTier> {
+        self.try_create().expect("a new tier")
+    }
+
+    pub(super) fn try_create(&self) -> Result<Box<dyn HotTier>> {
+        create(&self.layer, &self.directory, ID, self.kind)
+    }
+
+    /// The commits after `after`, and what else the replay gave.
+    pub(super) fn replay(&self, after: u64) -> (Vec<(u64, Vec<u8>)>, Replayed) {
+        self.replay_as(ID, after)
+    }
+
+    pub(super) fn replay_as(&self, id: TierId, after: u64) -> (Vec<(u64, Vec<u8>)>, Replayed) {
+        let mut commits = Vec::new();
+        let mut visit = |sequence, payload| {
+            commits.push((sequence, payload));
+            Ok(())
+        };
+        let replayed = replay(&self.layer, &self.directory, id, self.kind, after, &mut visit);
+        (commits, replayed.expect("a replay"))
+    }
+
+    /// Commits `sequences`, one append each, with the payloads that [`payload`] gives.
+    pub(super) fn append(&self, tier: &dyn HotTier, sequences: std::ops::RangeInclusive<u64>) {
+        for sequence in sequences {
+            let payload = payload(sequence);
+            tier.append(&[Commit { sequence, payload: &payload }]).expect("an append");
+        }
+    }
+
+    /// Asserts that a replay gives exactly the commits `after + 1 ..= last`, without damage.
+    pub(super) fn holds(&self, after: u64, last: u64) {
+        let (commits, replayed) = self.replay(after);
+        assert_eq!(replayed, Replayed { last, damage: None });
+        assert_eq!(commits, expected(after, last));
+    }
+}
+
+pub(super) fn expected(after: u64, last: u64) -> Vec<(u64, Vec<u8>)> {
+    (after..last).map(|before| before + 1).map(|sequence| (sequence, payload(sequence))).collect()
+}
+
+/// A payload for a commit: empty, short, or up to five parts long.
+pub(super) fn payload(sequence: u64) -> Vec<u8> {
+    let lengths = [0, 1, 30, MAX_PAYLOAD, 5000, MAX_PAYLOAD + 1, 2 * MAX_PAYLOAD, 19_000];
+    let length = lengths[sequence as usize % lengths.len()];
+    (0..length as u64).map(|i| (i * 7 + sequence * 131) as u8).collect()
+}
+
+/// Both kinds on the real file system, and the log in memory.
+fn on_every_kind(promise: fn(&Place)) {
+    for kind in [HotKind::Sled, HotKind::Log] {
+        let folder = tempfile::tempdir().unwrap();
+        promise(&Place::real(folder.path(), kind));
+    }
+    let layer = Arc::new(MemoryFiles::new());
+    promise(&Place { layer, directory: "/corpus.ringer-hot".into(), kind: HotKind::Log });
+}
+
+/// HOT-1, HOT-7: a new tier says whose it is and holds nothing.
+#[test]
+fn a_new_tier_is_empty_and_says_whose_it_is() {
+    on_every_kind(|place| {
+        assert_eq!(identify(&place.layer, &place.directory).unwrap(), Found::Nothing);
+        let tier = place.create();
+        assert!(tier.disk_bytes().unwrap() > 0);
+        let found = identify(&place.layer, &place.directory).unwrap();
+        assert_eq!(found, Found::Tier(ID, place.kind));
+        drop(tier);
+        place.holds(0, 0);
+        place.holds(41, 41);
+    });
+}
+
+#[test]
+fn commits_of_all_lengths_come_back_after_the_tier_is_dropped() {
+    on_every_kind(|place| {
+        let tier = place.create();
+        place.append(&*tier, 1..=20);
+        drop(tier);
+        place.holds(0, 20);
+        place.holds(0, 20);
+    });
+}
+
+/// A killed writer drops nothing: what was acknowledged is there while the tier is open.
+#[test]
+fn commits_are_there_while_the_writer_still_has_the_tier() {
+    on_every_kind(|place| {
+        let tier = place.create();
+        place.append(&*tier, 1..=9);
+        place.holds(0, 9);
+        place.append(&*tier, 10..=11);
+        place.holds(0, 11);
+    });
+}
+
+/// HOT-11: what is sealed is skipped, whether it was trimmed or not.
+#[test]
+fn sealed_commits_are_skipped() {
+    on_every_kind(|place| {
+        let tier = place.create();
+        place.append(&*tier, 5..=12);
+        drop(tier);
+        place.holds(4, 12);
+        place.holds(8, 12);
+        place.holds(12, 12);
+        place.holds(u64::MAX, u64::MAX);
+    });
+}
+
+#[test]
+fn one_append_takes_many_commits() {
+    on_every_kind(|place| {
+        let tier = place.create();
+        let payloads: Vec<_> = (1..=300).map(payload).collect();
+        let commits: Vec<_> =
+            (1..).zip(&payloads).map(|(sequence, payload)| Commit { sequence, payload }).collect();
+        tier.append(&commits[..100]).unwrap();
+        tier.append(&[]).unwrap();
+        tier.append(&commits[100..]).unwrap();
+        drop(tier);
+        place.holds(0, 300);
+    });
+}
+
+#[test]
+fn a_payload_of_many_parts_comes_back() {
+    on_every_kind(|place| {
+        let tier = place.create();
+        let payload: Vec<u8> = (0..3_000_000_u32).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();
+        tier.append(&[Commit { sequence: 1, payload: &payload }]).unwrap();
+        drop(tier);
+        let (commits, replayed) = place.replay(0);
+        assert_eq!(replayed, Replayed { last: 1, damage: None });
+        assert!(commits == [(1, payload)]);
+    });
+}
+
+/// HOT-14: what is trimmed is gone, what is not stays, and appends go on.
+#[test]
+fn trimmed_commits_are_forgotten() {
+    on_every_kind(|place| {
+        let tier = place.create();
+        place.append(&*tier, 1..=30);
+        tier.trim(0).unwrap();
+        place.holds(0, 30);
+        tier.trim(20).unwrap();
+        place.append(&*tier, 31..=33);
+        place.holds(20, 33);
+        tier.trim(20).unwrap();
+        tier.trim(33).unwrap();
+        place.append(&*tier, 34..=35);
+        place.holds(33, 35);
+        let (commits, replayed) = place.replay(0);
+        assert_eq!((commits, replayed.last), (vec![], 0));
+        assert!(replayed.damage.unwrap().contains("HOT-12"), "a gap is damage");
+        drop(tier);
+        place.holds(33, 35);
+    });
+}
+
+/// HOT-8: the tier takes the next commit and no other; what a bulk load sealed may be left out.
+#[test]
+fn a_gap_between_commits_is_refused() {
+    on_every_kind(|place| {
+        let tier = place.create();
+        let refused = |sequences: &[u64]| {
+            let commits: Vec<_> =
+                sequences.iter().map(|&sequence| Commit { sequence, payload: b"x" }).collect();
+            let error = tier.append(&commits).expect_err("not the next one");
+            assert!(matches!(error, Error::InvalidArgument { .. }), "{error}");
+        };
+        refused(&[0]);
+        refused(&[3, 5]);
+        place.append(&*tier, 3..=4);
+        [[4, 5], [6, 7], [5, 5], [5, 4], [0, 1]].iter().for_each(|sequences| refused(sequences));
+        place.append(&*tier, 5..=5);
+        place.holds(2, 5);
+        tier.trim(9).unwrap();
+        refused(&[9]);
+        refused(&[11]);
+        place.append(&*tier, 10..=11);
+        drop(tier);
+        place.holds(9, 11);
+    });
+}
+
+/// HOT-8: sealed sequences need not have been in the tier, also if they were never trimmed.
+#[test]
+fn a_gap_below_the_sealed_commit_is_none() {
+    on_every_kind(|place| {
+        let tier = place.create();
+        place.append(&*tier, 1..=3);
+        tier.trim(5).unwrap();
+        place.append(&*tier, 6..=8);
+        drop(tier);
+        place.holds(5, 8);
+        place.holds(7, 8);
+    });
+}
+
+/// HOT-4, HOT-12: a tier of another database gives nothing, and stays as it is.
+#[test]
+fn a_foreign_tier_gives_nothing() {
+    on_every_kind(|place| {
+        let tier = place.create();
+        place.append(&*tier, 1..=3);
+        drop(tier);
+        for other in [TierId { tier: 8, ..ID }, TierId { database: [0; 16], ..ID }] {
+            let (commits, replayed) = place.replay_as(other, 0);
+            assert_eq!((commits, replayed.last), (vec![], 0));
+            assert!(replayed.damage.is_some());
+        }
+        place.holds(0, 3);
+    });
+}
+
+/// HOT-12: without its id file the tier is damaged, and what is in it can still be read by who knows the id.
+#[test]
+fn a_tier_without_its_id_is_damaged_and_readable() {
+    on_every_kind(|place| {
+        let tier = place.create();
+        place.append(&*tier, 1..=3);
+        drop(tier);
+        place.layer.remove_file(&place.directory.join("id")).unwrap();
+        let found = identify(&place.layer, &place.directory).unwrap();
+        assert!(matches!(found, Found::Unreadable(Error::Corrupt { rule: "HOT-1", .. })));
+        let (commits, replayed) = place.replay(0);
+        assert_eq!((commits, replayed.last), (expected(0, 3), 3));
+        assert!(replayed.damage.unwrap().contains("HOT-1"));
+        let (commits, replayed) = place.replay_as(TierId { tier: 8, ..ID }, 0);
+        assert_eq!((commits, replayed.last), (vec![], 0));
+    });
+}
+
+#[test]
+fn a_later_version_or_something_else_in_its_place_is_unreadable() {
+    on_every_kind(|place| {
+        drop(place.create());
+        let path = place.directory.join("id");
+        let file = place.layer.open(&path, Access::Write).unwrap();
+        file.set_len(ID_BYTES as u64 + 1).unwrap();
+        let found = identify(&place.layer, &place.directory).unwrap();
+        assert!(matches!(found, Found::Unreadable(Error::Corrupt { rule: "HOT-3", .. })));
+        remove(&place.layer, &place.directory).unwrap();
+        place.layer.open(&place.directory, Access::CreateNew).unwrap();
+        let found = identify(&place.layer, &place.directory).unwrap();
+        assert!(matches!(found, Found::Unreadable(Error::Corrupt { rule: "HOT-1", .. })));
+    });
+}
+
+/// HOT-2: nothing is replaced but the remains of a tier that nobody ever named.
+#[test]
+fn a_tier_is_made_only_where_none_stands() {
+    on_every_kind(|place| {
+        let leftover = beside(&place.directory, "-new");
+        place.layer.create_dir(&leftover).unwrap();
+        place.layer.open(&leftover.join("id"), Access::CreateNew).unwrap();
+        let tier = place.create();
+        assert_eq!(place.layer.kind(&leftover).unwrap(), None);
+        place.append(&*tier, 1..=2);
+        let error = place.try_create().expect_err("a tier is there");
+        assert_eq!(error, Error::Exists { path: place.directory.clone() });
+        drop(tier);
+        place.holds(0, 2);
+        remove(&place.layer, &place.directory).unwrap();
+        assert_eq!(identify(&place.layer, &place.directory).unwrap(), Found::Nothing);
+        drop(place.create());
+    });
+}
+
+#[test]
+fn a_missing_tier_is_told() {
+    on_every_kind(|place| {
+        let mut visit = |_, _| Ok(());
+        let error = replay(&place.layer, &place.directory, ID, place.kind, 9, &mut visit);
+        assert_eq!(error, Err(Error::HotTierMissing { sealed: 9, marked: None }));
+    });
+}
+
+#[test]
+fn an_error_of_the_visitor_ends_the_replay() {
+    on_every_kind(|place| {
+        let tier = place.create();
+        place.append(&*tier, 1..=9);
+        drop(tier);
+        let mut visited = 0;
+        let mut visit = |sequence, _| {
+            visited = sequence;
+            if sequence < 4 { Ok(()) } else { Err(Error::ReadOnly { operation: "stop" }) }
+        };
+        let error = replay(&place.layer, &place.directory, ID, place.kind, 0, &mut visit);
+        assert_eq!((error, visited), (Err(Error::ReadOnly { operation: "stop" }), 4));
+        place.holds(0, 9);
+    });
+}
