@@ -10,6 +10,7 @@
 
 mod admit;
 mod apart;
+mod copied;
 mod gather;
 mod log_tier;
 mod sled_tier;
