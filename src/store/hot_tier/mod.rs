@@ -82,9 +82,7 @@ pub fn create(
         return Err(Error::Exists { path: directory.to_path_buf() });
     }
     let new = beside(directory, "-new");
-    if at(&new, "look at", layer.kind(&new))?.is_some() {
-        at(&new, "remove", layer.remove_dir_all(&new))?;
-    }
+    remove_unfinished(layer, directory)?;
     at(&new, "create", layer.create_dir(&new))?;
     let id_path = new.join(ID_NAME);
     let file = at(&id_path, "create", layer.open(&id_path, Access::CreateNew))?;
@@ -164,10 +162,23 @@ pub fn replay(
     Ok(gather.finish())
 }
 
-/// Removes a tier, of which nothing is open any more.
+/// Removes a tier, of which nothing is open any more. It takes the name of an unfinished one first: half
+/// removed under its own name it could not say whose it is, and nobody would dare to remove the rest.
 pub fn remove(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> {
-    at(directory, "remove", layer.remove_dir_all(directory))?;
+    remove_unfinished(layer, directory)?;
+    let new = beside(directory, "-new");
+    at(directory, "rename", layer.rename(directory, &new))?;
+    remove_unfinished(layer, directory)?;
     sync_parent(layer, directory)
+}
+
+/// Removes what an interrupted creation or removal left. No database names it.
+pub fn remove_unfinished(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> {
+    let new = beside(directory, "-new");
+    match at(&new, "look at", layer.kind(&new))? {
+        Some(Kind::Directory) => at(&new, "remove", layer.remove_dir_all(&new)),
+        _ => Ok(()),
+    }
 }
 
 /// The name of the id file (HOT-1).
