@@ -40,9 +40,14 @@ impl Writer {
         }
         appending.hide(&hides)?;
         appending.seal(sealed, |state| state.frozen = None)?;
+        self.trim(sealed)
+    }
+
+    /// K7. What stays in the hot tier is ignored by a replay; but a tier that cannot be trimmed may not
+    /// take appends either.
+    pub(super) fn trim(&self, sealed: u64) -> Result<()> {
         let hot = lock(&self.hot).clone();
         match hot {
-            // What stays in it is ignored by a replay: failing to trim costs space only.
             Some((hot, _)) => hot.trim(sealed).map_err(|error| self.poison(error)),
             None => Ok(()),
         }
