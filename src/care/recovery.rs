@@ -53,6 +53,17 @@ pub fn open(
     options: Options,
     hot_kind: HotKind,
 ) -> Result<(Writer, OpenReport)> {
+    open_with(layer, path, options, hot_kind, |_| Ok(()))
+}
+
+/// Opens a database for writing; `mend` is called before commits of a hot tier are put into segments.
+pub(super) fn open_with(
+    layer: &Arc<dyn FileLayer>,
+    path: &Path,
+    options: Options,
+    hot_kind: HotKind,
+    mend: impl FnOnce(&Writer) -> Result<()>,
+) -> Result<(Writer, OpenReport)> {
     options.check()?;
     // Looked at first, so that a missing file is not locked.
     state_file::open(&**layer, path, Access::Read)?;
@@ -96,6 +107,7 @@ pub fn open(
         hot_kind,
     };
     let writer = Writer::new(opened)?;
+    mend(&writer)?;
     if named {
         writer.adopt(&replay.memtable, replay.last)?;
         match replay.damage {

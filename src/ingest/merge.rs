@@ -56,6 +56,19 @@ impl Writer {
         self.vacuum()
     }
 
+    /// Puts a segment, or nothing, in the place of another that has the same live rows.
+    pub fn swap_segment(&self, old: u64, new: Option<&NewSegment>) -> Result<()> {
+        let side = lock(&self.file);
+        self.check_poison()?;
+        let sealed = side.sealed;
+        let mut appending = Appending::new(self, side);
+        appending.remove(&[old]);
+        if let Some(new) = new {
+            appending.add(new)?;
+        }
+        appending.seal(sealed, |_| {})
+    }
+
     /// Merges these segments of a state; `false` if one of them is no longer part of the database.
     pub(super) fn merge(&self, inputs: &[SegmentView]) -> Result<bool> {
         self.check_poison()?;

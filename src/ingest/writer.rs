@@ -197,7 +197,7 @@ impl Writer {
     }
 
     /// What a new segment belongs to.
-    pub(super) fn plan(&self) -> SegmentPlan {
+    pub fn plan(&self) -> SegmentPlan {
         SegmentPlan {
             database: self.database,
             scheme: Arc::clone(&self.scheme),
@@ -292,7 +292,7 @@ pub fn views(
 }
 
 /// The view of one segment.
-pub(super) fn view(
+pub fn view(
     entry: &SegmentEntry,
     source: &PageSource,
     scheme: &Arc<Scheme>,
