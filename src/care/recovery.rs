@@ -68,6 +68,7 @@ pub(super) fn open_with(
     // Looked at first, so that a missing file is not locked.
     state_file::open(&**layer, path, Access::Read)?;
     let path = layer.canonical(path).map_err(|error| Error::io("open", path, error))?;
+    // STEP-11.
     let lock_path = beside(&path, "-lock");
     let lock = layer.try_lock(&lock_path).map_err(|e| Error::io("lock", &lock_path, e))?;
     let Some(lock) = lock else { return Err(Error::Locked { path }) };

@@ -2,7 +2,7 @@
 //!
 //! It is built from a state, while commits and checkpoints go on, without a lock. At the end, under the
 //! append lock, rows that were hidden meanwhile are hidden in the new segment too: they are found there
-//! by their keys.
+//! by their keys (STEP-7).
 
 use std::collections::BTreeMap;
 use std::ops::Bound;

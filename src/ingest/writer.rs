@@ -228,7 +228,7 @@ impl Writer {
         }
     }
 
-    /// Ends all writing. Never taken back: what a failed sync left on disk is not known, and a second
+    /// Ends all writing (STEP-10). Never taken back: what a failed sync left on disk is not known, and a second
     /// sync that succeeds says nothing about it.
     pub(super) fn poison(&self, error: Error) -> Error {
         let _ = self.poison.set(error.to_string());
