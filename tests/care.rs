@@ -95,7 +95,7 @@ fn damage_is_found_and_mended_or_the_rest_is_saved() {
             continue;
         }
         let layer: Arc<dyn FileLayer> = Arc::new(layer_of(&bad));
-        match repair::repair(&layer, Path::new(PATH), options(), HotKind::Log) {
+        match repair::repair(&layer, Path::new(PATH), &options(), HotKind::Log) {
             Ok(_) => {
                 let reader = Reader::open_in(layer, Path::new(PATH), options()).unwrap();
                 let now: Rows = reader

@@ -94,7 +94,7 @@ pub fn check(layer: &dyn FileLayer, path: &Path, depth: Depth) -> Result<CheckRe
                 views.push(view);
             }
             Err(error) => {
-                check.note(Some(entry.id), error, "the database cannot be opened", SALVAGE)?
+                check.note(Some(entry.id), error, "the database cannot be opened", SALVAGE)?;
             }
         }
     }
@@ -183,7 +183,7 @@ impl Checking {
             }
             let detail =
                 format!("{hidden} rows are hidden, not {}", segment.rows() - view.live_rows);
-            Err(damage(view, "LIVE-3", detail))
+            Err(damage(view, "LIVE-3", &detail))
         });
         self.or_note(id, hidden, "deleted rows may show", SALVAGE)?;
         for first in (0..segment.header().ids).step_by(segment.ids_per_page() as usize) {
@@ -205,7 +205,7 @@ impl Checking {
         self.fences(view, &root, &mut walk)?;
         if walk.row != segment.rows() || walk.id != segment.header().ids {
             let detail = format!("its leaves have {} rows and {} ids", walk.row, walk.id);
-            return Err(damage(view, "LEAF-3", detail));
+            return Err(damage(view, "LEAF-3", &detail));
         }
         Ok(())
     }
@@ -220,7 +220,7 @@ impl Checking {
             let Some(child) = fence.child(i) else { break };
             let leftmost = walk.row == 0;
             if leftmost != fence.separator(i).is_empty() {
-                return Err(damage(view, "FENCE-3", "a separator is empty, or is not".into()));
+                return Err(damage(view, "FENCE-3", "a separator is empty, or is not"));
             }
             walk.separator = fence.separator(i).to_vec();
             if fence.level() > 1 {
@@ -241,12 +241,12 @@ impl Checking {
                 let hash = KeyHash::of(key);
                 if view.find(key, hash)? != Some(found) {
                     let detail = format!("row {} is not found by its key", found.row);
-                    return Err(damage(view, "FENCE-5", detail));
+                    return Err(damage(view, "FENCE-5", &detail));
                 }
                 for other in &views[i + 1..] {
                     if other.find(key, hash)?.is_some() {
                         let detail = format!("row {} is live in another segment too", found.row);
-                        return Err(damage(view, "MAN-7", detail));
+                        return Err(damage(view, "MAN-7", &detail));
                     }
                 }
                 cursor.advance()?;
@@ -256,7 +256,7 @@ impl Checking {
     }
 }
 
-fn damage(view: &SegmentView, rule: &'static str, detail: String) -> Error {
+fn damage(view: &SegmentView, rule: &'static str, detail: &str) -> Error {
     let detail = format!("segment {}: {detail}", view.segment.id());
     Error::Corrupt { what: "segment", offset: view.segment.offset(), rule, detail }
 }
@@ -275,7 +275,7 @@ impl Leaves<'_> {
         if child.first_row != self.row || child.first_id != self.id {
             let detail =
                 format!("the leaf at row {} does not follow row {}", child.first_row, self.row);
-            return Err(damage(view, "FENCE-5", detail));
+            return Err(damage(view, "FENCE-5", &detail));
         }
         let leaf: Pinned<_> = self.segment.leaf(child)?;
         let mut hashes = Vec::with_capacity(leaf.count());
@@ -284,7 +284,7 @@ impl Leaves<'_> {
             let key = [prefix, suffix].concat();
             let rises = self.last.as_ref().is_none_or(|last| *last < key);
             if !rises {
-                return Err(damage(view, "LEAF-7", format!("row {} is out of order", self.row)));
+                return Err(damage(view, "LEAF-7", &format!("row {} is out of order", self.row)));
             }
             // The separator is above the keys before it, and not above this one.
             let above = self.last.as_ref().is_none_or(|last| i > 0 || *last < self.separator);
@@ -292,7 +292,7 @@ impl Leaves<'_> {
                 return Err(damage(
                     view,
                     "FENCE-3",
-                    format!("row {} is behind its fence", self.row),
+                    &format!("row {} is behind its fence", self.row),
                 ));
             }
             hashes.push(KeyHash::of(&key));
@@ -304,7 +304,7 @@ impl Leaves<'_> {
             return Err(damage(
                 view,
                 "FILTER-1",
-                format!("the filter before row {} is wrong", self.row),
+                &format!("the filter before row {} is wrong", self.row),
             ));
         }
         Ok(leaf.count() as u64)

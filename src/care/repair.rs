@@ -32,13 +32,13 @@ pub struct RepairReport {
 pub fn repair(
     layer: &Arc<dyn FileLayer>,
     path: &Path,
-    options: Options,
+    options: &Options,
     hot: HotKind,
 ) -> Result<RepairReport> {
     let found = check::check(&**layer, path, Depth::Deep)?;
     let damaged: Vec<u64> = found.findings.iter().filter_map(|finding| finding.block).collect();
     let mut report = RepairReport::default();
-    let options = Options { background: false, merge: false, ..options };
+    let options = Options { background: false, merge: false, ..options.clone() };
     let (writer, opened) = recovery::open_with(layer, path, options, hot, |writer| {
         for view in &*writer.state().segments {
             let id = view.segment.id();

@@ -71,7 +71,7 @@ impl Database {
 
     /// Makes derived data anew: a superblock from its twin, fences, filters and copies from the rows. Drops
     /// no row; refuses if rows themselves are damaged.
-    pub fn repair(path: impl AsRef<Path>, options: Options) -> Result<RepairReport> {
+    pub fn repair(path: impl AsRef<Path>, options: &Options) -> Result<RepairReport> {
         let layer: Arc<dyn FileLayer> = Arc::new(RealFiles);
         repair::repair(&layer, path.as_ref(), options, HotKind::Sled)
     }
