@@ -33,16 +33,19 @@ pub struct Maintenance {
     threads: Vec<JoinHandle<()>>,
 }
 
+/// What a thread does.
+type Job = fn(&Writer);
+
 impl Maintenance {
     /// Starts the threads, if the options want them and the system gives them.
     pub fn start(writer: &Arc<Writer>) -> Maintenance {
         let mut maintenance = Maintenance { writer: Arc::clone(writer), threads: Vec::new() };
         if writer.options().background {
-            let jobs: [(&str, fn(&Writer)); 2] = [
+            let jobs: [(&str, Job); 2] = [
                 ("ringer-checkpoint", Writer::make_checkpoints),
                 ("ringer-merge", Writer::make_merges),
             ];
-            let spawn = |(name, job): (&str, fn(&Writer))| {
+            let spawn = |(name, job): (&str, Job)| {
                 let theirs = Arc::clone(writer);
                 std::thread::Builder::new().name(name.into()).spawn(move || job(&theirs)).ok()
             };
