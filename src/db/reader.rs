@@ -7,10 +7,10 @@ use super::Stored;
 use super::snapshot::Snapshot;
 use super::stat::{Stat, stat};
 use crate::care::create::new_id;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::bytes::Seal;
 use crate::ingest::pack::pack;
-use crate::ingest::writer::views;
+use crate::ingest::writer::{beside, views};
 use crate::options::Options;
 use crate::scheme::Scheme;
 use crate::store::file_layer::{Access, FileLayer};
@@ -85,6 +85,14 @@ impl Reader {
     /// Whether the last writer closed the database. If not, one is at work or was killed.
     pub fn is_clean(&self) -> bool {
         self.current().file.superblock.clean
+    }
+
+    /// Whether a writer has the database open just now.
+    pub fn has_writer(&self) -> Result<bool> {
+        let path = self.layer.canonical(&self.path);
+        let path = path.map_err(|error| Error::io("look at", &self.path, error))?;
+        let lock = beside(&path, "-lock");
+        self.layer.is_locked(&lock).map_err(|error| Error::io("look at", &lock, error))
     }
 
     /// Writes a compact copy into a new file. Refuses a path where anything stands.

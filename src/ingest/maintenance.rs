@@ -110,17 +110,24 @@ impl Writer {
         }
     }
 
-    /// Merges until the policy is content.
+    /// Merges until the policy is content, and rewrites the file if too much of it is dead.
     pub(super) fn merge_as_needed(&self) {
         while self.options().merge && !self.should_stop() {
             match self.merge_once() {
                 Ok(true) => {}
-                Ok(false) => return,
+                Ok(false) => break,
                 Err(error) => {
                     lock(&self.backlog).merge_failure = Some(error);
                     return;
                 }
             }
+        }
+        if self.options().merge
+            && !self.should_stop()
+            && self.wants_vacuum()
+            && let Err(error) = self.vacuum()
+        {
+            lock(&self.backlog).merge_failure = Some(error);
         }
     }
 
