@@ -4,24 +4,25 @@
 It exists to be compared with, not to be fast: it reads a whole file and checks every rule of file.md,
 pages.md, segment.md and scheme.md on the way. Standard library only.
 
-    python3 reader.py FILE               print the rows
+    python3 reader.py FILE               print the rows of a database, or of a golden file with a .patch
     python3 reader.py --check [FOLDER]   compare FOLDER/golden/*.ringer with the .rows files beside them, and
-                                         find in FOLDER/rejects/RULE*.ringer exactly the rule in the name;
+                                         find in FOLDER/rejects/RULE*.patch exactly the rule in the name;
                                          exit status 1 if anything differs. FOLDER: where this file is
     python3 reader.py --rows [FOLDER]    write those .rows files anew
+    python3 reader.py --apply PATCH FILE write a golden file with a .patch as a file of its own
 
 A row is a line of five fields with tabs between: key (hex), sequence, 1 for the empty set or 0, cardinality
 code, words of the signature (16 hex digits each). Lines stand in the order of the keys. Where a rule is
-broken, it prints `RULE: sentence` alone and exits with 1.
+broken, it prints `RULE: sentence` alone and exits with 1. Patches are described in rejects/README.md.
 """
 import re
 import struct
 import sys
 import zlib
-from itertools import accumulate
 from pathlib import Path
 
-from reference import ceil_div, xxh3
+sys.dont_write_bytecode = True
+from reference import ceil_div, xxh3  # noqa: E402
 
 UNIT = 64
 DATA = 12288
@@ -30,6 +31,7 @@ MAX_ROWS = 4294967294
 HEADER, SIGNATURES, LEAF, FENCE, LIVENESS, COPIES, DIRECTORY = range(1, 8)
 LONGEST = {HEADER: 256, SIGNATURES: 65536, LEAF: 8192, FENCE: 65536, LIVENESS: 8192, COPIES: 8192,
            DIRECTORY: 8192}
+INNER_FENCE = 16384
 PAGE_HEADER = 24
 ROWS_PER_LIVENESS = 65344
 PAIRS_PER_PAGE, IDS_PER_PAGE = 1021, 2042
@@ -98,11 +100,9 @@ class Scheme:
 # --- file.md -----------------------------------------------------------------------------------------
 
 class Superblock:
-    MAGIC = b"RINGER\x1a\n"
-
     def __init__(self, block):
         """Of a block with the magic."""
-        need("SUPER-1", len(block) == 4096 and zlib.crc32(block[:4092]) == struct.unpack("<I", block[4092:])[0],
+        need("SUPER-1", zlib.crc32(block[:4092]) == struct.unpack("<I", block[4092:])[0],
              "the checksum of a superblock does not match")
         (_, version, reserved, required, _, self.id, self.generation, self.manifest, self.length,
          self.checksum, self.end, self.hot, self.hot_made, self.clean) = struct.unpack_from(
@@ -111,37 +111,30 @@ class Superblock:
         need("SUPER-3", required == 0, f"required features {required:#x} are unsupported")
         need("SUPER-4", not any(reserved) and not any(block[97:4092]) and self.clean <= 1,
              "reserved bytes are not zero, or clean is neither 0 nor 1")
+        need("SUPER-6", DATA <= self.manifest and self.manifest + self.length <= self.end
+             and self.manifest % UNIT == 0 and self.length <= 262196 and self.end % UNIT == 0,
+             "the manifest lies outside the data")
+        need("SUPER-7", self.hot <= self.hot_made and not (self.clean and self.hot), "an impossible hot tier")
 
 
 def current_superblock(data):
-    """The superblock of the current state."""
-    valid, damage = {}, None
-    for at in (0, 4096):
-        block = data[at:at + 4096]
-        if block[:8] != Superblock.MAGIC:
-            continue
-        try:
-            superblock = Superblock(block)
-        except Broken as broken:
-            if broken.rule != "SUPER-1":
-                raise
-            damage = broken
-            continue
-        if valid:
-            (other, first), = valid.items()
-            need("SUPER-5", first.id == superblock.id, "two superblocks of different databases")
-            need("SUPER-5", first.generation != superblock.generation or other == block,
-                 "two different superblocks of one generation")
-        valid[block] = superblock
-    if damage and not valid:
-        raise damage
+    """The superblock of the current state. SUPER-5"""
+    valid, broken = {}, []
+    for block in (data[:4096], data[4096:8192]):
+        if len(block) == 4096 and block[:8] == b"RINGER\x1a\n":
+            try:
+                valid[block] = Superblock(block)
+            except Broken as error:
+                broken.append(error)
+    for error in broken:
+        if not valid or error.rule in ("SUPER-2", "SUPER-3"):
+            raise error
     need("SUPER-5", valid, "no Ringer database: neither superblock has the magic")
+    first, *other = valid.values()
+    need("SUPER-5", not other or first.id == other[0].id and first.generation != other[0].generation,
+         "two superblocks of different databases, or two states of one generation")
     current = max(valid.values(), key=lambda superblock: superblock.generation)
-    need("SUPER-6", DATA <= current.manifest and current.manifest + current.length <= current.end
-         and current.manifest % UNIT == 0 and current.length <= 262196, "the manifest lies outside the data")
-    need("SUPER-6", current.end % UNIT == 0 and current.end <= len(data), "the data ends outside the file")
-    need("SUPER-7", current.hot <= current.hot_made and not (current.clean and current.hot),
-         "a hot tier that cannot be")
+    need("SUPER-6", current.end <= len(data), "the file ends before its data")
     return current
 
 
@@ -173,21 +166,21 @@ class Database:
         manifest = self.data[at:at + length]
         need("MAN-1", length >= 116, "the manifest is too short")
         (checksum,) = struct.unpack("<I", manifest[-4:])
-        (magic, generation, database, scheme, self.sealed, self.next_block, dead, count,
-         reserved) = struct.unpack_from("<8sQ16s48sQQQII", manifest)
+        (magic, _, database, scheme, self.sealed, next_block, _, count, reserved) = struct.unpack_from(
+            "<8sQ16s48sQQQII", manifest)
         need("MAN-1", magic == b"RINGMANI" and checksum == self.superblock.checksum == self.crc(manifest[:-4])
              and database == self.id, "magic, checksum or database id of the manifest")
         need("MAN-2", count <= 4095 and length == 112 + 64 * count + 4 and reserved == 0,
              "the manifest does not have the entries that it says")
         self.scheme = Scheme(scheme)
         self.entries = [Entry(manifest[112 + 64 * i:176 + 64 * i]) for i in range(count)]
-        self.check_blocks(dead, generation)
+        self.check_blocks(next_block)
 
-    def check_blocks(self, dead, generation):
+    def check_blocks(self, next_block):
         ids = [entry.id for entry in self.entries]
         need("MAN-4", all(a < b for a, b in zip(ids, ids[1:])), "segment ids do not rise")
         ids += [entry.liveness_id for entry in self.entries if entry.liveness_id]
-        need("MAN-4", len(set(ids)) == len(ids) and all(i < self.next_block for i in ids),
+        need("MAN-4", len(set(ids)) == len(ids) and all(i < next_block for i in ids),
              "a block number is there twice or not below the next one")
         for entry in self.entries:
             liveness = (entry.liveness_id, entry.liveness_offset, entry.liveness_length)
@@ -205,14 +198,14 @@ class Database:
             end = offset + length
             need("MAN-5", end <= self.superblock.end, "a block past the end of data")
 
-    def page(self, region, number, kind, block):
-        """The payload of a page, and its length with header and padding."""
+    def page(self, region, number, kind, block, longest=None):
+        """The payload of a page, and its length with header and padding. All regions end at multiples of
+        64, so there is room for a header in them."""
         start, end = region
         at = start + UNIT * number
-        need("PAGE-5", at + PAGE_HEADER <= end, "no room for a page in its region")
         checksum, found, version, reserved, owner, place, length = struct.unpack_from("<IBBHQII", self.data, at)
         whole = aligned(PAGE_HEADER + length)
-        need("PAGE-5", whole <= LONGEST[kind] and at + whole <= end, "a page is longer than it may be")
+        need("PAGE-5", whole <= (longest or LONGEST[kind]) and at + whole <= end, "a page is longer than it may be")
         need("PAGE-1", checksum == self.crc(self.data[at + 4:at + whole]), "the checksum of a page")
         need("PAGE-2", version == 1, f"page version {version} is unsupported")
         need("PAGE-3", (found, owner, place) == (kind, block, number), "a page that belongs elsewhere")
@@ -273,8 +266,8 @@ class Segment:
          zero) = struct.unpack("<8s16s48sQQQIIIIQQQQQQQIB19s", header)
         need("SEG-1", magic == b"RINGSEG\n" and reserved == 0 and not any(zero), "magic, reserved or zero")
         need("SEG-2", 1 <= self.ids <= self.n <= MAX_ROWS, f"{self.ids} ids of {self.n} rows")
-        need("SEG-3", (self.empty_id < self.ids or self.empty_id == NONE) and self.first <= self.last,
-             "the empty id or the sequences")
+        need("SEG-3", (self.empty_id < self.ids or self.empty_id == NONE)
+             and self.first <= self.last <= database.sealed, "the empty id or the sequences")
         need("SEG-4", signatures_at == 256 and keys_at == 256 + signatures and copies_at == keys_at + keys
              and copies_at + copies == length, "the regions do not follow each other or fill the segment")
         pages = [self.scheme.signature_bytes(n) for n in self.scheme.signature_pages(self.ids)]
@@ -296,7 +289,8 @@ class Segment:
         counts = scheme.signature_pages(self.ids)
         past = 2**(64 * words) - 2**scheme.k  # SIG-3
         found = []
-        for n, payload in zip(counts, self.database.pages(self.signature_region, counts, SIGNATURES, self.entry.id)[0]):
+        payloads, _ = self.database.pages(self.signature_region, counts, SIGNATURES, self.entry.id)
+        for n, payload in zip(counts, payloads):
             need("SIGP-1", len(payload) == scheme.signature_bytes(n), "the length of a signature page")
             all_words = struct.unpack_from(f"<{n * b * words}Q", payload)
             codes = int.from_bytes(payload[8 * n * b * words:], "little")
@@ -321,16 +315,16 @@ class Segment:
         self.next_id = 0
         self.fence(self.root, self.level, None)
         need("LEAF-3", len(self.keys) == self.n, "the leaves do not have all rows")
-        need("LEAF-5", self.next_id == self.ids, "the leaves do not have all ids")
-        need("SEG-7", sum(map(len, self.keys)) == self.key_bytes, "the bytes of all keys")
-        need("SEG-7", min(self.sequences) >= self.first and max(self.sequences) <= self.last,
-             "a sequence past the last")
+        need("LEAF-3", self.next_id == self.ids, "the leaves do not have all ids")
+        need("SEG-2", sum(map(len, self.keys)) == self.key_bytes, "the bytes of all keys")
+        need("SEG-3", max(self.sequences) <= self.last, "a sequence past the last")
         self.check_copies()
         return [(key, sequence, *signatures[i])
                 for key, sequence, i in zip(self.keys, self.sequences, self.row_ids)]
 
     def fence(self, number, level, expected):
-        page, _ = self.database.page(self.key_region, number, FENCE, self.entry.id)
+        longest = INNER_FENCE if expected else None
+        page, _ = self.database.page(self.key_region, number, FENCE, self.entry.id, longest)
         need("FENCE-1", len(page) >= 8, "no room for the start of a fence")
         found, zero, count, zero2 = struct.unpack_from("<B3sHH", page)
         need("FENCE-2", found == level and count >= 1 and not any(zero) and zero2 == 0,
@@ -342,11 +336,9 @@ class Segment:
         filters_at = 8 + 20 * count + key_ends[-1]
         need("FENCE-1", filters_at + filter_ends[-1] <= len(page), "no room for separators and filters")
         need("FENCE-4", filters_at + filter_ends[-1] == len(page), "bytes behind the filters")
-        if expected is not None:
-            need("FENCE-5", (rows[0], ids[0]) == expected, "a fence does not start where its parent says")
+        need("FENCE-5", expected in (None, (rows[0], ids[0])), "a fence does not start where its parent says")
         separators = cut(page[8 + 20 * count:filters_at], key_ends)
         filters = cut(page[filters_at:], filter_ends)
-        need("FENCE-6", separators[0] == b"", "the first separator is not empty")
         for i, child in enumerate(children):
             need("FENCE-5", self.key_region[0] + UNIT * child < self.key_region[1], "a child outside the keys")
             before = len(self.keys)
@@ -355,10 +347,10 @@ class Segment:
                 self.fence(child, level - 1, (rows[i], ids[i]))
             else:
                 self.leaf(child, (rows[i], ids[i]))
-                need("FILTER-1", filters[i] in (b"", bloom(self.keys[before:])), "the filter of a leaf")
-            need("FENCE-6", separators[i] <= self.keys[before], "a separator above a key of its child")
-            need("FENCE-6", i == 0 or self.keys[before - 1] < separators[i],
-                 "a separator not above the child before")
+                need("FILTER-1", filters[i] == bloom(self.keys[before:]), "the filter of a leaf")
+            need("FENCE-3", separators[i] <= self.keys[before], "a separator above a key of its child")
+            need("FENCE-3", self.keys[before - 1] < separators[i] if before else separators[i] == b"",
+                 "a separator not above the child before, or a first one that is not empty")
 
     def leaf(self, number, expected):
         page, _ = self.database.page(self.key_region, number, LEAF, self.entry.id)
@@ -366,9 +358,11 @@ class Segment:
         first_row, first_id, count, prefix_length, suffix_length, copies, width, zero = struct.unpack_from(
             "<IIHHHHB7s", page)
         need("LEAF-2", count >= 1 and width <= 8 and not any(zero), "count, sequence width or zeros of a leaf")
+        need("LEAF-3", first_row + count <= self.n, "rows past the last")
         need("FENCE-5", (first_row, first_id) == expected, "a leaf does not start where its parent says")
-        need("LEAF-3", first_row == len(self.keys) and first_row + count <= self.n,
-             "rows of a leaf do not follow or are too many")
+        need("LEAF-5", first_id + count - copies <= self.ids, "ids past the last")
+        need("LEAF-3", (first_row, first_id) == (len(self.keys), self.next_id),
+             "a leaf does not follow the one before")
         varies = suffix_length == 0xFFFF
         prefix_at = 24
         ends_at = prefix_at + prefix_length
@@ -385,7 +379,6 @@ class Segment:
         places = list(struct.iter_unpack("<HI", page[copies_at:suffixes_at]))
         need("LEAF-6", all(a < b for (a, _), (b, _) in zip(places, places[1:]))
              and all(place < count for place, _ in places), "the places of copies")
-        need("LEAF-5", first_id == self.next_id, "the first id of a leaf")
         copied = dict(places)
         for i, key in enumerate(keys):
             need("LEAF-7", not self.keys or self.keys[-1] < key, "the keys do not rise")
@@ -393,7 +386,6 @@ class Segment:
                 need("LEAF-6", copied[i] < self.next_id, "a copy of what does not come before it")
                 self.copies.append((copied[i], len(self.keys)))
             else:
-                need("LEAF-5", self.next_id < self.ids, "more ids than the segment has")
                 self.next_id += 1
             self.row_ids.append(copied.get(i, self.next_id - 1))
             self.keys.append(key)
@@ -413,13 +405,13 @@ class Segment:
              and all(i < self.ids and row < self.n for i, row in pairs), "order or range of the copies")
         counts = shares(len(firsts), IDS_PER_PAGE)
         found = []
-        for count, payload in zip(counts, self.database.pages(self.copy_region, counts, DIRECTORY, self.entry.id,
-                                                              number)[0]):
+        payloads, _ = self.database.pages(self.copy_region, counts, DIRECTORY, self.entry.id, number)
+        for count, payload in zip(counts, payloads):
             need("COPY-3", len(payload) == 4 * count, "the length of a copies directory")
             found += [first for first, in struct.iter_unpack("<I", payload)]
         need("COPY-3", found == sorted(found), "the copies directory falls")
         need("COPY-4", pairs == sorted(self.copies), "the copies are not those of the leaves")
-        need("COPY-4", found == firsts, "the copies directory is not that of the copies")
+        need("COPY-3", found == firsts, "the copies directory is not that of the copies")
 
 
 def cut(data, ends):
@@ -446,23 +438,40 @@ def bloom(keys):  # FILTER-1
 
 # --- the command -------------------------------------------------------------------------------------
 
+def read(path):
+    """The bytes of a file, or of a golden file with a patch."""
+    if path.suffix != ".patch":
+        return path.read_bytes()
+    for what, *rest in map(str.split, path.read_text().splitlines()):
+        if what == "of":
+            data = bytearray((path.parent.parent / "golden" / rest[0]).read_bytes())
+        elif what == "length":
+            del data[int(rest[0]):]
+        elif what != "#":
+            at, old, new = int(what), bytes.fromhex(rest[0]), bytes.fromhex(rest[1])
+            if data[at:at + len(old)] != old or len(old) != len(new):
+                raise SystemExit(f"{path}: made of another golden file")
+            data[at:at + len(old)] = new
+    return bytes(data)
+
+
 def rows_text(path):
-    rows = Database(path.read_bytes()).rows()
+    rows = Database(read(path)).rows()
     return "".join(f"{key.hex()}\t{sequence}\t{empty}\t{code}\t{''.join(f'{w:016x}' for w in words)}\n"
                    for key, (sequence, empty, code, words) in sorted(rows.items()))
 
 
-def rule_broken_by(path):
+def broken_by(path):
     try:
         rows_text(path)
     except Broken as broken:
-        return broken.rule
-    return "none"
+        return str(broken)
+    return "none:"
 
 
 def check(folder):
     wrong = []
-    golden, rejects = sorted(folder.glob("golden/*.ringer")), sorted(folder.glob("rejects/*.ringer"))
+    golden, rejects = sorted(folder.glob("golden/*.ringer")), sorted(folder.glob("rejects/*.patch"))
     for path in golden:
         try:
             if rows_text(path) != path.with_suffix(".rows").read_text():
@@ -471,9 +480,9 @@ def check(folder):
             wrong.append(f"{path}: {error}")
     for path in rejects:
         named = re.match(r"[A-Z]+-\d+", path.name).group()
-        found = rule_broken_by(path)
-        if found != named:
-            wrong.append(f"{path}: breaks {found}, not {named}")
+        found = broken_by(path)
+        if found.split(":")[0] != named:
+            wrong.append(f"{path}: breaks {found}")
     if not golden or not rejects:
         wrong.append(f"{folder}: no golden files or no rejects")
     for line in wrong:
@@ -489,6 +498,9 @@ def main(arguments):
             return check(folder)
         for path in folder.glob("golden/*.ringer"):
             path.with_suffix(".rows").write_text(rows_text(path))
+        return 0
+    if arguments[:1] == ["--apply"] and len(arguments) == 3:
+        Path(arguments[2]).write_bytes(read(Path(arguments[1])))
         return 0
     if len(arguments) != 1 or arguments[0].startswith("-"):
         print(__doc__, file=sys.stderr)
