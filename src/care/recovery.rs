@@ -53,10 +53,22 @@ pub fn open(
     options: Options,
     hot_kind: HotKind,
 ) -> Result<(Writer, OpenReport)> {
+    open_with(layer, path, options, hot_kind, |_| Ok(()))
+}
+
+/// Opens a database for writing; `mend` is called before commits of a hot tier are put into segments.
+pub(super) fn open_with(
+    layer: &Arc<dyn FileLayer>,
+    path: &Path,
+    options: Options,
+    hot_kind: HotKind,
+    mend: impl FnOnce(&Writer) -> Result<()>,
+) -> Result<(Writer, OpenReport)> {
     options.check()?;
     // Looked at first, so that a missing file is not locked.
     state_file::open(&**layer, path, Access::Read)?;
     let path = layer.canonical(path).map_err(|error| Error::io("open", path, error))?;
+    // STEP-11.
     let lock_path = beside(&path, "-lock");
     let lock = layer.try_lock(&lock_path).map_err(|e| Error::io("lock", &lock_path, e))?;
     let Some(lock) = lock else { return Err(Error::Locked { path }) };
@@ -96,6 +108,7 @@ pub fn open(
         hot_kind,
     };
     let writer = Writer::new(opened)?;
+    mend(&writer)?;
     if named {
         writer.adopt(&replay.memtable, replay.last)?;
         match replay.damage {

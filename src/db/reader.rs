@@ -97,7 +97,7 @@ impl Reader {
 
     /// Pages that lookups have touched so far, in memory or on disk.
     #[doc(hidden)]
-    pub fn stat_pages(&self) -> u64 {
+    pub fn pages_touched(&self) -> u64 {
         self.cache.hits() + self.cache.misses()
     }
 

@@ -191,6 +191,11 @@ impl LeafPage {
         }
     }
 
+    /// Whether row `i` is the first of the segment with its id.
+    pub fn is_new(&self, i: usize) -> bool {
+        self.id(i) >= self.first_id && self.first_with_id(self.id(i)) == Some(i)
+    }
+
     /// The place of the first row with this id, if it is in this page.
     pub fn first_with_id(&self, id: u32) -> Option<usize> {
         let past = id.checked_sub(self.first_id)?;

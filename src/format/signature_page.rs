@@ -94,6 +94,12 @@ impl SignatureShape {
     }
 }
 
+/// A signature with these words and code, if the scheme could have made it.
+pub fn signature(scheme: &Arc<Scheme>, planes: Box<[u64]>, code: u32) -> Option<Signature> {
+    let fits = SignatureShape::of(scheme).fits(&planes, code);
+    fits.then(|| Signature::from_planes(Arc::clone(scheme), planes, code, false))
+}
+
 /// Bits of a cardinality code in a page.
 fn code_bits(field: CardinalityField) -> usize {
     match field {

@@ -26,7 +26,7 @@ impl Writer {
         self.wait_for_checkpoint()
     }
 
-    /// Makes a segment of the frozen memtable, if there is one (K1 to K7).
+    /// Makes a segment of the frozen memtable, if there is one (STEP-6).
     pub(super) fn checkpoint_frozen(&self) -> Result<()> {
         let side = lock(&self.file);
         self.check_poison()?;

@@ -1,7 +1,7 @@
 //! Commits: durable when they return, and several at once with one sync.
 //!
 //! A caller leaves its batch in a queue and waits for its turn. Whoever has the turn commits everything
-//! that waits, so the others find their batches done (C1 to C5 of `format-spec/steps.md`).
+//! that waits, so the others find their batches done (STEP-5).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -174,7 +174,7 @@ impl Writer {
         }
     }
 
-    /// The hot tier, made at the first commit (H1, H2).
+    /// The hot tier, made at the first commit (STEP-4).
     fn hot_tier(&self) -> Result<Arc<dyn HotTier>> {
         if let Some((hot, _)) = &*lock(&self.hot) {
             return Ok(Arc::clone(hot));

@@ -2,7 +2,7 @@
 //!
 //! It is built from a state, while commits and checkpoints go on, without a lock. At the end, under the
 //! append lock, rows that were hidden meanwhile are hidden in the new segment too: they are found there
-//! by their keys.
+//! by their keys (STEP-7).
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -54,6 +54,19 @@ impl Writer {
             }
         }
         self.vacuum()
+    }
+
+    /// Puts a segment, or nothing, in the place of another that has the same live rows.
+    pub fn swap_segment(&self, old: u64, new: Option<&NewSegment>) -> Result<()> {
+        let side = lock(&self.file);
+        self.check_poison()?;
+        let sealed = side.sealed;
+        let mut appending = Appending::new(self, side);
+        appending.remove(&[old]);
+        if let Some(new) = new {
+            appending.add(new)?;
+        }
+        appending.seal(sealed, |_| {})
     }
 
     /// Merges these segments of a state; `false` if one of them is no longer part of the database.

@@ -197,7 +197,7 @@ impl Writer {
     }
 
     /// What a new segment belongs to.
-    pub(super) fn plan(&self) -> SegmentPlan {
+    pub fn plan(&self) -> SegmentPlan {
         SegmentPlan {
             database: self.database,
             scheme: Arc::clone(&self.scheme),
@@ -228,7 +228,7 @@ impl Writer {
         }
     }
 
-    /// Ends all writing. Never taken back: what a failed sync left on disk is not known, and a second
+    /// Ends all writing (STEP-10). Never taken back: what a failed sync left on disk is not known, and a second
     /// sync that succeeds says nothing about it.
     pub(super) fn poison(&self, error: Error) -> Error {
         let _ = self.poison.set(error.to_string());
@@ -292,7 +292,7 @@ pub fn views(
 }
 
 /// The view of one segment.
-pub(super) fn view(
+pub fn view(
     entry: &SegmentEntry,
     source: &PageSource,
     scheme: &Arc<Scheme>,
