@@ -53,12 +53,8 @@ pub(crate) fn all() -> Vec<Golden> {
 }
 
 fn mixed() -> Golden {
-    let scheme = scheme(Parameters {
-        samples: 64,
-        bits: 2,
-        slots: Slots::NONE,
-        ..presets::NEAR_DUPLICATE
-    });
+    let scheme =
+        scheme(Parameters { samples: 64, bits: 2, slots: Slots::NONE, ..presets::NEAR_DUPLICATE });
     let first = vec![
         put("apple", 1000..1010),
         put("banana", 2000..2020),
@@ -72,8 +68,7 @@ fn mixed() -> Golden {
         put(vec![b'k'; 4096], 5000..5005),
         put(vec![b'l'; 4095], 5000..5006),
     ];
-    let third =
-        vec![put("banana", 2000..2010), Delete(b"date".to_vec()), put("fig", 1000..1010)];
+    let third = vec![put("banana", 2000..2010), Delete(b"date".to_vec()), put("fig", 1000..1010)];
     let fourth = vec![
         put("fig", 7000..7007),
         put([0x00, 0xFF], 8000..8300),

@@ -1,8 +1,10 @@
 //! The library against the golden files and rejects of `format-spec/`, and `format-spec/reader.py`, a
 //! reader written from the specification alone, against the library.
 //!
-//! `RINGER_MAKE_GOLDEN=1 cargo test --test golden make` makes the golden databases and the rejects anew;
-//! `python3 format-spec/reader.py --rows` then writes their rows. Only a change of the format is a reason to.
+//! `RINGER_MAKE_GOLDEN=rejects cargo test --test golden make` writes the patches of `rejects/` anew, which are
+//! the same as long as the golden files are. With `RINGER_MAKE_GOLDEN=all` it makes the golden databases anew
+//! before; `python3 format-spec/reader.py --rows` then writes their rows. Only a change of the format is a
+//! reason for that.
 
 mod databases;
 mod edit;
@@ -16,7 +18,7 @@ use std::process::Command;
 use databases::Golden;
 use edit::Edit;
 use rejects::{NEED_CHECK, Reject};
-use ringer::{Database, Error, Options, Reader, Scheme, Sketcher, Snapshot};
+use ringer::{Database, Depth, Error, Options, Reader, Scheme, Sketcher, Snapshot};
 
 fn specification() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("format-spec")
@@ -57,10 +59,10 @@ fn hex(bytes: &[u8]) -> String {
 
 #[test]
 fn make() {
-    if std::env::var_os("RINGER_MAKE_GOLDEN").is_none() {
-        return;
-    }
-    for golden in databases::all() {
+    let Some(what) = std::env::var_os("RINGER_MAKE_GOLDEN") else { return };
+    assert!(what == "all" || what == "rejects", "RINGER_MAKE_GOLDEN is `all` or `rejects`");
+    let remade = databases::all().into_iter().filter(|_| what == "all");
+    for golden in remade {
         let path = golden_path(golden.name);
         let _ = fs::remove_file(&path);
         golden.make(&path);
@@ -86,6 +88,8 @@ fn golden_files_hold_what_they_are_said_to() {
         assert_eq!(reader.scheme(), golden.scheme, "{}", golden.name);
         assert!(fs::metadata(golden_path(golden.name)).unwrap().len() <= 32 << 10);
         assert_holds(&reader.snapshot(), &golden);
+        let report = Database::check(golden_path(golden.name), Depth::Deep).unwrap();
+        assert_eq!(report.findings, [], "{}", golden.name);
     }
 }
 
@@ -180,6 +184,22 @@ fn the_patches_are_those_of_the_list() {
     assert_eq!(NEED_CHECK.iter().filter(known).count(), NEED_CHECK.len());
 }
 
+/// All rules of the file have a reject, but for those that no bytes of a closed file can break: the mark may
+/// be anything (MARK-1), and a scheme is cut out with its length (SCHEME-1).
+#[test]
+fn every_rule_of_a_file_has_a_reject() {
+    let pages = ["file.md", "pages.md", "segment.md", "scheme.md"];
+    let pages = pages.map(|page| fs::read_to_string(specification().join(page)).unwrap());
+    let lines = pages.iter().flat_map(|page| page.lines());
+    let rules: BTreeSet<String> = lines
+        .filter_map(|line| line.strip_prefix("- **")?.split_once("**"))
+        .map(|(rule, _)| rule.to_string())
+        .filter(|rule| !["MARK-1", "SCHEME-1"].contains(&&**rule))
+        .collect();
+    let broken = rejects::ALL.iter().map(|reject| rule_of_name(reject.name)).collect();
+    assert_eq!(rules, broken);
+}
+
 /// The rule in a reject's name.
 fn rule_of_name(name: &str) -> String {
     let end = name.match_indices('-').nth(1).map_or(name.len(), |(at, _)| at);
@@ -212,7 +232,7 @@ fn rules_seen(path: &Path, keys: &[Vec<u8>]) -> BTreeSet<&'static str> {
     rules
 }
 
-/// Each file that breaks a rule is refused because of it.
+/// Each file that breaks a rule is refused because of it, and `check` says so.
 #[test]
 fn each_reject_is_refused_for_its_rule() {
     let folder = tempfile::tempdir().unwrap();
@@ -237,18 +257,28 @@ fn each_reject_is_refused_for_its_rule() {
         } else if rules.iter().ne([&*rule].iter()) {
             wrong.push(format!("{}: {rules:?}", reject.name));
         }
+        let report = Database::check(&path, Depth::Deep).unwrap();
+        if !report.findings.iter().any(|finding| finding.rule == rule) {
+            wrong.push(format!("{}: check finds {:?}", reject.name, report.findings));
+        }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The reader in Python gives the same rows of a database with fences of several levels, which no golden
-/// file is large enough for.
+/// What `reader.py` prints of a file; `None` without Python, where there is nothing to compare with.
+fn second_reader(path: &Path) -> Option<String> {
+    let reader = specification().join("reader.py");
+    let output = Command::new("python3").arg(reader).arg(path).output().ok()?;
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+/// Fences of several levels, which no golden file is large enough for: both readers give the same rows, and
+/// refuse fences that do not start where their parent says.
 #[test]
-fn the_second_reader_agrees_on_fences_of_several_levels() {
+fn both_readers_agree_on_fences_of_several_levels() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("levels.ringer");
-    let scheme = Scheme::near_duplicate();
-    let db = Database::create(&path, &scheme, options()).unwrap();
+    let db = Database::create(&path, &Scheme::near_duplicate(), options()).unwrap();
     let mut load = db.bulk_load();
     for i in 0..200_u64 {
         // Five such keys in a leaf, and separators of 3,000 bytes.
@@ -257,13 +287,21 @@ fn the_second_reader_agrees_on_fences_of_several_levels() {
     }
     load.commit().unwrap();
     db.close().unwrap();
-    let edit = Edit { bytes: fs::read(&path).unwrap() };
-    let level = edit.number(edit.header(edit::Segment(0)).payload() + 172, 1);
+    let mut edit = Edit { bytes: fs::read(&path).unwrap() };
+    let segment = edit::Segment(0);
+    let level = edit.number(edit.header(segment).payload() + 172, 1);
     assert!(level >= 2, "level {level}");
-    let reader = specification().join("reader.py");
-    let Ok(output) = Command::new("python3").arg(reader).arg(&path).output() else {
-        return; // Without Python there is nothing to compare with.
-    };
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(text, rows_text(&open(&path).unwrap().snapshot()).unwrap());
+    if let Some(text) = second_reader(&path) {
+        assert_eq!(text, rows_text(&open(&path).unwrap().snapshot()).unwrap());
+    }
+
+    edit.in_page(edit.root(segment), |edit, _| {
+        let first_row = edit.fence_entry(segment, 1) + 4;
+        edit.set(first_row, 4, edit.number(first_row, 4) - 1);
+    });
+    fs::write(&path, &edit.bytes).unwrap();
+    assert_eq!(rules_seen(&path, &[]), BTreeSet::from(["FENCE-5"]));
+    if let Some(text) = second_reader(&path) {
+        assert!(text.starts_with("FENCE-5: "), "{text}");
+    }
 }

@@ -28,6 +28,7 @@ pub(crate) const NEED_CHECK: &[&str] = &[
     "COPY-4",
     "FENCE-3-separator",
     "FILTER-1",
+    "LEAF-3-id",
     "LEAF-7",
     "LIVE-3",
     "MAN-7",
@@ -335,6 +336,14 @@ rejects! {
     "LEAF-3", "mixed", "the last leaf has a row past the last", |e| {
         e.in_page(e.leaf(FIRST, LAST_LEAF), |e, at| e.set(at, 4, 8));
         e.in_page(e.root(FIRST), |e, _| e.set(e.fence_entry(FIRST, LAST_LEAF) + 4, 4, 8));
+    };
+    "LEAF-3-overlap", "mixed", "the last leaf starts with the last row of the leaf before", |e| {
+        e.in_page(e.leaf(FIRST, LAST_LEAF), |e, at| e.set(at, 4, 6));
+        e.in_page(e.root(FIRST), |e, _| e.set(e.fence_entry(FIRST, LAST_LEAF) + 4, 4, 6));
+    };
+    "LEAF-3-id", "mixed", "the last leaf starts with the last id of the leaf before", |e| {
+        e.in_page(e.leaf(FIRST, LAST_LEAF), |e, at| e.set(at + 4, 4, 5));
+        e.in_page(e.root(FIRST), |e, _| e.set(e.fence_entry(FIRST, LAST_LEAF) + 8, 4, 5));
     };
     "LEAF-4", "mixed", "the suffixes do not fill the page", |e| {
         e.in_page(e.leaf(FIRST, LAST_LEAF), |e, at| e.set(at + 24 + 2, 2, 4_101));
