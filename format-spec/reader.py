@@ -27,10 +27,8 @@ from reference import ceil_div, xxh3  # noqa: E402
 UNIT = 64
 DATA = 12288
 NONE = 0xFFFFFFFF
-MAX_ROWS = 4294967294
 HEADER, SIGNATURES, LEAF, FENCE, LIVENESS, COPIES, DIRECTORY = range(1, 8)
-LONGEST = {HEADER: 256, SIGNATURES: 65536, LEAF: 8192, FENCE: 65536, LIVENESS: 8192, COPIES: 8192,
-           DIRECTORY: 8192}
+LONGEST = {HEADER: 256, SIGNATURES: 65536, FENCE: 65536, LEAF: 8192, LIVENESS: 8192, COPIES: 8192, DIRECTORY: 8192}
 INNER_FENCE = 16384
 PAGE_HEADER = 24
 ROWS_PER_LIVENESS = 65344
@@ -141,10 +139,16 @@ def current_superblock(data):
 class Entry:
     """What the manifest says of a segment."""
     def __init__(self, data):
-        (self.id, self.offset, self.length, self.checksum, self.rows, self.live, reserved, self.liveness_id,
-         self.liveness_offset, self.liveness_length) = struct.unpack("<QQQIIIIQQQ", data)
+        (self.id, self.offset, self.length, self.checksum, self.rows, self.live, reserved, *self.liveness
+         ) = struct.unpack("<QQQIIIIQQQ", data)
+        self.liveness_id, self.liveness_offset, self.liveness_length = self.liveness
         need("MAN-3", 1 <= self.rows and self.live <= self.rows and self.id >= 1 and reserved == 0,
              "counts, id or reserved bytes of an entry")
+        if self.live == self.rows:
+            need("MAN-6", not any(self.liveness), "a liveness block where no row is hidden")
+        else:
+            need("MAN-6", self.liveness_id and self.liveness_length == liveness_bytes(self.rows),
+                 "no liveness block, or one of another length than LIVE-1 gives")
 
 
 class Database:
@@ -154,8 +158,7 @@ class Database:
         if self.superblock.hot:
             raise SystemExit("not closed: later commits wait in a hot tier, which this reader does not read")
         self.id = self.superblock.id
-        # MARK-1: no mark can make a database without a hot tier invalid, so it is not looked at.
-        self.manifest()
+        self.manifest()  # The mark is not looked at: without a hot tier it counts as absent (MARK-1).
 
     def crc(self, data):
         """A checksum that is sealed with the database."""
@@ -165,7 +168,7 @@ class Database:
         at, length = self.superblock.manifest, self.superblock.length
         manifest = self.data[at:at + length]
         need("MAN-1", length >= 116, "the manifest is too short")
-        (checksum,) = struct.unpack("<I", manifest[-4:])
+        checksum = int.from_bytes(manifest[-4:], "little")
         (magic, _, database, scheme, self.sealed, next_block, _, count, reserved) = struct.unpack_from(
             "<8sQ16s48sQQQII", manifest)
         need("MAN-1", magic == b"RINGMANI" and checksum == self.superblock.checksum == self.crc(manifest[:-4])
@@ -182,13 +185,6 @@ class Database:
         ids += [entry.liveness_id for entry in self.entries if entry.liveness_id]
         need("MAN-4", len(set(ids)) == len(ids) and all(i < next_block for i in ids),
              "a block number is there twice or not below the next one")
-        for entry in self.entries:
-            liveness = (entry.liveness_id, entry.liveness_offset, entry.liveness_length)
-            if entry.live == entry.rows:
-                need("MAN-6", liveness == (0, 0, 0), "a liveness block where no row is hidden")
-            else:
-                need("MAN-6", entry.liveness_id and entry.liveness_length == liveness_bytes(entry.rows),
-                     "no liveness block, or one of another length than LIVE-1 gives")
         blocks = [(entry.offset, entry.length) for entry in self.entries]
         blocks += [(e.liveness_offset, e.liveness_length) for e in self.entries if e.liveness_id]
         end = DATA
@@ -258,26 +254,28 @@ def liveness_bytes(rows):  # LIVE-1
 class Segment:
     def __init__(self, database, entry):
         self.database, self.entry, self.scheme = database, entry, database.scheme
-        need("SEG-4", entry.length >= 256, "no room for the header page")
+        need("SEG-6", entry.length >= 256, "no room for the header page")
         header, _ = database.page((entry.offset, entry.offset + 256), 0, HEADER, entry.id)
         need("SEG-1", len(header) == 192, "the header does not have 192 bytes")
         (magic, owner, scheme, length, self.first, self.last, self.n, self.ids, self.empty_id, reserved,
          signatures_at, signatures, keys_at, keys, copies_at, copies, self.key_bytes, self.root, self.level,
          zero) = struct.unpack("<8s16s48sQQQIIIIQQQQQQQIB19s", header)
         need("SEG-1", magic == b"RINGSEG\n" and reserved == 0 and not any(zero), "magic, reserved or zero")
-        need("SEG-2", 1 <= self.ids <= self.n <= MAX_ROWS, f"{self.ids} ids of {self.n} rows")
-        need("SEG-3", (self.empty_id < self.ids or self.empty_id == NONE)
-             and self.first <= self.last <= database.sealed, "the empty id or the sequences")
+        own = Scheme(scheme)
+        need("SEG-2", 1 <= self.ids <= self.n <= 4294967294, f"{self.ids} ids of {self.n} rows")
+        need("SEG-3", (self.empty_id < self.ids or self.empty_id == NONE) and self.first <= self.last,
+             "the empty id or the sequences")
         need("SEG-4", signatures_at == 256 and keys_at == 256 + signatures and copies_at == keys_at + keys
-             and copies_at + copies == length, "the regions do not follow each other or fill the segment")
-        pages = [self.scheme.signature_bytes(n) for n in self.scheme.signature_pages(self.ids)]
+             and copies_at + copies == length and length % UNIT == 0,
+             "the regions do not follow each other or fill the segment")
+        pages = [own.signature_bytes(n) for n in own.signature_pages(self.ids)]
         need("SEG-4", signatures == sum(aligned(PAGE_HEADER + n) for n in pages), "length of the signatures")
         need("SEG-4", copies == copies_bytes(self.n - self.ids), "length of the copies")
         need("SEG-5", UNIT * self.root < keys and 1 <= self.level <= 32, "the root lies outside the keys")
-        (checksum,) = struct.unpack_from("<I", database.data, entry.offset)
-        need("SEG-6", (owner, scheme, self.n, length, checksum) ==
-             (database.id, self.scheme.data, entry.rows, entry.length, entry.checksum),
-             "the header is not the one that the manifest refers to")
+        checksum = int.from_bytes(database.data[entry.offset:entry.offset + 4], "little")
+        need("SEG-6", (owner, scheme, self.n, length, checksum) == (database.id, self.scheme.data, entry.rows,
+             entry.length, entry.checksum), "the header is not the one that the manifest refers to")
+        need("SEG-3", self.last <= database.sealed, "a sequence past the sealed one")
         at = entry.offset
         self.signature_region = (at + 256, at + keys_at)
         self.key_region = (at + keys_at, at + copies_at)
@@ -314,8 +312,7 @@ class Segment:
         self.keys, self.row_ids, self.sequences, self.copies = [], [], [], []
         self.next_id = 0
         self.fence(self.root, self.level, None)
-        need("LEAF-3", len(self.keys) == self.n, "the leaves do not have all rows")
-        need("LEAF-3", self.next_id == self.ids, "the leaves do not have all ids")
+        need("LEAF-3", (len(self.keys), self.next_id) == (self.n, self.ids), "rows or ids are missing")
         need("SEG-2", sum(map(len, self.keys)) == self.key_bytes, "the bytes of all keys")
         need("SEG-3", max(self.sequences) <= self.last, "a sequence past the last")
         self.check_copies()
@@ -327,15 +324,15 @@ class Segment:
         page, _ = self.database.page(self.key_region, number, FENCE, self.entry.id, longest)
         need("FENCE-1", len(page) >= 8, "no room for the start of a fence")
         found, zero, count, zero2 = struct.unpack_from("<B3sHH", page)
+        need("FENCE-1", len(page) >= 8 + 20 * count, "no room for the entries of a fence")
         need("FENCE-2", found == level and count >= 1 and not any(zero) and zero2 == 0,
              "level, count or zeros of a fence")
-        need("FENCE-1", len(page) >= 8 + 20 * count, "no room for the entries of a fence")
         children, rows, ids, key_ends, filter_ends = zip(*struct.iter_unpack("<5I", page[8:8 + 20 * count]))
         need("FENCE-3", all(a < b for a, b in zip(rows, rows[1:])) and
              all(list(of) == sorted(of) for of in (ids, key_ends, filter_ends)), "the order of fence entries")
         filters_at = 8 + 20 * count + key_ends[-1]
-        need("FENCE-1", filters_at + filter_ends[-1] <= len(page), "no room for separators and filters")
-        need("FENCE-4", filters_at + filter_ends[-1] == len(page), "bytes behind the filters")
+        need("FENCE-1", filters_at <= len(page), "no room for the separators")
+        need("FENCE-4", filters_at + filter_ends[-1] == len(page), "the filters do not fill the page")
         need("FENCE-5", expected in (None, (rows[0], ids[0])), "a fence does not start where its parent says")
         separators = cut(page[8 + 20 * count:filters_at], key_ends)
         filters = cut(page[filters_at:], filter_ends)
@@ -357,33 +354,31 @@ class Segment:
         need("LEAF-1", len(page) >= 24, "no room for the start of a leaf")
         first_row, first_id, count, prefix_length, suffix_length, copies, width, zero = struct.unpack_from(
             "<IIHHHHB7s", page)
-        need("LEAF-2", count >= 1 and width <= 8 and not any(zero), "count, sequence width or zeros of a leaf")
-        need("LEAF-3", first_row + count <= self.n, "rows past the last")
-        need("FENCE-5", (first_row, first_id) == expected, "a leaf does not start where its parent says")
-        need("LEAF-5", first_id + count - copies <= self.ids, "ids past the last")
-        need("LEAF-3", (first_row, first_id) == (len(self.keys), self.next_id),
-             "a leaf does not follow the one before")
         varies = suffix_length == 0xFFFF
-        prefix_at = 24
-        ends_at = prefix_at + prefix_length
+        ends_at = 24 + prefix_length
         sequences_at = ends_at + 2 * count * varies
         copies_at = sequences_at + width * count
         suffixes_at = copies_at + 6 * copies
         need("LEAF-1", suffixes_at <= len(page), "no room for what the start of a leaf says")
+        need("LEAF-2", count >= 1 and width <= 8 and not any(zero), "count, sequence width or zeros of a leaf")
+        need("LEAF-3", first_row + count <= self.n, "rows past the last")
         ends = (struct.unpack_from(f"<{count}H", page, ends_at) if varies
                 else [suffix_length * (i + 1) for i in range(count)])
         need("LEAF-4", list(ends) == sorted(ends) and suffixes_at + ends[-1] == len(page),
              "the suffixes do not fill the page")
-        keys = [page[prefix_at:ends_at] + suffix for suffix in cut(page[suffixes_at:], ends)]
+        keys = [page[24:ends_at] + suffix for suffix in cut(page[suffixes_at:], ends)]
         need("LEAF-4", all(1 <= len(key) <= 4096 for key in keys), "the length of a key")
         places = list(struct.iter_unpack("<HI", page[copies_at:suffixes_at]))
         need("LEAF-6", all(a < b for (a, _), (b, _) in zip(places, places[1:]))
-             and all(place < count for place, _ in places), "the places of copies")
+             and all(place < count and of < first_id + place - i for i, (place, of) in enumerate(places)),
+             "places of copies, or copies of what does not come before")
+        need("LEAF-5", first_id + count - copies <= self.ids, "ids past the last")
+        need("FENCE-5", (first_row, first_id) == expected, "a leaf does not start where its parent says")
+        need("LEAF-3", expected == (len(self.keys), self.next_id), "a leaf does not follow the one before")
         copied = dict(places)
         for i, key in enumerate(keys):
             need("LEAF-7", not self.keys or self.keys[-1] < key, "the keys do not rise")
             if i in copied:
-                need("LEAF-6", copied[i] < self.next_id, "a copy of what does not come before it")
                 self.copies.append((copied[i], len(self.keys)))
             else:
                 self.next_id += 1
@@ -438,8 +433,7 @@ def bloom(keys):  # FILTER-1
 
 # --- the command -------------------------------------------------------------------------------------
 
-def read(path):
-    """The bytes of a file, or of a golden file with a patch."""
+def read(path):  # rejects/README.md
     if path.suffix != ".patch":
         return path.read_bytes()
     for what, *rest in map(str.split, path.read_text().splitlines()):
@@ -461,57 +455,46 @@ def rows_text(path):
                    for key, (sequence, empty, code, words) in sorted(rows.items()))
 
 
-def broken_by(path):
+def outcome(path):
+    """The rows, or the rule that is broken with a sentence; and the exit status."""
     try:
-        rows_text(path)
+        return rows_text(path), 0
     except Broken as broken:
-        return str(broken)
-    return "none:"
+        return f"{broken}\n", 1
 
 
-def check(folder):
-    wrong = []
-    golden, rejects = sorted(folder.glob("golden/*.ringer")), sorted(folder.glob("rejects/*.patch"))
+def check(golden, rejects):
+    wrong = [] if golden and rejects else ["no golden files or no rejects"]
     for path in golden:
-        try:
-            if rows_text(path) != path.with_suffix(".rows").read_text():
-                wrong.append(f"{path}: other rows than in the .rows file")
-        except (Broken, FileNotFoundError) as error:
-            wrong.append(f"{path}: {error}")
+        if outcome(path)[0] != path.with_suffix(".rows").read_text():
+            wrong.append(f"{path}: other rows than in the .rows file")
     for path in rejects:
-        named = re.match(r"[A-Z]+-\d+", path.name).group()
-        found = broken_by(path)
-        if found.split(":")[0] != named:
-            wrong.append(f"{path}: breaks {found}")
-    if not golden or not rejects:
-        wrong.append(f"{folder}: no golden files or no rejects")
-    for line in wrong:
-        print(line, file=sys.stderr)
+        found, _ = outcome(path)
+        if found.split(":")[0] != re.match(r"[A-Z]+-\d+", path.name).group():
+            wrong.append(f"{path}: {found}")
+    print(*wrong, sep="\n", end="\n" if wrong else "", file=sys.stderr)
     return 1 if wrong else 0
 
 
-def main(arguments):
-    here = Path(__file__).resolve().parent
-    if arguments[:1] in (["--check"], ["--rows"]) and len(arguments) <= 2:
-        folder = Path(arguments[1]) if arguments[1:] else here
-        if arguments[0] == "--check":
-            return check(folder)
-        for path in folder.glob("golden/*.ringer"):
+def main(command="", *arguments):
+    if command in ("--check", "--rows") and len(arguments) <= 1:
+        folder = Path(*arguments) if arguments else Path(__file__).resolve().parent
+        golden = sorted(folder.glob("golden/*.ringer"))
+        if command == "--check":
+            return check(golden, sorted(folder.glob("rejects/*.patch")))
+        for path in golden:
             path.with_suffix(".rows").write_text(rows_text(path))
-        return 0
-    if arguments[:1] == ["--apply"] and len(arguments) == 3:
-        Path(arguments[2]).write_bytes(read(Path(arguments[1])))
-        return 0
-    if len(arguments) != 1 or arguments[0].startswith("-"):
+    elif command == "--apply" and len(arguments) == 2:
+        Path(arguments[1]).write_bytes(read(Path(arguments[0])))
+    elif not command or command.startswith("-") or arguments:
         print(__doc__, file=sys.stderr)
         return 2
-    try:
-        sys.stdout.write(rows_text(Path(arguments[0])))
-    except Broken as broken:
-        print(broken)
-        return 1
+    else:
+        text, status = outcome(Path(command))
+        sys.stdout.write(text)
+        return status
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(*sys.argv[1:]))
