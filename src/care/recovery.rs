@@ -4,7 +4,7 @@
 //! Everything is read and checked before the first byte is changed, so a refused open changes nothing and
 //! is refused in the same way next time.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
@@ -16,7 +16,7 @@ use crate::scheme::Scheme;
 use crate::store::file_layer::{Access, File, FileLayer, Kind};
 use crate::store::hot_tier::{self, Found, HotKind, TierId};
 use crate::store::memtable::Memtable;
-use crate::store::new_file::parent_of;
+use crate::store::new_file::{parent_of, temporary_name};
 use crate::store::state_file::{self, FileState};
 
 /// What opening a database found and did.
@@ -36,7 +36,7 @@ pub struct OpenReport {
     /// What was wrong with the hot tier, if anything.
     pub hot_tier_damage: Option<String>,
     /// Where a hot tier was put aside that could not be read in full.
-    pub quarantine: Option<std::path::PathBuf>,
+    pub quarantine: Option<PathBuf>,
 }
 
 /// What a hot tier gave.
@@ -61,49 +61,58 @@ pub fn open(
     let lock = layer.try_lock(&lock_path).map_err(|e| Error::io("lock", &lock_path, e))?;
     let Some(lock) = lock else { return Err(Error::Locked { path }) };
     let file = state_file::open(&**layer, &path, Access::Write)?;
-    let links = file.identity().map_err(|error| Error::io("look at", &path, error))?.links;
-    if links > 1 {
-        return Err(Error::invalid(
-            format!("{} has {links} names", path.display()),
-            "a database file has one name, because companions stand beside it: copy it",
-        ));
-    }
+    check_names(layer, &path, &*file)?;
     let state = state_file::read(&*file, &path)?;
     let scheme = Arc::new(state.manifest.scheme.clone());
     let mut report = OpenReport { clean: state.superblock.clean, ..OpenReport::default() };
     let hot = beside(&path, "-hot");
     let replay = replay(layer, &hot, &state, &scheme, options.recovery, &mut report)?;
 
-    // From here on bytes change.
     let path: Arc<Path> = path.into();
-    let FileState { superblock, both, manifest, .. } = state;
-    if !both {
-        state_file::write_superblock(&*file, &path, &superblock)?;
-        report.superblock_repaired = true;
-    }
-    report.bytes_cut = cut_tail(&*file, &path, superblock.end_of_data)?;
-    remove_strays(layer, &path, &superblock)?;
-    let named = superblock.hot_tier != 0;
-    let layer = Arc::clone(layer);
-    let opened = Opened {
-        layer: Arc::clone(&layer),
+    let named = state.superblock.hot_tier != 0;
+    let writer = Writer::new(Opened {
+        layer: Arc::clone(layer),
         path: Arc::clone(&path),
         lock,
-        file,
-        superblock,
-        manifest,
+        file: Arc::clone(&file),
+        superblock: state.superblock.clone(),
+        manifest: state.manifest.clone(),
         options,
         hot_kind,
-    };
-    let writer = Writer::new(opened)?;
+    })?;
+    let recovered = writer.prepare(&replay.memtable, replay.last)?;
+
+    // From here on bytes change. What a killed writer left unsynced becomes durable first, its name too.
+    report.superblock_repaired = state_file::settle(&*file, &path, &state)?;
+    let parent = parent_of(&path);
+    layer.sync_dir(parent).map_err(|error| Error::io("sync", parent, error))?;
+    report.bytes_cut = cut_tail(&*file, &path, state.superblock.end_of_data)?;
+    report.quarantine = remove_strays(layer, &path, &state.superblock)?;
     if named {
-        writer.adopt(replay.memtable, replay.last)?;
+        writer.adopt(&recovered)?;
         match replay.damage {
-            Some(_) => report.quarantine = quarantine(&layer, &hot)?,
-            None => hot_tier::remove(&layer, &hot)?,
+            Some(_) => report.quarantine = quarantine(layer, &hot)?,
+            None => hot_tier::remove(layer, &hot)?,
         }
     }
     Ok((writer, report))
+}
+
+/// Refuses a file with several names, because companions stand beside one. The name that it had while
+/// it was made does not count: a crash may have left it.
+fn check_names(layer: &Arc<dyn FileLayer>, path: &Path, file: &dyn File) -> Result<()> {
+    let look = |error| Error::io("look at", path, error);
+    let own = file.identity().map_err(look)?;
+    let temporary = layer.open(&temporary_name(path), Access::Read);
+    let other = temporary.ok().map(|file| file.identity()).transpose().map_err(look)?;
+    let links = own.links - u64::from(other.is_some_and(|other| other == own));
+    if links > 1 {
+        return Err(Error::invalid(
+            format!("{} has {links} names", path.display()),
+            "a database file has one name, because companions stand beside it: copy it",
+        ));
+    }
+    Ok(())
 }
 
 /// Reads the hot tier that the state names, and decides whether that is all that was acknowledged.
@@ -173,25 +182,35 @@ fn cut_tail(file: &dyn File, path: &Path, end: u64) -> Result<u64> {
     Ok(length.saturating_sub(end))
 }
 
-/// Removes what earlier writers of this database left beside it, and nothing of anybody else.
-fn remove_strays(layer: &Arc<dyn FileLayer>, path: &Path, superblock: &Superblock) -> Result<()> {
-    let vacuum = beside(path, "-vacuum");
-    let there = layer.kind(&vacuum).map_err(|error| Error::io("look at", &vacuum, error))?;
-    if there == Some(Kind::File) {
-        layer.remove_file(&vacuum).map_err(|error| Error::io("remove", &vacuum, error))?;
-    }
-    let hot = beside(path, "-hot");
-    if let Found::Tier(id, _) = hot_tier::identify(layer, &hot)? {
-        let own = id.database == superblock.database;
-        if own && id.tier != superblock.hot_tier {
-            hot_tier::remove(layer, &hot)?;
+/// Removes what earlier writers of this database left beside it, and nothing of anybody else. A tier that
+/// nobody names and that does not say whose it is goes out of the way; the new name is given.
+fn remove_strays(
+    layer: &Arc<dyn FileLayer>,
+    path: &Path,
+    superblock: &Superblock,
+) -> Result<Option<PathBuf>> {
+    for stray in [beside(path, "-vacuum"), temporary_name(path)] {
+        let there = layer.kind(&stray).map_err(|error| Error::io("look at", &stray, error))?;
+        if there == Some(Kind::File) {
+            layer.remove_file(&stray).map_err(|error| Error::io("remove", &stray, error))?;
         }
     }
-    Ok(())
+    let hot = beside(path, "-hot");
+    hot_tier::remove_unnamed(layer, &hot)?;
+    match hot_tier::identify(layer, &hot)? {
+        Found::Tier(id, _) if id.database == superblock.database => {
+            if id.tier != superblock.hot_tier {
+                hot_tier::remove(layer, &hot)?;
+            }
+            Ok(None)
+        }
+        Found::Unreadable(_) if superblock.hot_tier == 0 => quarantine(layer, &hot),
+        Found::Unreadable(_) | Found::Tier(..) | Found::Nothing => Ok(None),
+    }
 }
 
 /// Gives a tier that could not be read in full another name.
-fn quarantine(layer: &Arc<dyn FileLayer>, hot: &Path) -> Result<Option<std::path::PathBuf>> {
+fn quarantine(layer: &Arc<dyn FileLayer>, hot: &Path) -> Result<Option<PathBuf>> {
     if layer.kind(hot).map_err(|error| Error::io("look at", hot, error))?.is_none() {
         return Ok(None);
     }

@@ -80,10 +80,8 @@ pub fn create(
     if at(directory, "look at", layer.kind(directory))?.is_some() {
         return Err(Error::Exists { path: directory.to_path_buf() });
     }
+    remove_unnamed(layer, directory)?;
     let new = beside(directory, "-new");
-    if at(&new, "look at", layer.kind(&new))?.is_some() {
-        at(&new, "remove", layer.remove_dir_all(&new))?;
-    }
     at(&new, "create", layer.create_dir(&new))?;
     let id_path = new.join(ID_NAME);
     let file = at(&id_path, "create", layer.open(&id_path, Access::CreateNew))?;
@@ -101,7 +99,7 @@ pub fn create(
     });
     if made.is_err() {
         // Nobody names it yet. If it cannot be removed now, the next open of the database does it.
-        let _ = layer.remove_dir_all(directory);
+        let _ = remove(layer, directory);
     }
     made
 }
@@ -163,10 +161,23 @@ pub fn replay(
     Ok(gather.finish())
 }
 
-/// Removes a tier, of which nothing is open any more.
+/// Removes a tier, of which nothing is open any more. It gives up its name first, for good: no crash
+/// leaves half a tier where a whole one would be looked for (HOT-2).
 pub fn remove(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> {
-    at(directory, "remove", layer.remove_dir_all(directory))?;
-    sync_parent(layer, directory)
+    remove_unnamed(layer, directory)?;
+    let new = beside(directory, "-new");
+    at(directory, "rename", layer.rename(directory, &new))?;
+    sync_parent(layer, directory)?;
+    at(&new, "remove", layer.remove_dir_all(&new))
+}
+
+/// Removes what making or removing a tier left, which no database names.
+pub fn remove_unnamed(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> {
+    let new = beside(directory, "-new");
+    match at(&new, "look at", layer.kind(&new))? {
+        Some(_) => at(&new, "remove", layer.remove_dir_all(&new)),
+        None => Ok(()),
+    }
 }
 
 /// The name of the id file (HOT-1).
