@@ -10,10 +10,10 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::format::batch;
 use crate::format::superblock::Superblock;
-use crate::ingest::writer::{Opened, Writer, beside};
+use crate::ingest::writer::{Opened, Writer, beside, remove_leftovers};
 use crate::options::{Options, Recovery};
 use crate::scheme::Scheme;
-use crate::store::file_layer::{Access, File, FileLayer, Kind};
+use crate::store::file_layer::{Access, File, FileLayer};
 use crate::store::hot_tier::{self, Found, HotKind, TierId};
 use crate::store::memtable::Memtable;
 use crate::store::new_file::{parent_of, temporary_name};
@@ -189,14 +189,8 @@ fn remove_strays(
     path: &Path,
     superblock: &Superblock,
 ) -> Result<Option<PathBuf>> {
-    for stray in [beside(path, "-vacuum"), temporary_name(path)] {
-        let there = layer.kind(&stray).map_err(|error| Error::io("look at", &stray, error))?;
-        if there == Some(Kind::File) {
-            layer.remove_file(&stray).map_err(|error| Error::io("remove", &stray, error))?;
-        }
-    }
+    remove_leftovers(layer, path)?;
     let hot = beside(path, "-hot");
-    hot_tier::remove_unnamed(layer, &hot)?;
     match hot_tier::identify(layer, &hot)? {
         Found::Tier(id, _) if id.database == superblock.database => {
             if id.tier != superblock.hot_tier {
