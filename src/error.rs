@@ -219,7 +219,10 @@ impl Error {
 
     /// Whether a sync failed: then it is not known what is on disk, and trying again says nothing.
     pub(crate) fn is_failed_sync(&self) -> bool {
-        matches!(self, Error::Io { operation: "sync", .. } | Error::NoSpace { operation: "sync", .. })
+        matches!(
+            self,
+            Error::Io { operation: "sync", .. } | Error::NoSpace { operation: "sync", .. }
+        )
     }
 
     /// A failed operation on a file. A full device has its own variant.

@@ -39,6 +39,13 @@ pub struct OpenReport {
     pub quarantine: Option<PathBuf>,
 }
 
+/// Where a hot tier would be, and of which kind it is if it does not say so itself.
+struct Tier<'a> {
+    layer: &'a Arc<dyn FileLayer>,
+    directory: &'a Path,
+    kind: HotKind,
+}
+
 /// What a hot tier gave.
 struct Replay {
     memtable: Memtable,
@@ -66,7 +73,8 @@ pub fn open(
     let scheme = Arc::new(state.manifest.scheme.clone());
     let mut report = OpenReport { clean: state.superblock.clean, ..OpenReport::default() };
     let hot = beside(&path, "-hot");
-    let replay = replay(layer, &hot, &state, &scheme, options.recovery, &mut report)?;
+    let tier = Tier { layer, directory: &hot, kind: hot_kind };
+    let replay = replay(&tier, &state, &scheme, options.recovery, &mut report)?;
 
     let path: Arc<Path> = path.into();
     let named = state.superblock.hot_tier != 0;
@@ -117,8 +125,7 @@ fn check_names(layer: &Arc<dyn FileLayer>, path: &Path, file: &dyn File) -> Resu
 
 /// Reads the hot tier that the state names, and decides whether that is all that was acknowledged.
 fn replay(
-    layer: &Arc<dyn FileLayer>,
-    hot: &Path,
+    tier: &Tier<'_>,
     state: &FileState,
     scheme: &Arc<Scheme>,
     recovery: Recovery,
@@ -132,15 +139,23 @@ fn replay(
     let id = TierId { database: superblock.database, tier: superblock.hot_tier };
     let marked = state.mark.map(|mark| mark.sequence).filter(|marked| *marked > sealed);
     let missing = Error::HotTierMissing { sealed, marked };
-    let (error, damage) = match hot_tier::identify(layer, hot)? {
-        Found::Tier(found, kind) if found == id => {
+    // The id file may be damaged: the commits say themselves whether they are of this tier.
+    let (kind, strange) = match hot_tier::identify(tier.layer, tier.directory)? {
+        Found::Tier(found, kind) if found == id => (Some(kind), ""),
+        Found::Unreadable(_) => (Some(tier.kind), ""),
+        Found::Tier(..) => (None, "it belongs to another database"),
+        Found::Nothing => (None, "it is not there"),
+    };
+    let (error, damage) = match kind {
+        Some(kind) => {
             let mut visit = |sequence, payload: Vec<u8>| {
                 let operations = batch::decode(&payload, scheme)?;
                 let operations = operations.into_iter().map(|o| (o.key, o.signature)).collect();
                 replay.memtable.apply(sequence, operations);
                 Ok(())
             };
-            let replayed = hot_tier::replay(layer, hot, id, kind, sealed, &mut visit)?;
+            let replayed =
+                hot_tier::replay(tier.layer, tier.directory, id, kind, sealed, &mut visit)?;
             replay.last = replayed.last;
             report.commits_replayed = replayed.last - sealed;
             report.hot_tier_damage = replayed.damage.clone();
@@ -156,9 +171,7 @@ fn replay(
                 }
             }
         }
-        Found::Unreadable(error) => (missing, error.to_string()),
-        Found::Tier(..) => (missing, "it belongs to another database".into()),
-        Found::Nothing => (missing, "it is not there".into()),
+        None => (missing, strange.into()),
     };
     if recovery == Recovery::Strict {
         return Err(error);
