@@ -103,7 +103,7 @@ fn every_crash_of_the_recovery_from_a_crash_leaves_the_same() {
             let disk = walk.image(kind);
             let whole = matches!(kind, CrashKind::Killed | CrashKind::NothingUnsynced);
             // Of those that are not whole, some: they differ from others in a few bytes.
-            if (whole || walk.at() % 7 == 0) && seen.insert(fingerprint(&disk)) {
+            if (whole || walk.at().is_multiple_of(7)) && seen.insert(fingerprint(&disk)) {
                 disks.push((walk.at(), kind, disk));
             }
         }

@@ -308,7 +308,7 @@ fn every_cut_of_a_hot_tier_is_harmless_or_reported() {
     let (image, model, sealed) = unclean();
     for name in ["log", "id"] {
         let length = image.contents(format!("{PATH}-hot/{name}")).unwrap().len();
-        let lost = try_hot(name, length, |bytes, length| bytes.truncate(length));
+        let lost = try_hot(name, length, Vec::truncate);
         assert_eq!(lost, if name == "log" { length } else { 0 });
         let longer = try_hot(name, 100, |bytes, more| bytes.extend(vec![0xA5; more]));
         assert_eq!(longer, 0);

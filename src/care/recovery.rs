@@ -17,6 +17,7 @@ use crate::store::file_layer::{Access, File, FileLayer};
 use crate::store::hot_tier::{self, Found, HotKind, TierId};
 use crate::store::memtable::Memtable;
 use crate::store::new_file::{parent_of, temporary_name};
+use crate::store::segment::writer::NewSegment;
 use crate::store::state_file::{self, FileState};
 
 /// What opening a database found and did.
@@ -60,10 +61,25 @@ pub fn open(
     options: Options,
     hot_kind: HotKind,
 ) -> Result<(Writer, OpenReport)> {
+    open_with(layer, path, options, hot_kind, |_| Ok(Vec::new()))
+}
+
+/// A segment's number, and what takes its place: a segment with the same live rows, or nothing.
+pub(super) type Swap = (u64, Option<NewSegment>);
+
+/// Opens a database for writing; `mend` makes segments anew before anything else is changed.
+pub(super) fn open_with(
+    layer: &Arc<dyn FileLayer>,
+    path: &Path,
+    options: Options,
+    hot_kind: HotKind,
+    mend: impl FnOnce(&Writer) -> Result<Vec<Swap>>,
+) -> Result<(Writer, OpenReport)> {
     options.check()?;
     // Looked at first, so that a missing file is not locked.
     state_file::open(&**layer, path, Access::Read)?;
     let path = layer.canonical(path).map_err(|error| Error::io("open", path, error))?;
+    // STEP-11.
     let lock_path = beside(&path, "-lock");
     let lock = layer.try_lock(&lock_path).map_err(|e| Error::io("lock", &lock_path, e))?;
     let Some(lock) = lock else { return Err(Error::Locked { path }) };
@@ -88,7 +104,10 @@ pub fn open(
         options,
         hot_kind,
     })?;
-    let recovered = writer.prepare(&replay.memtable, replay.last)?;
+    let swaps = mend(&writer)?;
+    let prepare = || writer.prepare(&replay.memtable, replay.last);
+    // Segments that will be swapped cannot be searched before.
+    let prepared = swaps.is_empty().then(prepare).transpose()?;
 
     // From here on bytes change. What a killed writer left unsynced becomes durable first, its name too.
     report.superblock_repaired = state_file::settle(&*file, &path, &state)?;
@@ -96,8 +115,11 @@ pub fn open(
     layer.sync_dir(parent).map_err(|error| Error::io("sync", parent, error))?;
     report.bytes_cut = cut_tail(&*file, &path, state.superblock.end_of_data)?;
     report.quarantine = remove_strays(layer, &path, &state.superblock)?;
+    for (old, new) in &swaps {
+        writer.swap_segment(*old, new.as_ref())?;
+    }
     if named {
-        writer.adopt(&recovered)?;
+        writer.adopt(&prepared.map_or_else(prepare, Ok)?)?;
         match replay.damage {
             Some(_) => report.quarantine = quarantine(layer, &hot)?,
             None => hot_tier::remove(layer, &hot)?,

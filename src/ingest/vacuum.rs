@@ -1,4 +1,4 @@
-//! Vacuum: the file is copied without its dead bytes and replaced (V1 to V5 of `format-spec/steps.md`).
+//! Vacuum: the file is copied without its dead bytes and replaced (STEP-9).
 //!
 //! Commits go on meanwhile; checkpoints wait. Readers that hold the old file keep it until they let go.
 

@@ -198,7 +198,7 @@ impl Writer {
     }
 
     /// What a new segment belongs to.
-    pub(super) fn plan(&self) -> SegmentPlan {
+    pub fn plan(&self) -> SegmentPlan {
         SegmentPlan {
             database: self.database,
             scheme: Arc::clone(&self.scheme),
@@ -229,7 +229,7 @@ impl Writer {
         }
     }
 
-    /// Ends all writing. Never taken back: what a failed sync left on disk is not known, and a second
+    /// Ends all writing (STEP-10). Never taken back: what a failed sync left on disk is not known, and a second
     /// sync that succeeds says nothing about it.
     pub(super) fn poison(&self, error: Error) -> Error {
         let _ = self.poison.set(error.to_string());
@@ -287,7 +287,7 @@ impl Writer {
 pub fn remove_leftovers(layer: &Arc<dyn FileLayer>, path: &Path) -> Result<()> {
     remove_file_if_there(layer, &beside(path, "-vacuum"))?;
     remove_file_if_there(layer, &temporary_name(path))?;
-    hot_tier::remove_unnamed(layer, &beside(path, "-hot"))
+    hot_tier::remove_unfinished(layer, &beside(path, "-hot"))
 }
 
 /// Removes a file, if there is one of that name.
@@ -310,7 +310,7 @@ pub fn views(
 }
 
 /// The view of one segment.
-pub(super) fn view(
+pub fn view(
     entry: &SegmentEntry,
     source: &PageSource,
     scheme: &Arc<Scheme>,

@@ -15,8 +15,8 @@ fn long(n: u8) -> Operation {
     (vec![n; 4096], Some(n.into()))
 }
 
-fn commit<const N: usize>(operations: [Operation; N]) -> Step {
-    Step::Commit(operations.to_vec())
+fn commit(operations: impl Into<Vec<Operation>>) -> Step {
+    Step::Commit(operations.into())
 }
 
 /// A bulk load of several segments, with a key in two of them.

@@ -10,6 +10,7 @@
 
 mod admit;
 mod apart;
+mod copied;
 mod gather;
 mod log_tier;
 mod sled_tier;
@@ -80,7 +81,7 @@ pub fn create(
     if at(directory, "look at", layer.kind(directory))?.is_some() {
         return Err(Error::Exists { path: directory.to_path_buf() });
     }
-    remove_unnamed(layer, directory)?;
+    remove_unfinished(layer, directory)?;
     let new = beside(directory, "-new");
     at(&new, "create", layer.create_dir(&new))?;
     let id_path = new.join(ID_NAME);
@@ -161,22 +162,23 @@ pub fn replay(
     Ok(gather.finish())
 }
 
-/// Removes a tier, of which nothing is open any more. It gives up its name first, for good: no crash
-/// leaves half a tier where a whole one would be looked for (HOT-2).
+/// Removes a tier, of which nothing is open any more. It takes the name of an unfinished one first, for good:
+/// half removed under its own name it could not say whose it is, and nobody would dare to remove the rest.
 pub fn remove(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> {
-    remove_unnamed(layer, directory)?;
+    remove_unfinished(layer, directory)?;
     let new = beside(directory, "-new");
     at(directory, "rename", layer.rename(directory, &new))?;
+    // A power cut keeps or loses the changes of each directory by itself.
     sync_parent(layer, directory)?;
-    at(&new, "remove", layer.remove_dir_all(&new))
+    remove_unfinished(layer, directory)
 }
 
-/// Removes what making or removing a tier left, which no database names.
-pub fn remove_unnamed(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> {
+/// Removes what an interrupted creation or removal left. No database names it.
+pub fn remove_unfinished(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> {
     let new = beside(directory, "-new");
     match at(&new, "look at", layer.kind(&new))? {
-        Some(_) => at(&new, "remove", layer.remove_dir_all(&new)),
-        None => Ok(()),
+        Some(Kind::Directory) => at(&new, "remove", layer.remove_dir_all(&new)),
+        _ => Ok(()),
     }
 }
 
