@@ -35,6 +35,9 @@ pub enum Recovery {
     Salvage,
 }
 
+/// Rows in memory are numbered by 32 bits, with room for a last large batch.
+const MOST_MEMTABLE_ROWS: usize = 1 << 30;
+
 impl Default for Options {
     fn default() -> Options {
         Options {
@@ -60,6 +63,10 @@ impl Options {
         };
         if self.memtable_rows == 0 {
             return too_small("memtable_rows", 0, 1);
+        }
+        if self.memtable_rows > MOST_MEMTABLE_ROWS {
+            let what = format!("option memtable_rows = {}", self.memtable_rows);
+            return Err(Error::invalid(what, format!("it is at most {MOST_MEMTABLE_ROWS}")));
         }
         if self.memtable_bytes == 0 {
             return too_small("memtable_bytes", 0, 1);

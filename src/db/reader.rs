@@ -14,6 +14,7 @@ use crate::ingest::writer::views;
 use crate::options::Options;
 use crate::scheme::Scheme;
 use crate::store::file_layer::{Access, FileLayer};
+use crate::store::memtable::Memtable;
 use crate::store::page_cache::PageCache;
 use crate::store::page_source::{CachedPage, PageSource};
 use crate::store::spill::SpillPlace;
@@ -116,10 +117,10 @@ fn load(layer: &dyn FileLayer, path: &Path, cache: &Arc<PageCache<CachedPage>>) 
     let scheme = Arc::new(state.manifest.scheme.clone());
     let segments = views(&state.manifest.segments, &source, &scheme)?;
     let view = State {
+        active: Arc::new(Memtable::new(&scheme)),
         scheme,
         segments: segments.into(),
         frozen: None,
-        active: Arc::default(),
         sequence: state.manifest.sealed,
     };
     Ok(Current { state: Arc::new(view), file: state })

@@ -106,7 +106,7 @@ impl Writer {
             scheme: Arc::clone(&scheme),
             segments: segments.into(),
             frozen: None,
-            active: Arc::new(Memtable::default()),
+            active: Arc::new(Memtable::new(&scheme)),
             sequence: manifest.sealed,
         };
         Ok(Writer {
