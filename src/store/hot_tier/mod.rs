@@ -81,8 +81,8 @@ pub fn create(
     if at(directory, "look at", layer.kind(directory))?.is_some() {
         return Err(Error::Exists { path: directory.to_path_buf() });
     }
-    let new = beside(directory, "-new");
     remove_unfinished(layer, directory)?;
+    let new = beside(directory, "-new");
     at(&new, "create", layer.create_dir(&new))?;
     let id_path = new.join(ID_NAME);
     let file = at(&id_path, "create", layer.open(&id_path, Access::CreateNew))?;
@@ -100,7 +100,7 @@ pub fn create(
     });
     if made.is_err() {
         // Nobody names it yet. If it cannot be removed now, the next open of the database does it.
-        let _ = layer.remove_dir_all(directory);
+        let _ = remove(layer, directory);
     }
     made
 }
@@ -162,14 +162,15 @@ pub fn replay(
     Ok(gather.finish())
 }
 
-/// Removes a tier, of which nothing is open any more. It takes the name of an unfinished one first: half
-/// removed under its own name it could not say whose it is, and nobody would dare to remove the rest.
+/// Removes a tier, of which nothing is open any more. It takes the name of an unfinished one first, for good:
+/// half removed under its own name it could not say whose it is, and nobody would dare to remove the rest.
 pub fn remove(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> {
     remove_unfinished(layer, directory)?;
     let new = beside(directory, "-new");
     at(directory, "rename", layer.rename(directory, &new))?;
-    remove_unfinished(layer, directory)?;
-    sync_parent(layer, directory)
+    // A power cut keeps or loses the changes of each directory by itself.
+    sync_parent(layer, directory)?;
+    remove_unfinished(layer, directory)
 }
 
 /// Removes what an interrupted creation or removal left. No database names it.
