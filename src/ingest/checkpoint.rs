@@ -44,6 +44,11 @@ impl Writer {
         }
         appending.hide(&hides)?;
         appending.seal(sealed, |state| state.frozen = None)?;
+        self.trim_hot(sealed)
+    }
+
+    /// K7: the hot tier may forget what is in segments, and takes the commit after that next.
+    pub(super) fn trim_hot(&self, sealed: u64) -> Result<()> {
         let hot = lock(&self.hot).clone();
         match hot {
             // What stays in it is ignored by a replay: failing to trim costs space only.
