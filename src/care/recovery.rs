@@ -181,6 +181,7 @@ fn remove_strays(layer: &Arc<dyn FileLayer>, path: &Path, superblock: &Superbloc
         layer.remove_file(&vacuum).map_err(|error| Error::io("remove", &vacuum, error))?;
     }
     let hot = beside(path, "-hot");
+    hot_tier::remove_leftovers(layer, &hot)?;
     if let Found::Tier(id, _) = hot_tier::identify(layer, &hot)? {
         let own = id.database == superblock.database;
         if own && id.tier != superblock.hot_tier {

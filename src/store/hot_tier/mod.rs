@@ -69,8 +69,7 @@ pub struct Replayed {
     pub damage: Option<String>,
 }
 
-/// Makes a tier, empty and durable (HOT-2). `Exists` if anything has its name; a leftover `<directory>-new`
-/// is removed, because no database ever named it.
+/// Makes a tier, empty and durable (HOT-2). `Exists` if anything has its name.
 pub fn create(
     layer: &Arc<dyn FileLayer>,
     directory: &Path,
@@ -80,10 +79,23 @@ pub fn create(
     if at(directory, "look at", layer.kind(directory))?.is_some() {
         return Err(Error::Exists { path: directory.to_path_buf() });
     }
-    let new = beside(directory, "-new");
-    if at(&new, "look at", layer.kind(&new))?.is_some() {
-        at(&new, "remove", layer.remove_dir_all(&new))?;
+    remove_leftovers(layer, directory)?;
+    let made = build(layer, directory, id, kind);
+    if made.is_err() {
+        // Nobody names it yet. What cannot be removed now goes at the next open of the database.
+        let named = layer.kind(directory).is_ok_and(|kind| kind.is_some());
+        let _ = if named { remove(layer, directory) } else { remove_leftovers(layer, directory) };
     }
+    made
+}
+
+fn build(
+    layer: &Arc<dyn FileLayer>,
+    directory: &Path,
+    id: TierId,
+    kind: HotKind,
+) -> Result<Box<dyn HotTier>> {
+    let new = beside(directory, NEW);
     at(&new, "create", layer.create_dir(&new))?;
     let id_path = new.join(ID_NAME);
     let file = at(&id_path, "create", layer.open(&id_path, Access::CreateNew))?;
@@ -95,15 +107,11 @@ pub fn create(
     }
     at(&new, "sync", layer.sync_dir(&new))?;
     at(&new, "rename", layer.rename(&new, directory))?;
-    let made = sync_parent(layer, directory).and_then(|()| match kind {
+    sync_parent(layer, directory)?;
+    match kind {
         HotKind::Sled => sled_tier::create(layer, directory, id),
         HotKind::Log => log_tier::open(layer, directory, id),
-    });
-    if made.is_err() {
-        // Nobody names it yet. If it cannot be removed now, the next open of the database does it.
-        let _ = layer.remove_dir_all(directory);
     }
-    made
 }
 
 /// Says whose tier a directory is, without reading its commits.
@@ -163,11 +171,37 @@ pub fn replay(
     Ok(gather.finish())
 }
 
-/// Removes a tier, of which nothing is open any more.
+/// Removes a tier, of which nothing is open any more. It loses its name first (HOT-15): a crash leaves a
+/// whole tier under it or none, never one that no longer says whose it is.
 pub fn remove(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> {
-    at(directory, "remove", layer.remove_dir_all(directory))?;
-    sync_parent(layer, directory)
+    remove_leftovers(layer, directory)?;
+    let gone = beside(directory, GONE);
+    at(directory, "rename", layer.rename(directory, &gone))?;
+    sync_parent(layer, directory)?;
+    remove_leftovers(layer, directory)
 }
+
+/// Removes what a crash left of making, reading or removing a tier: directories beside it that no database
+/// ever names.
+pub fn remove_leftovers(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> {
+    let mut removed = false;
+    for path in [NEW, GONE, COPY].map(|ending| beside(directory, ending)) {
+        if at(&path, "look at", layer.kind(&path))? == Some(Kind::Directory) {
+            at(&path, "remove", layer.remove_dir_all(&path))?;
+            removed = true;
+        }
+    }
+    if removed { sync_parent(layer, directory) } else { Ok(()) }
+}
+
+/// What is added to a tier's name while it is made,
+const NEW: &str = "-new";
+
+/// while it is removed,
+const GONE: &str = "-gone";
+
+/// and to the name of the copy that is read.
+const COPY: &str = "-replay";
 
 /// The name of the id file (HOT-1).
 const ID_NAME: &str = "id";

@@ -31,7 +31,7 @@ use std::time::Duration;
 use super::admit::Admit;
 use super::apart::{Ended, read_apart};
 use super::gather::Gather;
-use super::{Commit, HotTier, TierId, at, beside};
+use super::{COPY, Commit, HotTier, TierId, at, beside};
 use crate::error::{Error, Result};
 use crate::format::hot_part::{OPENING, decode_part, encode_parts};
 use crate::store::file_layer::FileLayer;
@@ -212,7 +212,7 @@ pub(super) fn replay(directory: &Path, gather: &mut Gather<'_>) -> Result<()> {
         gather.spoil("its log is missing (HOT-2)".into());
         return Ok(());
     }
-    let copy = beside(directory, "-replay");
+    let copy = beside(directory, COPY);
     let result = copy_files(&path, &copy).and_then(|()| replay_copy(&copy, gather));
     // A copy that cannot be removed now is removed before the next one is made.
     let _ = fs::remove_dir_all(&copy);
