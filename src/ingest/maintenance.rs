@@ -38,10 +38,9 @@ impl Maintenance {
         let mut thread = None;
         if writer.options().background {
             lock(&writer.backlog).has_thread = true;
-            let theirs = Arc::clone(writer);
+            let present = Present(Arc::clone(writer));
             let named = std::thread::Builder::new().name("ringer".into());
-            thread = named.spawn(move || theirs.maintain()).ok();
-            lock(&writer.backlog).has_thread = thread.is_some();
+            thread = named.spawn(move || present.0.maintain()).ok();
         }
         Maintenance { writer: Arc::clone(writer), thread }
     }
@@ -54,13 +53,23 @@ impl Maintenance {
             // A panic in it was a defect; what it was doing is not published.
             let _ = thread.join();
         }
-        lock(&self.writer.backlog).has_thread = false;
     }
 }
 
 impl Drop for Maintenance {
     fn drop(&mut self) {
         self.stop();
+    }
+}
+
+/// The thread is there as long as this is. Whoever waits for it then does its work: a bulk load may outlive
+/// the database.
+struct Present(Arc<Writer>);
+
+impl Drop for Present {
+    fn drop(&mut self) {
+        lock(&self.0.backlog).has_thread = false;
+        self.0.wake.notify_all();
     }
 }
 

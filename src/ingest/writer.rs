@@ -235,6 +235,11 @@ impl Writer {
         error
     }
 
+    /// Ends all writing because the database is closed. Called under the append lock.
+    fn end_writing(&self) {
+        let _ = self.poison.set("the database was closed".into());
+    }
+
     /// The directory of the hot tier.
     pub(super) fn hot_directory(&self) -> PathBuf {
         beside(&self.path, "-hot")
@@ -244,8 +249,12 @@ impl Writer {
     /// hot tier (STEP-8). After a failure the hot tier stays, and the next open goes on from there.
     pub fn close(&self) -> Result<()> {
         let closed = self.close_file();
-        let mut commits = lock(&self.commits);
-        commits.closed = true;
+        lock(&self.commits).closed = true;
+        {
+            // Whoever still wants to write, a merge or a load that outlives the database, looks here first.
+            let _side = lock(&self.file);
+            self.end_writing();
+        }
         *lock(&self.hot) = None;
         *lock(&self.lock) = None;
         closed
@@ -262,6 +271,7 @@ impl Writer {
             commits.closed = true;
         }
         let mut side = lock(&self.file);
+        self.end_writing();
         if !side.superblock.clean {
             let next = Superblock {
                 generation: side.superblock.generation + 1,
