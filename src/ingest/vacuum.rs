@@ -5,10 +5,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::writer::{Writer, beside, lock, views};
+use super::writer::{FileSide, Writer, beside, lock, views};
 use crate::error::{Error, Result};
 use crate::format::DATA_START;
+use crate::format::commit_mark::{MARK_BYTES, MARK_OFFSET};
 use crate::format::manifest::{Manifest, SegmentEntry};
+use crate::format::superblock::Superblock;
 use crate::store::file_layer::{Access, File};
 use crate::store::state_file;
 
@@ -32,19 +34,36 @@ impl Writer {
         if self.layer.kind(&target).map_err(|error| io("look at", error))?.is_some() {
             self.layer.remove_file(&target).map_err(|error| io("remove", error))?;
         }
-        let copied = self.layer.open(&target, Access::CreateNew).map_err(|e| io("create", e));
-        let copied = copied.and_then(|file| {
-            let entries = copy(&*side.file, &*file, &target, &entries)?;
-            Ok((file, entries))
+        let made = self.copy_state(&side, &target, &entries).and_then(|(file, manifest, next)| {
+            let segments = views(&manifest.segments, &self.source(&file), &self.scheme)?;
+            // Marks go to the new file from here on, and the last one goes with it.
+            let mark = lock(&self.mark);
+            copy_mark(&*side.file, &*file).map_err(|error| io("copy the mark to", error))?;
+            Ok((file, next, segments, mark))
         });
-        let (file, entries) = match copied {
-            Ok(copied) => copied,
-            Err(error) => {
-                // Nothing refers to it; what cannot be removed now goes at the next open.
-                let _ = self.layer.remove_file(&target);
-                return Err(error);
-            }
-        };
+        let (file, next, segments, mut mark) = made.inspect_err(|_| {
+            // Nothing refers to it; what cannot be removed now goes at the next open.
+            let _ = self.layer.remove_file(&target);
+        })?;
+        self.replace_file(&target).map_err(|error| self.poison(error))?;
+        *mark = Arc::clone(&file);
+        drop(mark);
+        side.file = file;
+        side.superblock = next;
+        self.publish(|state| state.segments = segments.into());
+        Ok(())
+    }
+
+    /// V2: the same state in a new file, synced.
+    fn copy_state(
+        &self,
+        side: &FileSide,
+        target: &Path,
+        entries: &[SegmentEntry],
+    ) -> Result<(Arc<dyn File>, Manifest, Superblock)> {
+        let file = self.layer.open(target, Access::CreateNew);
+        let file = file.map_err(|error| Error::io("create", target, error))?;
+        let (segments, end) = copy(&*side.file, &*file, target, entries)?;
         let manifest = Manifest {
             generation: side.superblock.generation + 1,
             database: self.database,
@@ -52,33 +71,12 @@ impl Writer {
             sealed: side.sealed,
             next_block: self.next_block(),
             dead_bytes: 0,
-            segments: entries,
+            segments,
         };
-        let next = state_file::write_manifest(
-            &*file,
-            &target,
-            DATA_START + used,
-            &manifest,
-            &side.superblock,
-        )?;
-        state_file::write_superblock(&*file, &target, &next)?;
-        let source = self.source(&file);
-        let segments = views(&manifest.segments, &source, &self.scheme)?;
-        {
-            // Marks go to the new file from here on, and the last one goes with it.
-            let mut mark = lock(&self.mark);
-            let mut bytes = [0; crate::format::commit_mark::MARK_BYTES];
-            let offset = crate::format::commit_mark::MARK_OFFSET;
-            let copied = side.file.read_up_to(&mut bytes, offset);
-            let copied = copied.and_then(|_| file.write_all_at(&bytes, offset));
-            copied.map_err(|error| Error::io("copy the mark to", &target, error))?;
-            self.replace_file(&target).map_err(|error| self.poison(error))?;
-            *mark = Arc::clone(&file);
-        }
-        side.file = file;
-        side.superblock = next;
-        self.publish(|state| state.segments = segments.into());
-        Ok(())
+        let old = &side.superblock;
+        let next = state_file::write_manifest(&*file, target, end, &manifest, old)?;
+        state_file::write_superblock(&*file, target, &next)?;
+        Ok((file, manifest, next))
     }
 
     /// V3 and V4.
@@ -90,13 +88,19 @@ impl Writer {
     }
 }
 
-/// Copies the blocks of segments, one after the other, and gives their new entries.
+fn copy_mark(from: &dyn File, to: &dyn File) -> std::io::Result<()> {
+    let mut bytes = [0; MARK_BYTES];
+    from.read_up_to(&mut bytes, MARK_OFFSET)?;
+    to.write_all_at(&bytes, MARK_OFFSET)
+}
+
+/// Copies the blocks of segments, one after the other, and gives their new entries and where they end.
 fn copy(
     from: &dyn File,
     to: &dyn File,
     path: &Path,
     entries: &[SegmentEntry],
-) -> Result<Vec<SegmentEntry>> {
+) -> Result<(Vec<SegmentEntry>, u64)> {
     let mut end = DATA_START;
     let mut moved = Vec::with_capacity(entries.len());
     for entry in entries {
@@ -107,7 +111,7 @@ fn copy(
         }
         moved.push(entry);
     }
-    Ok(moved)
+    Ok((moved, end))
 }
 
 fn copy_bytes(
