@@ -80,7 +80,10 @@ pub mod db;
 #[cfg(test)]
 mod spec_tables;
 
-pub use db::{Batch, BulkLoad, Committed, Database, OpenReport, Reader, Snapshot, Stat, Stored};
+pub use db::{
+    Batch, BulkLoad, CheckReport, Committed, Database, Depth, Finding, OpenReport, Reader,
+    RepairReport, SalvageReport, Snapshot, Stat, Stored,
+};
 pub use error::{Error, Result};
 pub use estimate::{Comparison, Estimate, resemblance_of};
 pub use options::{Options, Recovery};

@@ -92,6 +92,8 @@ fn a_bulk_load_appears_at_once_and_the_last_of_equal_keys_counts() {
         let stored = db.get(format!("k{i:04}")).unwrap().unwrap();
         assert_eq!(stored.signature, expected(if i == 7 { 7777 } else { i }), "{i}");
     }
+    db.put("l", &set(3)).unwrap();
+    db.delete("l").unwrap();
     db.compact().unwrap();
     assert_eq!(db.stat().unwrap().segments, 1);
     for (i, row) in db.snapshot().range::<&[u8]>(..).enumerate() {

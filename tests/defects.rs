@@ -63,7 +63,7 @@ fn a_segment_built_before_a_checkpoint_and_added_after_it_can_be_opened() {
 }
 
 /// A crash while a hot tier was made or removed left a directory that nobody ever removed; one without its
-/// id file stopped all later commits (HOT-15).
+/// id file stopped all later commits (STEP-8).
 #[test]
 fn a_crash_while_a_hot_tier_is_made_or_removed_leaves_nothing_behind() {
     let files = FaultyFiles::new();

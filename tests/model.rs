@@ -1,6 +1,7 @@
 //! Random sequences of all that can be done to a database, against a plain map: whatever the order of
 //! commits, loads, merges, vacuums, closings and crashes, it says what the map says.
 
+mod folder;
 mod oracle;
 
 use std::ops::Bound;
@@ -153,15 +154,13 @@ impl World {
 
     /// The names beside the database, its own too.
     fn names(&self) -> Vec<String> {
-        let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_string();
         match self {
             World::Memory(files) => {
-                let all = files.running().entries();
-                all.iter().filter(|e| e.path != Path::new("/")).map(|e| name(&e.path)).collect()
+                let entries = files.running().entries();
+                let names = entries.iter().filter_map(|entry| entry.path.file_name());
+                names.map(|name| name.to_str().unwrap().to_string()).collect()
             }
-            World::Disk(_, folder) => {
-                std::fs::read_dir(folder).unwrap().map(|e| name(&e.unwrap().path())).collect()
-            }
+            World::Disk(_, folder) => folder::names(folder),
         }
     }
 }
@@ -337,7 +336,7 @@ impl Run {
             }
             World::Disk(top, folder) => {
                 let new = tempfile::tempdir_in(top).unwrap().keep();
-                copy_folder(folder, &new);
+                folder::copy(folder, &new);
                 drop(self.db.take());
                 let World::Disk(_, folder) = &mut self.world else { unreachable!() };
                 *folder = new;
@@ -355,19 +354,6 @@ impl Run {
         assert_eq!(stat.sets, self.history.now().len() as u64);
         assert_eq!(stat.sequence, self.history.last());
         assert!(stat.rows - stat.hidden_rows <= stat.rows);
-    }
-}
-
-fn copy_folder(from: &Path, to: &Path) {
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            std::fs::create_dir(&target).unwrap();
-            copy_folder(&entry.path(), &target);
-        } else {
-            std::fs::copy(entry.path(), target).unwrap();
-        }
     }
 }
 

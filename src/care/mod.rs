@@ -4,7 +4,13 @@
 //! what was found, or an error that says what to do; and, where asked, findings or a new database with
 //! everything that could still be read.
 
+pub mod check;
 pub mod create;
 pub mod recovery;
+pub mod repair;
+pub mod salvage;
 
+pub use check::{CheckReport, Depth, Finding};
 pub use recovery::OpenReport;
+pub use repair::RepairReport;
+pub use salvage::SalvageReport;

@@ -53,10 +53,22 @@ pub fn open(
     options: Options,
     hot_kind: HotKind,
 ) -> Result<(Writer, OpenReport)> {
+    open_with(layer, path, options, hot_kind, |_| Ok(()))
+}
+
+/// Opens a database for writing; `mend` is called before commits of a hot tier are put into segments.
+pub(super) fn open_with(
+    layer: &Arc<dyn FileLayer>,
+    path: &Path,
+    options: Options,
+    hot_kind: HotKind,
+    mend: impl FnOnce(&Writer) -> Result<()>,
+) -> Result<(Writer, OpenReport)> {
     options.check()?;
     // Looked at first, so that a missing file is not locked.
     state_file::open(&**layer, path, Access::Read)?;
     let path = layer.canonical(path).map_err(|error| Error::io("open", path, error))?;
+    // STEP-11.
     let lock_path = beside(&path, "-lock");
     let lock = layer.try_lock(&lock_path).map_err(|e| Error::io("lock", &lock_path, e))?;
     let Some(lock) = lock else { return Err(Error::Locked { path }) };
@@ -96,8 +108,9 @@ pub fn open(
         hot_kind,
     };
     let writer = Writer::new(opened)?;
+    mend(&writer)?;
     if named {
-        writer.adopt(replay.memtable, replay.last)?;
+        writer.adopt(&replay.memtable, replay.last)?;
         match replay.damage {
             Some(_) => report.quarantine = quarantine(&layer, &hot)?,
             None => hot_tier::remove(&layer, &hot)?,
@@ -181,7 +194,7 @@ fn remove_strays(layer: &Arc<dyn FileLayer>, path: &Path, superblock: &Superbloc
         layer.remove_file(&vacuum).map_err(|error| Error::io("remove", &vacuum, error))?;
     }
     let hot = beside(path, "-hot");
-    hot_tier::remove_leftovers(layer, &hot)?;
+    hot_tier::remove_unfinished(layer, &hot)?;
     if let Found::Tier(id, _) = hot_tier::identify(layer, &hot)? {
         let own = id.database == superblock.database;
         if own && id.tier != superblock.hot_tier {

@@ -5,8 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::snapshot::Snapshot;
 use super::stat::{Stat, stat};
-use super::{Batch, BulkLoad, Committed, OpenReport, Reader, Stored};
-use crate::care::{create, recovery};
+use super::{
+    Batch, BulkLoad, CheckReport, Committed, Depth, OpenReport, Reader, RepairReport,
+    SalvageReport, Stored,
+};
+use crate::care::{check, create, recovery, repair, salvage};
 use crate::error::Result;
 use crate::ingest::pack::pack;
 use crate::ingest::{Maintenance, Writer};
@@ -59,6 +62,28 @@ impl Database {
     /// Opens a database for reading. Needs no lock, changes no byte, and works beside a writer.
     pub fn open_read_only(path: impl AsRef<Path>, options: Options) -> Result<Reader> {
         Reader::open_in(Arc::new(RealFiles), path.as_ref(), options)
+    }
+
+    /// Looks for damage. Never writes, and works beside a writer.
+    pub fn check(path: impl AsRef<Path>, depth: Depth) -> Result<CheckReport> {
+        check::check(&RealFiles, path.as_ref(), depth)
+    }
+
+    /// Makes derived data anew: a superblock from its twin, fences, filters and copies from the rows. Drops
+    /// no row; refuses if rows themselves are damaged.
+    pub fn repair(path: impl AsRef<Path>, options: &Options) -> Result<RepairReport> {
+        let layer: Arc<dyn FileLayer> = Arc::new(RealFiles);
+        repair::repair(&layer, path.as_ref(), options, HotKind::Sled)
+    }
+
+    /// Copies every row that can be verified from a damaged database, which is not changed, into a new one.
+    pub fn salvage(
+        source: impl AsRef<Path>,
+        target: impl AsRef<Path>,
+        options: Options,
+    ) -> Result<SalvageReport> {
+        let layer: Arc<dyn FileLayer> = Arc::new(RealFiles);
+        salvage::salvage(&layer, source.as_ref(), target.as_ref(), options, HotKind::Sled)
     }
 
     /// As [`create`](Database::create), in any file layer.

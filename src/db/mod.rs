@@ -5,7 +5,7 @@ mod reader;
 mod snapshot;
 mod stat;
 
-pub use crate::care::OpenReport;
+pub use crate::care::{CheckReport, Depth, Finding, OpenReport, RepairReport, SalvageReport};
 pub use crate::ingest::{Batch, BulkLoad, Committed};
 pub use crate::store::state::Stored;
 pub use database::Database;

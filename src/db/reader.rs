@@ -95,6 +95,13 @@ impl Reader {
         pack(&self.layer, self.snapshot().state(), target.as_ref(), new_id(), &spill)
     }
 
+    /// Pages that lookups have touched so far, in memory or on disk.
+    #[doc(hidden)]
+    pub fn pages_touched(&self) -> u64 {
+        let cache = self.current().cache;
+        cache.hits() + cache.misses()
+    }
+
     /// Counts and bytes.
     pub fn stat(&self) -> Result<Stat> {
         let current = self.current();

@@ -1,13 +1,6 @@
 //! The payload of a commit in the hot tier: its operations by key. Mirrors `format-spec/batch.md`.
 //!
 //! Rows are not named: the same payload can be replayed over any state of the segments.
-#![deny(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions
-)]
 
 use std::sync::Arc;
 

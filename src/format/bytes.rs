@@ -1,11 +1,4 @@
 //! The one way to take bytes apart: a cursor that checks every step, and checksums.
-#![deny(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions
-)]
 
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 

@@ -2,13 +2,6 @@
 //!
 //! It is written after each commit and never synced, so it may be missing or old after a power cut. After
 //! a kill it is exact, and turns the loss of a hot tier's tail into a report.
-#![deny(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions
-)]
 
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};

@@ -3,13 +3,6 @@
 //!
 //! From an id the first row is found by the fences; the others are here. A directory gives the first id
 //! of each page, so that a search reads one directory page and one or two pages of pairs.
-#![deny(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions
-)]
 
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};

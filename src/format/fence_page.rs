@@ -3,13 +3,6 @@
 //!
 //! The fences are a tree of any depth over the leaves. A separator is a lower bound of its child, above
 //! all keys of the child before, and as short as that allows.
-#![deny(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions
-)]
 
 use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};

@@ -3,13 +3,6 @@
 //!
 //! Ten bits a key and six probes let about one absent key in a hundred pass. The filter is derived: a
 //! wrong "no" would hide a row, so `check` compares it with the leaf.
-#![deny(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions
-)]
 
 use xxhash_rust::xxh3::xxh3_64;
 

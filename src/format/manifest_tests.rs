@@ -1,11 +1,4 @@
 //! The manifest: what is encoded decodes, each rule refuses, and no bytes are too wild.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions,
-    reason = "a test may panic"
-)]
 
 use super::*;
 use crate::scheme::presets;

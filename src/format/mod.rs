@@ -4,6 +4,16 @@
 //! rule. Nothing here does I/O, and nothing panics, whatever the bytes. A checksum says that bytes are
 //! what was written; the views check all that memory safety and termination need on top of it, so that
 //! even a forged checksum leads to wrong answers at worst.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::arithmetic_side_effects,
+        clippy::as_conversions
+    )
+)]
 
 pub mod batch;
 pub mod bytes;
@@ -21,7 +31,9 @@ pub mod signature_page;
 pub mod superblock;
 
 /// Where data starts in a database file: after two superblocks and the commit mark.
-pub const DATA_START: u64 = 3 * BLOCK as u64;
+pub const DATA_START: u64 = 12_288;
+
+const _: () = assert!(BLOCK == 4_096 && UNIT == 64);
 
 /// Size of a superblock, and of the block that holds the commit mark.
 pub const BLOCK: usize = 4096;

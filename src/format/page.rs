@@ -4,13 +4,6 @@
 //! A [`Page`] is proof that its bytes passed their checksum and stand where they belong: the checksum is
 //! sealed with the database id and covers block, region and number, so a page of another place or
 //! another database never verifies. What the payload means is checked by the views of each kind.
-#![deny(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions
-)]
 
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};

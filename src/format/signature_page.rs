@@ -3,13 +3,6 @@
 //! All pages of a segment but the last hold the same number of signatures, so the place of each follows
 //! from its id. A scan reads one plane in b; a verification touches one cache line to reject and one more
 //! to accept. The words are used where they lie: a page is checked once, when it is read.
-#![deny(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions
-)]
 
 use std::sync::Arc;
 
@@ -99,6 +92,12 @@ impl SignatureShape {
             left => full.saturating_add(self.page_bytes(left)),
         }
     }
+}
+
+/// A signature with these words and code, if the scheme could have made it.
+pub fn signature(scheme: &Arc<Scheme>, planes: Box<[u64]>, code: u32) -> Option<Signature> {
+    let fits = SignatureShape::of(scheme).fits(&planes, code);
+    fits.then(|| Signature::from_planes(Arc::clone(scheme), planes, code, false))
 }
 
 /// Bits of a cardinality code in a page.
@@ -221,6 +220,13 @@ impl SignaturePage {
                 Some(u32::from_le_bytes(*code))
             }
         }
+    }
+
+    /// Copies the planes of signature `i`; `None` past the last.
+    pub fn copy_planes(&self, i: usize, planes: &mut Vec<u64>) -> Option<()> {
+        planes.clear();
+        planes.extend(self.planes(i)?);
+        Some(())
     }
 
     /// Signature `i`; `None` past the last.

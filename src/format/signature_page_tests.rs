@@ -1,12 +1,5 @@
 //! Signature pages: shapes are those of SIGP-1, sketches come back as they were, each rule refuses, and
 //! no bytes are too wild.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions,
-    reason = "a test may panic"
-)]
 
 use super::super::bytes::Seal;
 use super::super::page::{self, PagePlace};

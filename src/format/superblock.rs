@@ -3,13 +3,6 @@
 //!
 //! A [`Superblock`] has passed its checksum and version checks. What it points to has not: that is
 //! checked when it is read.
-#![deny(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions
-)]
 
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};

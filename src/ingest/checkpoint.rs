@@ -1,18 +1,14 @@
 //! Checkpoints: a frozen memtable becomes a segment, and the rows that it replaces are hidden.
 
-use std::ops::Bound;
 use std::sync::MutexGuard;
 
 use super::append::{Appending, Hides};
 use super::writer::{Commits, Writer, lock};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::filter::KeyHash;
 use crate::store::memtable::Memtable;
 use crate::store::segment::writer::{NewRow, NewSegment, SegmentWriter};
 use crate::store::state::SegmentView;
-
-/// Keys taken from a memtable at a time.
-const CHUNK: usize = 1024;
 
 impl Writer {
     /// Puts all commits into segments.
@@ -30,7 +26,7 @@ impl Writer {
         self.wait_for_checkpoint()
     }
 
-    /// Makes a segment of the frozen memtable, if there is one (K1 to K7).
+    /// Makes a segment of the frozen memtable, if there is one (STEP-6).
     pub(super) fn checkpoint_frozen(&self) -> Result<()> {
         let side = lock(&self.file);
         self.check_poison()?;
@@ -44,14 +40,14 @@ impl Writer {
         }
         appending.hide(&hides)?;
         appending.seal(sealed, |state| state.frozen = None)?;
-        self.trim_hot(sealed)
+        self.trim(sealed)
     }
 
-    /// K7: the hot tier may forget what is in segments, and takes the commit after that next.
-    pub(super) fn trim_hot(&self, sealed: u64) -> Result<()> {
+    /// K7. What stays in the hot tier is ignored by a replay; but a tier that cannot be trimmed may not
+    /// take appends either.
+    pub(super) fn trim(&self, sealed: u64) -> Result<()> {
         let hot = lock(&self.hot).clone();
         match hot {
-            // What stays in it is ignored by a replay: failing to trim costs space only.
             Some((hot, _)) => hot.trim(sealed).map_err(|error| self.poison(error)),
             None => Ok(()),
         }
@@ -59,13 +55,13 @@ impl Writer {
 
     /// Takes a memtable over from recovery and puts it into a segment; the hot tier it came from is no
     /// longer part of the state (STEP-3).
-    pub fn adopt(&self, recovered: Memtable, sealed: u64) -> Result<()> {
+    pub fn adopt(&self, recovered: &Memtable, sealed: u64) -> Result<()> {
         let mut commits = lock(&self.commits);
         let side = lock(&self.file);
-        let segment = self.build(&recovered, side.sealed)?;
+        let segment = self.build(recovered, side.sealed)?;
         let mut appending = Appending::new(self, side);
         appending.without_hot_tier();
-        let hides = replaced(&recovered, appending.segments())?;
+        let hides = replaced(recovered, appending.segments())?;
         if let Some(segment) = &segment {
             appending.add(segment)?;
         }
@@ -79,14 +75,14 @@ impl Writer {
     fn build(&self, table: &Memtable, after: u64) -> Result<Option<NewSegment>> {
         let first = after + 1;
         let mut writer = SegmentWriter::new(self.plan());
-        each_key(table, &mut |key, signature, sequence| {
-            let Some(signature) = signature else { return Ok(()) };
+        table.each(|key, version| {
+            let Some(signature) = &version.signature else { return Ok(()) };
             writer.push(NewRow {
                 key,
                 planes: signature.planes(),
                 code: signature.cardinality_code(),
                 empty: signature.is_empty(),
-                sequence: sequence.saturating_sub(first),
+                sequence: version.sequence.saturating_sub(first),
             })
         })?;
         let mut segment = writer.finish()?;
@@ -97,29 +93,13 @@ impl Writer {
     }
 }
 
-type Visit<'a> = &'a mut dyn FnMut(&[u8], Option<&crate::sketch::Signature>, u64) -> Result<()>;
-
-/// Visits the newest version of each key of a memtable, in key order.
-fn each_key(table: &Memtable, visit: Visit<'_>) -> Result<()> {
-    let mut from: Option<Box<[u8]>> = None;
-    loop {
-        let start = from.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-        let chunk = table.next(start, Bound::Unbounded, u64::MAX, CHUNK);
-        let Some((last, _)) = chunk.last() else { return Ok(()) };
-        from = Some(last.clone());
-        for (key, version) in &chunk {
-            visit(key, version.signature.as_ref(), version.sequence)?;
-        }
-    }
-}
-
 /// The live rows of segments whose keys a memtable touches.
 fn replaced(table: &Memtable, segments: &[SegmentView]) -> Result<Hides> {
     let mut hides = Hides::new();
     if segments.is_empty() {
         return Ok(hides);
     }
-    each_key(table, &mut |key, _, _| {
+    table.each(|key, _| {
         let hash = KeyHash::of(key);
         for view in segments {
             if let Some(found) = view.find(key, hash)? {
@@ -127,7 +107,7 @@ fn replaced(table: &Memtable, segments: &[SegmentView]) -> Result<Hides> {
                 break;
             }
         }
-        Ok(())
+        Ok::<(), Error>(())
     })?;
     Ok(hides)
 }

@@ -1,7 +1,7 @@
 //! Commits: durable when they return, and several at once with one sync.
 //!
 //! A caller leaves its batch in a queue and waits for its turn. Whoever has the turn commits everything
-//! that waits, so the others find their batches done (C1 to C5 of `format-spec/steps.md`).
+//! that waits, so the others find their batches done (STEP-5).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -58,7 +58,8 @@ impl Writer {
     fn commit_group(&self, commits: &mut MutexGuard<'_, Commits>, group: &[Arc<Waiting>]) {
         let mut prepared = Vec::with_capacity(group.len());
         let ready = self.make_room();
-        let mut overlay = HashMap::new();
+        // What earlier batches of the group do to a key; one batch alone needs no such memory.
+        let mut overlay = (group.len() > 1).then(HashMap::new);
         for waiting in group {
             let operations = lock(&waiting.operations).take().unwrap_or_default();
             let sequence = commits.last + 1 + prepared.len() as u64;
@@ -100,12 +101,13 @@ impl Writer {
         &self,
         sequence: u64,
         operations: &[Operation],
-        overlay: &mut HashMap<Box<[u8]>, bool>,
+        overlay: &mut Option<HashMap<Box<[u8]>, bool>>,
     ) -> Result<Committed> {
         let state = self.state();
         let mut committed = Committed { sequence, stored: 0, deleted: 0, absent: 0 };
         for (key, signature) in operations {
-            let there = match (signature, overlay.get(key)) {
+            let earlier = overlay.as_ref().and_then(|overlay| overlay.get(key));
+            let there = match (signature, earlier) {
                 (Some(_), _) => true,
                 (None, Some(there)) => *there,
                 (None, None) => state.contains(key)?,
@@ -116,8 +118,9 @@ impl Writer {
                 None => committed.absent += 1,
             }
         }
-        for (key, signature) in operations {
-            overlay.insert(key.clone(), signature.is_some());
+        if let Some(overlay) = overlay {
+            let after = |(key, s): &Operation| (key.clone(), s.is_some());
+            overlay.extend(operations.iter().map(after));
         }
         Ok(committed)
     }
@@ -168,7 +171,7 @@ impl Writer {
         }
     }
 
-    /// The hot tier, made at the first commit (H1, H2).
+    /// The hot tier, made at the first commit (STEP-4).
     fn hot_tier(&self) -> Result<Arc<dyn HotTier>> {
         if let Some((hot, _)) = &*lock(&self.hot) {
             return Ok(Arc::clone(hot));

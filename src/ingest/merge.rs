@@ -2,7 +2,7 @@
 //!
 //! It is built from a state, while commits and checkpoints go on, without a lock. At the end, under the
 //! append lock, rows that were hidden meanwhile are hidden in the new segment too: they are found there
-//! by their keys.
+//! by their keys (STEP-7).
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -15,6 +15,7 @@ use crate::error::Result;
 use crate::format::filter::KeyHash;
 use crate::store::range::SegmentCursor;
 use crate::store::segment::Segment;
+use crate::store::segment::rows::SignatureCursor;
 use crate::store::segment::writer::{NewRow, NewSegment, SegmentPlan, SegmentWriter};
 use crate::store::state::SegmentView;
 
@@ -53,6 +54,19 @@ impl Writer {
             }
         }
         self.vacuum()
+    }
+
+    /// Puts a segment, or nothing, in the place of another that has the same live rows.
+    pub fn swap_segment(&self, old: u64, new: Option<&NewSegment>) -> Result<()> {
+        let side = lock(&self.file);
+        self.check_poison()?;
+        let sealed = side.sealed;
+        let mut appending = Appending::new(self, side);
+        appending.remove(&[old]);
+        if let Some(new) = new {
+            appending.add(new)?;
+        }
+        appending.seal(sealed, |_| {})
     }
 
     /// Merges these segments of a state; `false` if one of them is no longer part of the database.
@@ -124,21 +138,18 @@ fn build(plan: SegmentPlan, inputs: &[SegmentView], first: u64) -> Result<Option
     let mut writer = SegmentWriter::new(plan);
     let cursors = inputs.iter().map(|view| SegmentCursor::new(view, Bound::Unbounded));
     let mut cursors = cursors.collect::<Result<Vec<_>>>()?;
+    let signatures = inputs.iter().map(|view| SignatureCursor::new(&view.segment));
+    let mut signatures: Vec<_> = signatures.collect();
+    let mut planes = Vec::new();
     loop {
         let keys = cursors.iter().enumerate().filter_map(|(i, c)| c.key().map(|key| (key, i)));
-        let Some((_, i)) = keys.min() else { break };
-        let cursor = &mut cursors[i];
-        let found = cursor.found().expect("it has a key");
-        let segment = cursor.segment();
-        let signature = segment.signature(found.id)?;
-        writer.push(NewRow {
-            key: cursor.key().expect("checked above"),
-            planes: signature.planes(),
-            code: signature.cardinality_code(),
-            empty: signature.is_empty(),
-            sequence: found.sequence.saturating_sub(first),
-        })?;
-        cursor.advance()?;
+        let Some((key, i)) = keys.min() else { break };
+        let found = cursors[i].found().expect("it has a key");
+        let code = signatures[i].read(found.id, &mut planes)?;
+        let empty = cursors[i].segment().is_empty_id(found.id);
+        let sequence = found.sequence.saturating_sub(first);
+        writer.push(NewRow { key, planes: &planes, code, empty, sequence })?;
+        cursors[i].advance()?;
     }
     let mut segment = writer.finish()?;
     if let Some(segment) = &mut segment {

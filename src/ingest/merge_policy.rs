@@ -104,7 +104,7 @@ mod tests {
             most = most.max(segments.len());
         }
         assert!(most <= MOST_SEGMENTS, "{most}");
-        let times = rewritten as f64 / (checkpoints as f64 * 65_536.0);
+        let times = rewritten as f64 / (f64::from(checkpoints) * 65_536.0);
         assert!(times < 6.0, "{times}");
     }
 }

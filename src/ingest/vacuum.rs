@@ -1,4 +1,4 @@
-//! Vacuum: the file is copied without its dead bytes and replaced (V1 to V5 of `format-spec/steps.md`).
+//! Vacuum: the file is copied without its dead bytes and replaced (STEP-9).
 //!
 //! Commits go on meanwhile; checkpoints wait. Readers that hold the old file keep it until they let go.
 
@@ -12,6 +12,7 @@ use crate::format::commit_mark::{MARK_BYTES, MARK_OFFSET};
 use crate::format::manifest::{Manifest, SegmentEntry};
 use crate::format::superblock::Superblock;
 use crate::store::file_layer::{Access, File};
+use crate::store::state::SegmentView;
 use crate::store::state_file;
 
 /// Bytes copied at a time.
@@ -23,7 +24,7 @@ impl Writer {
         let mut side = lock(&self.file);
         self.check_poison()?;
         let state = self.state();
-        let entries: Vec<SegmentEntry> = state.segments.iter().map(|view| view.entry()).collect();
+        let entries: Vec<SegmentEntry> = state.segments.iter().map(SegmentView::entry).collect();
         let used: u64 = entries.iter().flat_map(SegmentEntry::blocks).map(|b| b.length).sum();
         let least = DATA_START + used + state_file::manifest_bytes(entries.len());
         if side.superblock.end_of_data == least {

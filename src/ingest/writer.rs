@@ -197,7 +197,7 @@ impl Writer {
     }
 
     /// What a new segment belongs to.
-    pub(super) fn plan(&self) -> SegmentPlan {
+    pub fn plan(&self) -> SegmentPlan {
         SegmentPlan {
             database: self.database,
             scheme: Arc::clone(&self.scheme),
@@ -228,15 +228,16 @@ impl Writer {
         }
     }
 
-    /// Ends all writing. Never taken back: what a failed sync left on disk is not known, and a second
+    /// Ends all writing (STEP-10). Never taken back: what a failed sync left on disk is not known, and a second
     /// sync that succeeds says nothing about it.
     pub(super) fn poison(&self, error: Error) -> Error {
         let _ = self.poison.set(error.to_string());
         error
     }
 
-    /// Ends all writing because the database is closed. Called under the append lock.
-    fn end_writing(&self) {
+    /// Ends all writing because the database is closed: merges and loads may outlive it.
+    fn end_writing(&self, commits: &mut Commits) {
+        commits.closed = true;
         let _ = self.poison.set("the database was closed".into());
     }
 
@@ -249,12 +250,9 @@ impl Writer {
     /// hot tier (STEP-8). After a failure the hot tier stays, and the next open goes on from there.
     pub fn close(&self) -> Result<()> {
         let closed = self.close_file();
-        lock(&self.commits).closed = true;
-        {
-            // Whoever still wants to write, a merge or a load that outlives the database, looks here first.
-            let _side = lock(&self.file);
-            self.end_writing();
-        }
+        self.end_writing(&mut lock(&self.commits));
+        // A merge that began before that ends before the lock is free.
+        drop(lock(&self.file));
         *lock(&self.hot) = None;
         *lock(&self.lock) = None;
         closed
@@ -268,10 +266,9 @@ impl Writer {
             }
             self.check_poison()?;
             self.seal_all(&mut commits)?;
-            commits.closed = true;
+            self.end_writing(&mut commits);
         }
         let mut side = lock(&self.file);
-        self.end_writing();
         if !side.superblock.clean {
             let next = Superblock {
                 generation: side.superblock.generation + 1,
@@ -302,7 +299,7 @@ pub fn views(
 }
 
 /// The view of one segment.
-pub(super) fn view(
+pub fn view(
     entry: &SegmentEntry,
     source: &PageSource,
     scheme: &Arc<Scheme>,

@@ -53,6 +53,8 @@ fn count_equal(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
         (2, 1) => two_words_few_planes::<false>(query, rows, counts),
         (2, 2) => two_words_few_planes::<true>(query, rows, counts),
         (2, _) => two_words(query, rows, counts),
+        (4, 1) => four_words_few_planes::<false>(query, rows, counts),
+        (4, 2) => four_words_few_planes::<true>(query, rows, counts),
         (4, _) => four_words::<1>(query, rows, counts),
         (8, _) => four_words::<2>(query, rows, counts),
         (words, _) if words % 4 == 0 => four_words::<ANY>(query, rows, counts),
@@ -60,49 +62,76 @@ fn count_equal(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
     }
 }
 
-/// One plane of two words, or two (where `TWO`): sixteen rows at a time, counted in bytes. With two
-/// planes plane 1 is laid out like plane 0, row by row.
+/// One or two planes of two words: sixteen rows a step.
 #[target_feature(enable = "avx2,popcnt")]
 fn two_words_few_planes<const TWO: bool>(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
-    let spread = |words: &[u64]| {
-        let (words, _) = words.as_chunks::<2>();
-        _mm256_broadcastsi128_si256(load128(&words[0]))
-    };
+    let samples = _mm256_set1_epi16(query.samples() as i16);
+    let order = _mm256_setr_epi8(
+        0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15, 0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12,
+        13, 6, 7, 14, 15,
+    );
+    few_planes::<16, TWO>(query, rows, counts, |out, halves| {
+        // Even rows in the low half, odd rows in the high half: four of each, then one by one.
+        let fours = _mm256_permute4x64_epi64::<0b11_01_10_00>(halves);
+        store(out, _mm256_subs_epu16(samples, _mm256_shuffle_epi8(fours, order)));
+    });
+}
+
+/// One or two planes of four words: eight rows a step.
+#[target_feature(enable = "avx2,popcnt")]
+fn four_words_few_planes<const TWO: bool>(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
+    let samples = _mm_set1_epi16(query.samples() as i16);
+    few_planes::<8, TWO>(query, rows, counts, |out, halves| {
+        let (low, high) = (_mm256_castsi256_si128(halves), _mm256_extracti128_si256::<1>(halves));
+        store128(out, _mm_subs_epu16(samples, _mm_add_epi16(low, high)));
+    });
+}
+
+/// One plane, or two (where `TWO`), of `32 / STEP` words, two or four. With two planes, plane 1 is laid
+/// out like plane 0, row by row. `finish` gets the differing samples of each pair of words, 16 pairs in
+/// 16-bit lanes: pairs 0, 2, 4, ... in the low half, pairs 1, 3, 5, ... in the high half.
+///
+/// On data in the cache the loop is bound by the number of vector operations, whichever they are.
+#[inline]
+#[target_feature(enable = "avx2,popcnt")]
+fn few_planes<const STEP: usize, const TWO: bool>(
+    query: Rows<'_>,
+    rows: Rows<'_>,
+    counts: &mut [u16],
+    finish: impl Fn(&mut [u16; STEP], __m256i),
+) {
+    let spread = |words: &[u64]| load(&std::array::from_fn(|i| words[i % words.len()]));
     let q0 = spread(query.first());
     let q1 = if TWO { spread(query.rest()) } else { q0 };
-    let samples = _mm256_set1_epi16(query.samples() as i16);
-    // Differing samples of two rows, in each byte.
-    let differ = |plane0: &[u64; 4], plane1: &[u64; 4]| {
-        let x = _mm256_xor_si256(q0, load(plane0));
-        let y = if TWO { _mm256_xor_si256(q1, load(plane1)) } else { x };
-        count_bits(_mm256_or_si256(x, y))
-    };
-    // From two such, the sums of four rows: lanes (a, c; b, d).
-    let join = |ab: __m256i, cd: __m256i| {
-        sum_bytes(_mm256_add_epi8(_mm256_unpacklo_epi64(ab, cd), _mm256_unpackhi_epi64(ab, cd)))
-    };
     let (blocks0, _) = rows.first().as_chunks::<32>();
     let (blocks1, _) = if TWO { rows.rest().as_chunks::<32>() } else { (blocks0, &[][..]) };
-    let (outs, counts_left) = counts.as_chunks_mut::<16>();
-    let done = 16 * outs.len();
+    let (outs, counts_left) = counts.as_chunks_mut::<STEP>();
+    let done = STEP * outs.len();
     for ((words0, words1), out) in blocks0.iter().zip(blocks1).zip(outs) {
         prefetch(words0);
         if TWO {
             prefetch(words1);
         }
-        let (pairs0, pairs1) = (words0.as_chunks::<4>().0, words1.as_chunks::<4>().0);
-        let pair = |i: usize| differ(&pairs0[i], &pairs1[i]);
-        let quad = |i: usize| join(pair(i), pair(i + 1));
-        let low = _mm256_packs_epi32(quad(0), quad(2));
-        let high = _mm256_packs_epi32(quad(4), quad(6));
-        // Even rows in the low half, odd rows in the high half.
-        let halves = _mm256_packus_epi32(low, high);
-        let (even, odd) = (_mm256_castsi256_si128(halves), _mm256_extracti128_si256::<1>(halves));
-        let unequal =
-            _mm256_set_m128i(_mm_unpackhi_epi16(even, odd), _mm_unpacklo_epi16(even, odd));
-        store(out, _mm256_sub_epi16(samples, unequal));
+        let (fours0, fours1) = (words0.as_chunks::<4>().0, words1.as_chunks::<4>().0);
+        // Differing samples of four words, in 64-bit lanes.
+        let differ = |i: usize| {
+            let x = _mm256_xor_si256(q0, load(&fours0[i]));
+            let y = if TWO { _mm256_xor_si256(q1, load(&fours1[i])) } else { x };
+            count_bits(_mm256_or_si256(x, y))
+        };
+        let low = sum_pairs([differ(0), differ(1), differ(2), differ(3)]);
+        let high = sum_pairs([differ(4), differ(5), differ(6), differ(7)]);
+        finish(out, _mm256_packs_epi32(low, high));
     }
     portable::count_equal(query, rows.range(done, rows.len()), counts_left);
+}
+
+/// Sums of the two 64-bit lanes of each half, in 32-bit lanes: four low halves, then four high ones.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn sum_pairs([a, b, c, d]: [__m256i; 4]) -> __m256i {
+    let packed = _mm256_packs_epi32(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
+    _mm256_madd_epi16(packed, _mm256_set1_epi16(1))
 }
 
 /// Planes of two words: a vector holds two planes, and the halves are joined at the end.
@@ -181,7 +210,7 @@ fn unequal_in_lanes(
             x = _mm256_or_si256(x, _mm256_xor_si256(load(a), load(b)));
             at += vectors;
         }
-        sum = _mm256_add_epi64(sum, sum_bytes(count_bits(x)));
+        sum = _mm256_add_epi64(sum, count_bits(x));
     }
     sum
 }
@@ -256,25 +285,20 @@ fn low_bytes(samples: &[u64; 32], shift: i64) -> __m256i {
     _mm256_set_m128i(_mm_unpackhi_epi16(low, high), _mm_unpacklo_epi16(low, high))
 }
 
-/// The bits set in each byte, by looking up its two halves.
+/// The bits set in each 64-bit lane. The two halves of a byte are looked up as 4 + bits and 4 - bits: the
+/// differences, of which one instruction takes the sum, are the bits of whole bytes.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn count_bits(x: __m256i) -> __m256i {
-    let table = _mm256_setr_epi8(
+    let bits = _mm256_setr_epi8(
         0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3,
         3, 4,
     );
-    let half = _mm256_set1_epi8(15);
-    let low = _mm256_shuffle_epi8(table, _mm256_and_si256(x, half));
-    let high = _mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi16::<4>(x), half));
-    _mm256_add_epi8(low, high)
-}
-
-/// The sum of the bytes of each 64-bit lane.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn sum_bytes(x: __m256i) -> __m256i {
-    _mm256_sad_epu8(x, _mm256_setzero_si256())
+    let (half, four) = (_mm256_set1_epi8(15), _mm256_set1_epi8(4));
+    let (more, less) = (_mm256_add_epi8(four, bits), _mm256_sub_epi8(four, bits));
+    let low = _mm256_shuffle_epi8(more, _mm256_and_si256(x, half));
+    let high = _mm256_shuffle_epi8(less, _mm256_and_si256(_mm256_srli_epi16::<4>(x), half));
+    _mm256_sad_epu8(low, high)
 }
 
 #[inline]
@@ -284,13 +308,13 @@ fn count_ones128(x: __m128i) -> u32 {
     low.count_ones() + high.count_ones()
 }
 
-/// Asks for the words 2 KiB further on: with few planes the loop waits for memory more than it counts.
+/// Asks for the words 6 KiB further on: with few planes the loop waits for memory more than it counts.
 #[inline]
 #[target_feature(enable = "sse")]
 fn prefetch(words: &[u64; 32]) {
     for line in words.chunks_exact(8) {
         // A hint: it reads nothing and cannot fault, wherever it points.
-        _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().wrapping_add(256).cast());
+        _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().wrapping_add(768).cast());
     }
 }
 
@@ -322,4 +346,11 @@ fn lanes(x: __m256i) -> [u64; 4] {
 fn store(counts: &mut [u16; 16], x: __m256i) {
     // SAFETY: the array has the 32 bytes that are written; the store needs no alignment.
     unsafe { _mm256_storeu_si256(counts.as_mut_ptr().cast(), x) }
+}
+
+#[inline]
+#[target_feature(enable = "sse2")]
+fn store128(counts: &mut [u16; 8], x: __m128i) {
+    // SAFETY: the array has the 16 bytes that are written; the store needs no alignment.
+    unsafe { _mm_storeu_si128(counts.as_mut_ptr().cast(), x) }
 }

@@ -78,7 +78,7 @@ fn two_words_one_plane(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
             _mm512_permutex2var_epi64(a, even, b),
             _mm512_permutex2var_epi64(a, odd, b),
         );
-        store(out, _mm_sub_epi16(samples, _mm512_cvtepi64_epi16(unequal)));
+        store(out, _mm_subs_epu16(samples, _mm512_cvtepi64_epi16(unequal)));
     }
     let (pairs, _) = words_left.as_chunks::<2>();
     for (words, out) in pairs.iter().zip(counts_left) {

@@ -103,6 +103,16 @@ impl Memtable {
         seen.take(most).map(|(key, version)| (key.clone(), version.clone())).collect()
     }
 
+    /// Visits the newest version of each key, in key order. Commits wait meanwhile, so this is for tables
+    /// that take no more.
+    pub fn each<E>(
+        &self,
+        mut visit: impl FnMut(&[u8], &Version) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+        inner.keys.iter().try_for_each(|(key, versions)| visit(key, &versions.newest))
+    }
+
     /// How many versions it holds: the measure of its size.
     pub fn versions(&self) -> usize {
         self.inner.read().unwrap_or_else(PoisonError::into_inner).versions

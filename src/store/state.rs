@@ -117,7 +117,7 @@ impl State {
         let mut rows: u64 = self.segments.iter().map(|view| u64::from(view.live_rows)).sum();
         let mut from = Bound::Unbounded;
         loop {
-            let keys = self.fresh_keys(from);
+            let keys = self.fresh_keys(&from);
             let Some(last) = keys.last() else { return Ok(rows) };
             for key in &keys {
                 let is = self.fresh(key).is_some_and(|version| version.signature.is_some());
@@ -129,7 +129,7 @@ impl State {
     }
 
     /// The next keys that the memtables know, without repeats.
-    fn fresh_keys(&self, from: Bound<Box<[u8]>>) -> Vec<Box<[u8]>> {
+    fn fresh_keys(&self, from: &Bound<Box<[u8]>>) -> Vec<Box<[u8]>> {
         let from = from.as_ref().map(|key| &**key);
         let mut keys = Vec::new();
         let mut end: Option<Box<[u8]>> = None;

@@ -106,3 +106,65 @@ impl<'a> Gather<'a> {
         Replayed { last: self.last, damage: self.damage }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by a panic")]
+mod tests {
+    use super::*;
+    use crate::format::hot_part::MAX_PAYLOAD;
+
+    const FULL: &[u8] = &[1; MAX_PAYLOAD];
+    const ID: TierId = TierId { database: [3; 16], tier: 1 };
+
+    fn part(sequence: u64, part: u32, parts: u32, payload: &[u8]) -> Part<'_> {
+        Part { sequence, part, parts, payload }
+    }
+
+    /// How many of these parts are taken after the opening part, and what the replay after 4 gives.
+    fn gather(parts: &[Part<'_>]) -> (usize, Replayed) {
+        let mut visit = |_, _| Ok(());
+        let mut gather = Gather::new(ID, 4, &mut visit);
+        assert!(gather.take(&part(OPENING, 0, 1, b"")).unwrap());
+        let taken = parts.iter().take_while(|part| gather.take(part).unwrap()).count();
+        (taken, gather.finish())
+    }
+
+    /// HOT-6: a commit has one way to be cut.
+    #[test]
+    fn a_part_of_the_wrong_length_ends_the_replay() {
+        let whole = [part(5, 0, 2, FULL), part(5, 1, 2, b"x")];
+        assert_eq!(gather(&whole), (2, Replayed { last: 5, damage: None }));
+        for (taken, parts) in [
+            (0, [part(5, 0, 2, b"short"), part(5, 1, 2, b"x")]),
+            (1, [part(5, 0, 2, FULL), part(5, 1, 2, b"")]),
+            (1, [part(5, 0, 2, FULL), part(5, 1, 3, FULL)]),
+        ] {
+            let (found, replayed) = gather(&parts);
+            assert_eq!((found, replayed.last), (taken, 4));
+            assert!(replayed.damage.unwrap().contains("HOT-12"));
+        }
+    }
+
+    /// HOT-8: the order holds among sealed parts, too, or a reader that runs in a circle would never end.
+    #[test]
+    fn sealed_parts_in_a_circle_end_the_replay() {
+        let circle = [part(2, 0, 1, b"a"), part(3, 0, 1, b"b"), part(2, 0, 1, b"a")];
+        let (taken, replayed) = gather(&circle);
+        assert_eq!((taken, replayed.last), (2, 4));
+        assert!(replayed.damage.unwrap().contains("HOT-12"));
+    }
+
+    /// HOT-7: the opening part is the first, and like no other.
+    #[test]
+    fn a_first_part_that_is_not_the_opening_part_is_damage() {
+        for first in [part(1, 0, 1, b""), part(OPENING, 0, 1, b"x"), part(OPENING, 0, 2, b"")] {
+            let mut visit = |_, _| Ok(());
+            let mut gather = Gather::new(ID, 4, &mut visit);
+            assert!(gather.take(&first).unwrap());
+            assert!(gather.take(&part(5, 0, 1, b"x")).unwrap(), "what follows is still read");
+            let Replayed { last, damage } = gather.finish();
+            assert_eq!(last, 5);
+            assert!(damage.unwrap().contains("HOT-7"));
+        }
+    }
+}

@@ -10,6 +10,7 @@
 
 mod admit;
 mod apart;
+mod copied;
 mod gather;
 mod log_tier;
 mod sled_tier;
@@ -69,7 +70,8 @@ pub struct Replayed {
     pub damage: Option<String>,
 }
 
-/// Makes a tier, empty and durable (HOT-2). `Exists` if anything has its name.
+/// Makes a tier, empty and durable (HOT-2). `Exists` if anything has its name; a leftover `<directory>-new`
+/// is removed, because no database ever named it.
 pub fn create(
     layer: &Arc<dyn FileLayer>,
     directory: &Path,
@@ -79,12 +81,12 @@ pub fn create(
     if at(directory, "look at", layer.kind(directory))?.is_some() {
         return Err(Error::Exists { path: directory.to_path_buf() });
     }
-    remove_leftovers(layer, directory)?;
+    remove_unfinished(layer, directory)?;
     let made = build(layer, directory, id, kind);
     if made.is_err() {
-        // Nobody names it yet. What cannot be removed now goes at the next open of the database.
-        let named = layer.kind(directory).is_ok_and(|kind| kind.is_some());
-        let _ = if named { remove(layer, directory) } else { remove_leftovers(layer, directory) };
+        // Nobody names it yet. If it cannot be removed now, the next open of the database does it.
+        let named = layer.kind(directory).is_ok_and(|found| found.is_some());
+        let _ = if named { remove(layer, directory) } else { remove_unfinished(layer, directory) };
     }
     made
 }
@@ -95,7 +97,7 @@ fn build(
     id: TierId,
     kind: HotKind,
 ) -> Result<Box<dyn HotTier>> {
-    let new = beside(directory, NEW);
+    let new = beside(directory, "-new");
     at(&new, "create", layer.create_dir(&new))?;
     let id_path = new.join(ID_NAME);
     let file = at(&id_path, "create", layer.open(&id_path, Access::CreateNew))?;
@@ -171,37 +173,26 @@ pub fn replay(
     Ok(gather.finish())
 }
 
-/// Removes a tier, of which nothing is open any more. It loses its name first (HOT-15): a crash leaves a
-/// whole tier under it or none, never one that no longer says whose it is.
+/// Removes a tier, of which nothing is open any more. It takes the name of an unfinished one first: half
+/// removed under its own name it could not say whose it is, and nobody would dare to remove the rest.
 pub fn remove(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> {
-    remove_leftovers(layer, directory)?;
-    let gone = beside(directory, GONE);
-    at(directory, "rename", layer.rename(directory, &gone))?;
+    remove_unfinished(layer, directory)?;
+    let new = beside(directory, "-new");
+    at(directory, "rename", layer.rename(directory, &new))?;
+    // Without this a power cut could take the new name back, but not what is removed under it.
     sync_parent(layer, directory)?;
-    remove_leftovers(layer, directory)
+    remove_unfinished(layer, directory)?;
+    sync_parent(layer, directory)
 }
 
-/// Removes what a crash left of making, reading or removing a tier: directories beside it that no database
-/// ever names.
-pub fn remove_leftovers(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> {
-    let mut removed = false;
-    for path in [NEW, GONE, COPY].map(|ending| beside(directory, ending)) {
-        if at(&path, "look at", layer.kind(&path))? == Some(Kind::Directory) {
-            at(&path, "remove", layer.remove_dir_all(&path))?;
-            removed = true;
-        }
+/// Removes what an interrupted creation or removal left. No database names it.
+pub fn remove_unfinished(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> {
+    let new = beside(directory, "-new");
+    match at(&new, "look at", layer.kind(&new))? {
+        Some(Kind::Directory) => at(&new, "remove", layer.remove_dir_all(&new)),
+        _ => Ok(()),
     }
-    if removed { sync_parent(layer, directory) } else { Ok(()) }
 }
-
-/// What is added to a tier's name while it is made,
-const NEW: &str = "-new";
-
-/// while it is removed,
-const GONE: &str = "-gone";
-
-/// and to the name of the copy that is read.
-const COPY: &str = "-replay";
 
 /// The name of the id file (HOT-1).
 const ID_NAME: &str = "id";

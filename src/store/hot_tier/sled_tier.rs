@@ -28,10 +28,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use sled::{Batch, Config, Db, IVec};
+
 use super::admit::Admit;
 use super::apart::{Ended, read_apart};
+use super::copied::Copied;
 use super::gather::Gather;
-use super::{COPY, Commit, HotTier, TierId, at, beside};
+use super::{Commit, HotTier, TierId, at, beside};
 use crate::error::{Error, Result};
 use crate::format::hot_part::{OPENING, decode_part, encode_parts};
 use crate::store::file_layer::FileLayer;
@@ -53,8 +56,11 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How the names of sled's own threads start.
 const THREADS: &str = "sled-io-";
 
+/// What a replay says of files that make sled panic.
+const PANICKED: &str = "sled cannot read it (HOT-12)";
+
 struct SledTier {
-    db: sled::Db,
+    db: Db,
     /// sled's log, for our own syncs.
     log: fs::File,
     path: PathBuf,
@@ -104,8 +110,8 @@ pub(super) fn create(
     Ok(Box::new(SledTier { db, log, path, id, admit: Mutex::default() }))
 }
 
-fn config(path: &Path) -> sled::Config {
-    let config = sled::Config::new().path(path).cache_capacity(CACHE_BYTES);
+fn config(path: &Path) -> Config {
+    let config = Config::new().path(path).cache_capacity(CACHE_BYTES);
     config.flush_every_ms(None).use_compression(false)
 }
 
@@ -139,7 +145,7 @@ impl SledTier {
     }
 
     fn write(&self, commits: &[Commit<'_>]) -> Result<()> {
-        let mut batch = sled::Batch::default();
+        let mut batch = Batch::default();
         for commit in commits {
             for (part, bytes) in encode_parts(self.id, commit.sequence, commit.payload) {
                 batch.insert(&key(commit.sequence, part), bytes);
@@ -182,7 +188,7 @@ impl HotTier for SledTier {
         let trimmed = asked("trim", &self.path, || {
             let mut keys = self.db.range(first..=key(sealed, u32::MAX)).keys();
             loop {
-                let mut batch = sled::Batch::default();
+                let mut batch = Batch::default();
                 let mut count: usize = 0;
                 for key in keys.by_ref().take(TRIM_KEYS) {
                     batch.remove(key?);
@@ -212,32 +218,12 @@ pub(super) fn replay(directory: &Path, gather: &mut Gather<'_>) -> Result<()> {
         gather.spoil("its log is missing (HOT-2)".into());
         return Ok(());
     }
-    let copy = beside(directory, COPY);
-    let result = copy_files(&path, &copy).and_then(|()| replay_copy(&copy, gather));
-    // A copy that cannot be removed now is removed before the next one is made.
-    let _ = fs::remove_dir_all(&copy);
-    result
-}
-
-/// Copies what sled needs, and not the leftover snapshots that would stop it.
-fn copy_files(path: &Path, copy: &Path) -> Result<()> {
-    if copy.exists() {
-        at(copy, "remove", fs::remove_dir_all(copy))?;
-    }
-    at(copy, "create", fs::create_dir(copy))?;
-    for entry in at(path, "read", fs::read_dir(path))? {
-        let entry = at(path, "read", entry)?;
-        let name = entry.file_name();
-        let leftover = name.to_string_lossy().ends_with(".generating");
-        if !leftover && at(path, "look at", entry.file_type())?.is_file() {
-            at(&entry.path(), "copy", fs::copy(entry.path(), copy.join(name)))?;
-        }
-    }
-    Ok(())
+    let copy = Copied::of(&path, beside(directory, "-replay"))?;
+    replay_copy(copy.path(), gather)
 }
 
 /// What sled says next: a key with its value, or that it cannot go on.
-type Answer = sled::Result<(sled::IVec, sled::IVec)>;
+type Answer = sled::Result<(IVec, IVec)>;
 
 fn replay_copy(copy: &Path, gather: &mut Gather<'_>) -> Result<()> {
     let config = config(copy);
@@ -259,7 +245,7 @@ fn replay_copy(copy: &Path, gather: &mut Gather<'_>) -> Result<()> {
     let ended = at(copy, "read", read_apart(THREADS, PATIENCE, read, &mut take))?;
     failed?;
     match ended {
-        Ended::Panicked => gather.spoil("sled cannot read it (HOT-12)".into()),
+        Ended::Panicked => gather.spoil(PANICKED.into()),
         Ended::Silent => gather.spoil("sled reads it without an end (HOT-12)".into()),
         Ended::Well if gather.is_within_a_commit() => {
             let sequence = gather.last().saturating_add(1);

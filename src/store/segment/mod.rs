@@ -8,6 +8,7 @@ pub mod known;
 pub mod liveness;
 pub mod reader;
 pub mod rows;
+pub mod scan;
 pub mod writer;
 
 pub use liveness::Liveness;

@@ -320,6 +320,11 @@ impl Segment {
         self.header.empty_id == Some(id)
     }
 
+    /// Signatures one page holds, all but the last.
+    pub fn ids_per_page(&self) -> u32 {
+        self.shape.per_page()
+    }
+
     /// The page with the signature of an id, and its place there.
     pub fn signature_page(&self, id: u32, keep: Keep) -> Result<(Pinned<SignaturePage>, usize)> {
         let per_page = self.shape.per_page();

@@ -1,9 +1,11 @@
-//! The rows of a segment in key order, from any row on: what ranges and merges read.
+//! The rows of a segment in key order, from any row on, and their signatures: what ranges and merges
+//! read.
 
 use super::{Found, Segment};
 use crate::error::Result;
 use crate::format::leaf_page::LeafPage;
-use crate::store::page_source::Pinned;
+use crate::format::signature_page::SignaturePage;
+use crate::store::page_source::{Keep, Pinned};
 
 /// A cursor over rows. It stands on a row, or past the last.
 #[derive(Debug)]
@@ -59,5 +61,33 @@ impl<'a> RowCursor<'a> {
     /// The segment.
     pub fn segment(&self) -> &'a Segment {
         self.segment
+    }
+}
+
+/// Signatures of a segment, read page by page: for rows in order, whose ids mostly rise.
+#[derive(Debug)]
+pub struct SignatureCursor<'a> {
+    segment: &'a Segment,
+    page: Option<(u32, Pinned<SignaturePage>)>,
+}
+
+impl<'a> SignatureCursor<'a> {
+    /// Over a segment.
+    pub fn new(segment: &'a Segment) -> SignatureCursor<'a> {
+        SignatureCursor { segment, page: None }
+    }
+
+    /// Copies the planes of an id, and gives its cardinality code.
+    pub fn read(&mut self, id: u32, planes: &mut Vec<u64>) -> Result<u32> {
+        let number = id / self.segment.ids_per_page();
+        if self.page.as_ref().is_none_or(|(held, _)| *held != number) {
+            let (page, _) = self.segment.signature_page(id, Keep::IfRoom)?;
+            self.page = Some((number, page));
+        }
+        let (_, page) = self.page.as_ref().expect("set above");
+        let place = (id % self.segment.ids_per_page()) as usize;
+        let lost = || self.segment.lost("SIGP-1", format!("id {id} is in no page"));
+        page.copy_planes(place, planes).ok_or_else(lost)?;
+        page.code(place).ok_or_else(lost)
     }
 }

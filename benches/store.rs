@@ -1,0 +1,260 @@
+//! The store against what bounds it: sled alone, a bare append and sync, and the bytes themselves.
+//!
+//! `cargo bench --bench store` runs everything at 1 M sets (k = 128, b = 4, 16-byte keys, no index), each
+//! part in a process of its own so that its peak memory is its own, and prints each figure beside what it
+//! is compared with. `RINGER_BENCH_ROWS` sets another size, `RINGER_BENCH_PARTS` the parts to run, and
+//! `RINGER_BENCH_DIR` where files go (a temporary directory in `target` otherwise).
+
+#[path = "ratio/mod.rs"]
+mod ratio;
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Instant;
+
+use ratio::Random;
+use ringer::format::signature_page;
+use ringer::scheme::Slots;
+use ringer::{Database, Options, Parameters, Scheme, Signature, presets};
+
+const PER_COMMIT: u64 = 1000;
+
+/// Signature bytes, cardinality code and key of one set: what must be stored in any case.
+const NEEDED: u64 = 64 + 1 + 16;
+
+fn key(i: u64) -> [u8; 16] {
+    let mut random = Random(i);
+    let mut key = [0; 16];
+    key[..8].copy_from_slice(&random.next().to_be_bytes());
+    key[8..].copy_from_slice(&random.next().to_be_bytes());
+    key
+}
+
+struct Bench {
+    folder: PathBuf,
+    scheme: Arc<Scheme>,
+    rows: u64,
+}
+
+impl Bench {
+    fn new(folder: &Path) -> Bench {
+        let parameters = Parameters { slots: Slots::NONE, ..presets::NEAR_DUPLICATE };
+        let rows = std::env::var("RINGER_BENCH_ROWS").map_or(1_000_000, |n| n.parse().unwrap());
+        Bench { folder: folder.into(), scheme: Arc::new(Scheme::new(parameters).unwrap()), rows }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// A signature of its own for every row, made without a set: sketching is not what is measured here.
+    fn signature(&self, i: u64) -> Signature {
+        let mut random = Random(i ^ 0xABCD);
+        let planes = (0..8).map(|_| random.next()).collect();
+        signature_page::signature(&self.scheme, planes, 1 + (i % 250) as u32).unwrap()
+    }
+
+    fn report(&self, what: &str, start: Instant) {
+        let rate = self.rows as f64 / start.elapsed().as_secs_f64() / 1e3;
+        println!("{what}: {rate:.0} k sets/s, peak memory {} MiB", peak_memory());
+    }
+
+    /// Rows in durable commits of a thousand, through sled alone: one tree, one batch a commit, flushed
+    /// and synced as durability needs it.
+    fn sled(&self) {
+        let path = self.path("alone.sled");
+        let start = Instant::now();
+        let config = sled::Config::new().path(&path).cache_capacity(64 << 20).flush_every_ms(None);
+        let db = config.open().unwrap();
+        let file = File::open(path.join("db")).unwrap();
+        for first in (0..self.rows).step_by(PER_COMMIT as usize) {
+            let mut batch = sled::Batch::default();
+            for i in first..(first + PER_COMMIT).min(self.rows) {
+                let signature = self.signature(i);
+                let words = signature.planes().iter();
+                let value: Vec<u8> = words.flat_map(|word| word.to_le_bytes()).collect();
+                batch.insert(&key(i), value);
+            }
+            db.apply_batch(batch).unwrap();
+            db.flush().unwrap();
+            file.sync_data().unwrap();
+        }
+        drop(db);
+        self.report("sled alone, durable commits of 1,000 sets", start);
+        fs::remove_dir_all(path).unwrap();
+    }
+
+    fn commits(&self) {
+        let start = Instant::now();
+        let path = self.path("commits.ringer");
+        let db = Database::create(path, &self.scheme, Options::default()).unwrap();
+        let mut times = Vec::new();
+        for first in (0..self.rows).step_by(PER_COMMIT as usize) {
+            let mut batch = db.batch();
+            for i in first..(first + PER_COMMIT).min(self.rows) {
+                batch.put_signature(key(i), self.signature(i)).unwrap();
+            }
+            let begun = Instant::now();
+            db.commit(batch).unwrap();
+            times.push(begun.elapsed().as_secs_f64() * 1e3);
+        }
+        let stat = db.stat().unwrap();
+        db.close().unwrap();
+        self.report("ringer, durable commits of 1,000 sets (goal: 5x sled)", start);
+        let (p50, p99) = (share(&mut times, 0.5), share(&mut times, 0.99));
+        println!(
+            "  a commit: p50 {p50:.2} ms, p99 {p99:.2} ms; {} segments at the end",
+            stat.segments
+        );
+    }
+
+    fn bulk(&self) {
+        let start = Instant::now();
+        let path = self.path("bulk.ringer");
+        let db = Database::create(&path, &self.scheme, Options::default()).unwrap();
+        let mut load = db.bulk_load();
+        for i in 0..self.rows {
+            load.put_signature(key(i), &self.signature(i)).unwrap();
+        }
+        load.commit().unwrap();
+        db.close().unwrap();
+        self.report("ringer, bulk load (goal: 10x sled)", start);
+        fs::remove_file(path).unwrap();
+    }
+
+    fn compact(&self) {
+        let path = self.path("commits.ringer");
+        let start = Instant::now();
+        let db = Database::open(&path, Options::default()).unwrap();
+        db.compact().unwrap();
+        db.close().unwrap();
+        self.report("compact", start);
+        let bytes = fs::metadata(&path).unwrap().len();
+        let ratio = bytes as f64 / (self.rows * NEEDED) as f64;
+        println!("  {bytes} bytes, {ratio:.4} of signatures, codes and keys alone (goal: 1.05)");
+    }
+
+    /// Commits of one set against a bare append of 4 KiB with a sync, in turns.
+    fn single(&self) {
+        let often = Options { memtable_rows: 500, ..Options::default() };
+        let cases =
+            [("no checkpoint within", Options::default()), ("checkpoints every 500", often)];
+        for (name, options) in cases {
+            let (path, bare_path) = (self.path("single.ringer"), self.path("bare"));
+            let db = Database::create(&path, &self.scheme, options).unwrap();
+            let bare = File::options().create(true).append(true).open(&bare_path).unwrap();
+            let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+            db.put("first", &[1]).unwrap();
+            for i in 0..3000_u64 {
+                let begun = Instant::now();
+                (&bare).write_all(&[i as u8; 4096]).unwrap();
+                bare.sync_data().unwrap();
+                theirs.push(begun.elapsed().as_secs_f64() * 1e6);
+                let mut batch = db.batch();
+                batch.put_signature(key(i), self.signature(i)).unwrap();
+                let begun = Instant::now();
+                db.commit(batch).unwrap();
+                ours.push(begun.elapsed().as_secs_f64() * 1e6);
+            }
+            db.close().unwrap();
+            fs::remove_file(&path).unwrap();
+            fs::remove_file(&bare_path).unwrap();
+            println!("commits of one set, {name}, against a bare 4 KiB append + fdatasync");
+            for (of, what) in [(0.5, "p50"), (0.99, "p99")] {
+                let (a, b) = (share(&mut ours, of), share(&mut theirs, of));
+                println!(
+                    "  {what}: {a:.0} us, bare {b:.0} us, speed {:.2} (goal at p50: .75)",
+                    b / a
+                );
+            }
+        }
+    }
+
+    fn reads(&self) {
+        let path = self.path("commits.ringer");
+        let before = io_counters();
+        let db = Database::open_read_only(path, Options::default()).unwrap();
+        let after = io_counters();
+        let (bytes, reads) = (after.0 - before.0, after.1 - before.1);
+        println!(
+            "open: {bytes} bytes in {reads} reads, the counters' own included (goal: 1 MiB, 64)"
+        );
+        let snapshot = db.snapshot();
+        assert!(snapshot.get(key(0)).unwrap().is_some());
+        let (lookups, mut most) = (50_000, 0);
+        let start = Instant::now();
+        for i in 0..lookups {
+            let before = db.pages_touched();
+            assert!(snapshot.get(key(i * 37 % self.rows)).unwrap().is_some());
+            most = most.max(db.pages_touched() - before);
+        }
+        let each = start.elapsed().as_secs_f64() * 1e6 / lookups as f64;
+        let segments = db.stat().unwrap().segments;
+        println!(
+            "get: at most {most} pages with {segments} segments (goal: 3 for one), {each:.2} us each"
+        );
+        let start = Instant::now();
+        let walked = snapshot.range::<&[u8]>(..).map(Result::unwrap).count();
+        assert_eq!(walked as u64, self.rows);
+        self.report("range over everything", start);
+    }
+
+    fn run(&self, part: &str) {
+        match part {
+            "sled" => self.sled(),
+            "commits" => self.commits(),
+            "bulk" => self.bulk(),
+            "compact" => self.compact(),
+            "reads" => self.reads(),
+            "single" => self.single(),
+            other => panic!("no part {other}"),
+        }
+    }
+}
+
+fn share(times: &mut [f64], of: f64) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[(of * (times.len() - 1) as f64) as usize]
+}
+
+/// Bytes and calls of reading so far.
+fn io_counters() -> (u64, u64) {
+    let text = fs::read_to_string("/proc/self/io").unwrap_or_default();
+    let value = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        line.map_or(0, |value| value.trim().parse().unwrap())
+    };
+    (value("rchar:"), value("syscr:"))
+}
+
+/// In MiB.
+fn peak_memory() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.map_or(0, |value| value.trim_end_matches("kB").trim().parse::<u64>().unwrap() / 1024)
+}
+
+fn main() {
+    if !ratio::wanted() {
+        return;
+    }
+    if let Ok(part) = std::env::var("RINGER_BENCH_PART") {
+        Bench::new(Path::new(&std::env::var("RINGER_BENCH_FOLDER").unwrap())).run(&part);
+        return;
+    }
+    let parent = std::env::var("RINGER_BENCH_DIR").unwrap_or_else(|_| "target".into());
+    let folder = tempfile::tempdir_in(parent).unwrap();
+    let parts = std::env::var("RINGER_BENCH_PARTS");
+    let parts = parts.unwrap_or_else(|_| "sled,commits,bulk,reads,compact,reads,single".into());
+    for part in parts.split(',') {
+        let status = Command::new(std::env::current_exe().unwrap())
+            .env("RINGER_BENCH_PART", part)
+            .env("RINGER_BENCH_FOLDER", folder.path())
+            .status()
+            .unwrap();
+        assert!(status.success(), "{part}");
+    }
+}

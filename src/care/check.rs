@@ -1,0 +1,327 @@
+//! Check: is every byte that the database refers to what it should be? Never writes.
+//!
+//! Three depths. *Quick* reads what opening reads, and both superblocks. *Full* reads every page and
+//! compares what can be compared within a segment: fences with leaves, copies with leaves, liveness with
+//! its count. *Deep* also looks up every key the way a reader would, through fences and filters, and makes
+//! sure that no key is live twice.
+
+use std::ops::Bound;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::format::BLOCK;
+use crate::format::bytes::Seal;
+use crate::format::fence_page::{Child, FencePage};
+use crate::format::filter::KeyHash;
+use crate::format::superblock::{Slot, Superblock};
+use crate::ingest::writer::view;
+use crate::store::file_layer::{Access, File, FileLayer};
+use crate::store::page_cache::PageCache;
+use crate::store::page_source::{Keep, PageSource, Pinned};
+use crate::store::range::SegmentCursor;
+use crate::store::segment::Segment;
+use crate::store::state::SegmentView;
+use crate::store::state_file;
+
+/// How much is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Depth {
+    /// What opening reads, and both superblocks.
+    Quick,
+    /// Every page, and what a segment says of itself.
+    Full,
+    /// Every key as a reader finds it.
+    Deep,
+}
+
+/// Something that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Finding {
+    /// The segment or liveness block, if it is in one.
+    pub block: Option<u64>,
+    /// Where in the file, in bytes from its start.
+    pub offset: u64,
+    /// The rule of `format-spec/` that is broken.
+    pub rule: &'static str,
+    /// What was found.
+    pub detail: String,
+    /// What it means for readers.
+    pub effect: &'static str,
+    /// What to do.
+    pub fix: &'static str,
+}
+
+/// What a check found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CheckReport {
+    /// What is wrong; empty if nothing is.
+    pub findings: Vec<Finding>,
+    /// Segments that were looked at.
+    pub segments: usize,
+    /// Rows that were looked at.
+    pub rows: u64,
+}
+
+/// Most findings that are kept: a file that is damaged all over says so soon enough.
+const MOST_FINDINGS: usize = 1000;
+
+/// Checks a database. Errors are those of reading the file; damage is a finding.
+pub fn check(layer: &dyn FileLayer, path: &Path, depth: Depth) -> Result<CheckReport> {
+    let file = state_file::open(layer, path, Access::Read)?;
+    let mut check = Checking { report: CheckReport::default(), depth };
+    check.superblocks(&*file, path)?;
+    let state = match state_file::read(&*file, path) {
+        Ok(state) => state,
+        Err(error) => {
+            check.note(None, error, "nothing can be read", SALVAGE)?;
+            return Ok(check.report);
+        }
+    };
+    let seal = Seal::of(state.superblock.database);
+    let cache = Arc::new(PageCache::new(CACHE_BYTES));
+    let source = PageSource::new(file, path.into(), seal, cache);
+    let scheme = Arc::new(state.manifest.scheme.clone());
+    let mut views = Vec::new();
+    for entry in &state.manifest.segments {
+        check.report.segments += 1;
+        match view(entry, &source, &scheme) {
+            Ok(view) => {
+                let result = check.segment(&view);
+                check.or_note(Some(entry.id), result, ROWS_LOST, SALVAGE)?;
+                views.push(view);
+            }
+            Err(error) => {
+                check.note(Some(entry.id), error, "the database cannot be opened", SALVAGE)?;
+            }
+        }
+    }
+    if depth == Depth::Deep {
+        let result = check.no_key_twice(&views);
+        check.or_note(None, result, ROWS_LOST, SALVAGE)?;
+    }
+    Ok(check.report)
+}
+
+const CACHE_BYTES: usize = 16 << 20;
+const SALVAGE: &str = "restore a copy, or `salvage` what can be read into a new database";
+const REPAIR: &str = "`repair` makes it anew from the rows";
+const ROWS_LOST: &str = "some rows cannot be read";
+
+struct Checking {
+    report: CheckReport,
+    depth: Depth,
+}
+
+impl Checking {
+    fn note(
+        &mut self,
+        block: Option<u64>,
+        error: Error,
+        effect: &'static str,
+        fix: &'static str,
+    ) -> Result<()> {
+        let (offset, rule, detail) = match error {
+            Error::Corrupt { offset, rule, detail, .. } => (offset, rule, detail),
+            Error::UnsupportedFormat { rule, .. } => (0, rule, error.to_string()),
+            Error::NotADatabase { .. } => (0, "SUPER-5", error.to_string()),
+            error => return Err(error),
+        };
+        if self.report.findings.len() < MOST_FINDINGS {
+            let finding = Finding { block, offset, rule, detail, effect, fix };
+            self.report.findings.push(finding);
+        }
+        Ok(())
+    }
+
+    fn or_note(
+        &mut self,
+        block: Option<u64>,
+        result: Result<()>,
+        effect: &'static str,
+        fix: &'static str,
+    ) -> Result<()> {
+        result.or_else(|error| self.note(block, error, effect, fix))
+    }
+
+    /// Each superblock by itself.
+    fn superblocks(&mut self, file: &dyn File, path: &Path) -> Result<()> {
+        for slot in 0..2 {
+            let mut block = vec![0; BLOCK];
+            let offset = slot * BLOCK as u64;
+            let read = file.read_up_to(&mut block, offset);
+            let read = read.map_err(|error| Error::io("read", path, error))?;
+            block.truncate(read);
+            let error = match Superblock::decode(&block) {
+                Slot::Valid(_) => continue,
+                Slot::Refused(error) => error.shifted(offset),
+                Slot::Foreign => {
+                    let detail = "there is no superblock".to_string();
+                    Error::Corrupt { what: "superblock", offset, rule: "SUPER-1", detail }
+                }
+            };
+            let fix = "opening for writing, or `repair`, writes it anew from the other";
+            self.note(None, error, "none while the other superblock is whole", fix)?;
+        }
+        Ok(())
+    }
+
+    /// One segment. Damage that ends the look at one part of it is noted, and the next part is looked at.
+    fn segment(&mut self, view: &SegmentView) -> Result<()> {
+        let segment = &view.segment;
+        let id = Some(segment.id());
+        let root = segment.root().map(|_| ());
+        self.or_note(id, root, "keys are not found", REPAIR)?;
+        if self.depth == Depth::Quick {
+            return Ok(());
+        }
+        let hidden = view.liveness.count_hidden().and_then(|hidden| {
+            if segment.rows() - hidden == view.live_rows {
+                return Ok(());
+            }
+            let detail =
+                format!("{hidden} rows are hidden, not {}", segment.rows() - view.live_rows);
+            Err(damage(view, "LIVE-3", &detail))
+        });
+        self.or_note(id, hidden, "deleted rows may show", SALVAGE)?;
+        for first in (0..segment.header().ids).step_by(segment.ids_per_page() as usize) {
+            let page = segment.signature_page(first, Keep::IfRoom).map(|_| ());
+            self.or_note(id, page, "some signatures cannot be read", SALVAGE)?;
+        }
+        let leaves = self.leaves(view);
+        self.or_note(id, leaves, ROWS_LOST, REPAIR)?;
+        let copies = copies(segment);
+        self.or_note(id, copies, "some rows with equal signatures are not found", REPAIR)
+    }
+
+    /// All leaves through the fences: in order, without gaps, with rising keys, and with all their keys in
+    /// the filters.
+    fn leaves(&mut self, view: &SegmentView) -> Result<()> {
+        let segment = &view.segment;
+        let mut walk = Leaves { segment, row: 0, id: 0, last: None, separator: Vec::new() };
+        let root = segment.root()?.clone();
+        self.fences(view, &root, &mut walk)?;
+        if walk.row != segment.rows() || walk.id != segment.header().ids {
+            let detail = format!("its leaves have {} rows and {} ids", walk.row, walk.id);
+            return Err(damage(view, "LEAF-3", &detail));
+        }
+        Ok(())
+    }
+
+    fn fences(
+        &mut self,
+        view: &SegmentView,
+        fence: &FencePage,
+        walk: &mut Leaves<'_>,
+    ) -> Result<()> {
+        for i in 0..fence.count() {
+            let Some(child) = fence.child(i) else { break };
+            let leftmost = walk.row == 0;
+            if leftmost != fence.separator(i).is_empty() {
+                return Err(damage(view, "FENCE-3", "a separator is empty, or is not"));
+            }
+            walk.separator = fence.separator(i).to_vec();
+            if fence.level() > 1 {
+                let below = view.segment.child_fence(child, fence.level() - 1)?;
+                self.fences(view, &below, walk)?;
+            } else {
+                self.report.rows += walk.leaf(view, child, fence.filter(i))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Every live key is found, and in one segment only.
+    fn no_key_twice(&mut self, views: &[SegmentView]) -> Result<()> {
+        for (i, view) in views.iter().enumerate() {
+            let mut cursor = SegmentCursor::new(view, Bound::Unbounded)?;
+            while let (Some(key), Some(found)) = (cursor.key(), cursor.found()) {
+                let hash = KeyHash::of(key);
+                if view.find(key, hash)? != Some(found) {
+                    let detail = format!("row {} is not found by its key", found.row);
+                    return Err(damage(view, "FENCE-5", &detail));
+                }
+                for other in &views[i + 1..] {
+                    if other.find(key, hash)?.is_some() {
+                        let detail = format!("row {} is live in another segment too", found.row);
+                        return Err(damage(view, "MAN-7", &detail));
+                    }
+                }
+                cursor.advance()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn damage(view: &SegmentView, rule: &'static str, detail: &str) -> Error {
+    let detail = format!("segment {}: {detail}", view.segment.id());
+    Error::Corrupt { what: "segment", offset: view.segment.offset(), rule, detail }
+}
+
+/// A walk over the leaves: what the next one should start with.
+struct Leaves<'a> {
+    segment: &'a Segment,
+    row: u32,
+    id: u32,
+    last: Option<Vec<u8>>,
+    separator: Vec<u8>,
+}
+
+impl Leaves<'_> {
+    fn leaf(&mut self, view: &SegmentView, child: Child, filter: &[u8]) -> Result<u64> {
+        if child.first_row != self.row || child.first_id != self.id {
+            let detail =
+                format!("the leaf at row {} does not follow row {}", child.first_row, self.row);
+            return Err(damage(view, "FENCE-5", &detail));
+        }
+        let leaf: Pinned<_> = self.segment.leaf(child)?;
+        let mut hashes = Vec::with_capacity(leaf.count());
+        for i in 0..leaf.count() {
+            let (prefix, suffix) = leaf.key(i);
+            let key = [prefix, suffix].concat();
+            let rises = self.last.as_ref().is_none_or(|last| *last < key);
+            if !rises {
+                return Err(damage(view, "LEAF-7", &format!("row {} is out of order", self.row)));
+            }
+            // The separator is above the keys before it, and not above this one.
+            let above = self.last.as_ref().is_none_or(|last| i > 0 || *last < self.separator);
+            if key < self.separator || !above {
+                return Err(damage(
+                    view,
+                    "FENCE-3",
+                    &format!("row {} is behind its fence", self.row),
+                ));
+            }
+            hashes.push(KeyHash::of(&key));
+            self.id += u32::from(leaf.id(i) == self.id);
+            self.row += 1;
+            self.last = Some(key);
+        }
+        if crate::format::filter::build(&hashes) != filter {
+            return Err(damage(
+                view,
+                "FILTER-1",
+                &format!("the filter before row {} is wrong", self.row),
+            ));
+        }
+        Ok(leaf.count() as u64)
+    }
+}
+
+/// The pairs of copies are those of the leaves. Compared by count and by looking each one up.
+fn copies(segment: &Segment) -> Result<()> {
+    let wrong = |row: u32| {
+        let detail = format!("segment {}: row {row} is no copy of that signature", segment.id());
+        let (what, offset) = ("copies page", segment.offset());
+        Error::Corrupt { what, offset, rule: "COPY-4", detail }
+    };
+    // There are rows - ids pairs, all different (COPY-1, COPY-2): if each is a copy of the leaves, they
+    // are all of them.
+    segment.each_copy(&mut |pair| {
+        let (leaf, i) = segment.leaf_of_row(pair.row())?;
+        if leaf.id(i) == pair.id() && !leaf.is_new(i) { Ok(()) } else { Err(wrong(pair.row())) }
+    })
+}

@@ -1,0 +1,284 @@
+//! Salvage: every row that can still be verified, from a damaged database into a new one.
+//!
+//! With a readable manifest, its live rows. Without one, the rows of all segments that can be found in the
+//! file, the one with the highest sequence for each key: then rows that were deleted may come back. The
+//! commits of a hot tier are taken too, as far as they can be read. The damaged file is not changed.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{create, recovery};
+use crate::error::{Error, Result};
+use crate::format::bytes::Seal;
+use crate::format::leaf_page::LeafPage;
+use crate::format::{DATA_START, batch, segment_header};
+use crate::ingest::BulkLoad;
+use crate::ingest::writer::beside;
+use crate::options::Options;
+use crate::scheme::Scheme;
+use crate::sketch::Signature;
+use crate::store::file_layer::{Access, File, FileLayer};
+use crate::store::hot_tier::{self, Found, HotKind};
+use crate::store::memtable::Memtable;
+use crate::store::page_cache::PageCache;
+use crate::store::page_source::PageSource;
+use crate::store::segment::rows::SignatureCursor;
+use crate::store::segment::scan::LeafScan;
+use crate::store::segment::{Liveness, Segment};
+use crate::store::state_file::{self, FileState};
+
+/// What a salvage saved and what it could not.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SalvageReport {
+    /// Sets that are in the new database.
+    pub sets: u64,
+    /// Segments that were read.
+    pub segments: usize,
+    /// Segments whose headers could not be read: none of their rows is saved.
+    pub segments_lost: usize,
+    /// Rows whose keys could be read but not their signatures.
+    pub rows_without_signature: u64,
+    /// Rows that are known to have been in damaged pages of keys.
+    pub rows_without_key: u64,
+    /// Commits that were taken from a hot tier.
+    pub commits_replayed: u64,
+    /// Whether rows that had been deleted may be there again.
+    pub deletions_may_return: bool,
+}
+
+/// Saves what can be read of `source` into a new database.
+pub fn salvage(
+    layer: &Arc<dyn FileLayer>,
+    source: &Path,
+    target: &Path,
+    options: Options,
+    hot: HotKind,
+) -> Result<SalvageReport> {
+    let file = state_file::open(&**layer, source, Access::Read)?;
+    let mut report = SalvageReport::default();
+    let state = match state_file::read(&*file, source) {
+        Ok(state) => Some(state),
+        Err(Error::Corrupt { .. } | Error::NotADatabase { .. }) => None,
+        Err(error) => return Err(error),
+    };
+    let found = match &state {
+        Some(state) => from_manifest(&file, source, state, &mut report),
+        None => from_scan(&file, source, &mut report)?,
+    };
+    let Some((scheme, segments)) = found else {
+        return Err(Error::NotADatabase { path: source.into() });
+    };
+    let fresh = fresh(layer, source, state.as_ref(), &scheme, &mut report)?;
+    create::create(layer, target, &scheme)?;
+    let (writer, _) = recovery::open(layer, target, options, hot)?;
+    let writer = Arc::new(writer);
+    let mut load = BulkLoad::new(Arc::clone(&writer));
+    merge(&segments, &fresh, &mut load, &mut report)?;
+    report.sets = load.commit()?.stored as u64;
+    writer.close()?;
+    Ok(report)
+}
+
+type Segments = Option<(Arc<Scheme>, Vec<(Segment, Liveness)>)>;
+
+fn from_manifest(
+    file: &Arc<dyn File>,
+    path: &Path,
+    state: &FileState,
+    report: &mut SalvageReport,
+) -> Segments {
+    let seal = Seal::of(state.superblock.database);
+    let source =
+        PageSource::new(Arc::clone(file), path.into(), seal, Arc::new(PageCache::new(CACHE)));
+    let scheme = Arc::new(state.manifest.scheme.clone());
+    let mut segments = Vec::new();
+    for entry in &state.manifest.segments {
+        match Segment::open(source.clone(), entry, &scheme) {
+            Ok(segment) => {
+                let liveness = Liveness::new(entry.rows, entry.liveness, &source);
+                segments.push((segment, liveness));
+            }
+            Err(_) => report.segments_lost += 1,
+        }
+    }
+    report.segments = segments.len();
+    Some((scheme, segments))
+}
+
+const CACHE: usize = 16 << 20;
+
+/// Looks for segment headers at every unit of the file. The first one that verifies says which database
+/// this is.
+fn from_scan(file: &Arc<dyn File>, path: &Path, report: &mut SalvageReport) -> Result<Segments> {
+    const CHUNK: usize = 1 << 20;
+    report.deletions_may_return = true;
+    let mut found: Segments = None;
+    let mut database = None;
+    let mut offset = DATA_START;
+    // A header page may start in one chunk and end in the next.
+    let mut chunk = vec![0; CHUNK + 256];
+    loop {
+        let read = file.read_up_to(&mut chunk, offset);
+        let read = read.map_err(|error| Error::io("read", path, error))?;
+        for start in (0..CHUNK.min(read)).step_by(64) {
+            let Some(head) = chunk[..read].get(start..start + 256) else { continue };
+            if head[24..32] != segment_header::MAGIC {
+                continue;
+            }
+            let own: [u8; 16] = head[32..48].try_into().expect("16 bytes");
+            if database.is_some_and(|database| database != own) {
+                continue;
+            }
+            let Ok(scheme) = Scheme::from_bytes(&head[48..96]) else { continue };
+            let scheme = found.as_ref().map_or_else(|| Arc::new(scheme), |(s, _)| Arc::clone(s));
+            let id = u64::from_le_bytes(head[8..16].try_into().expect("8 bytes"));
+            let cache = Arc::new(PageCache::new(CACHE));
+            let source = PageSource::new(Arc::clone(file), path.into(), Seal::of(own), cache);
+            if let Ok(segment) = Segment::open_at(source, id, offset + start as u64, &scheme) {
+                database = Some(own);
+                let liveness = Liveness::new(segment.rows(), None, segment.source());
+                found.get_or_insert_with(|| (scheme, Vec::new())).1.push((segment, liveness));
+            }
+        }
+        if read <= CHUNK {
+            break;
+        }
+        offset += CHUNK as u64;
+    }
+    report.segments = found.as_ref().map_or(0, |(_, segments)| segments.len());
+    Ok(found)
+}
+
+/// The commits of the hot tier, as far as they can be read.
+fn fresh(
+    layer: &Arc<dyn FileLayer>,
+    source: &Path,
+    state: Option<&FileState>,
+    scheme: &Arc<Scheme>,
+    report: &mut SalvageReport,
+) -> Result<Memtable> {
+    let table = Memtable::default();
+    let Some(state) = state.filter(|state| state.superblock.hot_tier != 0) else {
+        return Ok(table);
+    };
+    let (directory, sealed) = (beside(source, "-hot"), state.manifest.sealed);
+    if let Found::Tier(id, kind) = hot_tier::identify(layer, &directory)?
+        && (id.database, id.tier) == (state.superblock.database, state.superblock.hot_tier)
+    {
+        let mut visit = |sequence, payload: Vec<u8>| {
+            let operations = batch::decode(&payload, scheme)?;
+            table.apply(sequence, operations.into_iter().map(|o| (o.key, o.signature)).collect());
+            Ok(())
+        };
+        let replayed = hot_tier::replay(layer, &directory, id, kind, sealed, &mut visit)?;
+        report.commits_replayed = replayed.last - sealed;
+    }
+    Ok(table)
+}
+
+/// Puts the newest row of each key into a load. What the hot tier says goes before everything.
+fn merge(
+    segments: &[(Segment, Liveness)],
+    fresh: &Memtable,
+    load: &mut BulkLoad,
+    report: &mut SalvageReport,
+) -> Result<()> {
+    let mut rows: Vec<Rows<'_>> = segments.iter().map(|(s, l)| Rows::new(s, l)).collect();
+    for rows in &mut rows {
+        rows.advance(report)?;
+    }
+    loop {
+        let next = rows.iter().filter_map(|rows| rows.current.as_ref());
+        let Some(key) = next.map(|row| row.key.clone()).min() else { break };
+        let mut newest: Option<Row> = None;
+        for rows in &mut rows {
+            if rows.current.as_ref().is_some_and(|row| row.key == key) {
+                let row = rows.current.take();
+                rows.advance(report)?;
+                let newer =
+                    row.filter(|row| newest.as_ref().is_none_or(|n| n.sequence <= row.sequence));
+                newest = newer.or(newest);
+            }
+        }
+        if let Some(row) = newest.filter(|_| !fresh.has(&key, u64::MAX)) {
+            load.put_signature(&*key, &row.signature)?;
+        }
+    }
+    fresh.each(|key, version| match &version.signature {
+        Some(signature) => load.put_signature(key, signature),
+        None => Ok(()),
+    })?;
+    let seen: u64 = rows.iter().map(|rows| rows.seen).sum();
+    let all: u64 = segments.iter().map(|(segment, _)| u64::from(segment.rows())).sum();
+    report.rows_without_key = all.saturating_sub(seen);
+    Ok(())
+}
+
+/// A row that was saved.
+struct Row {
+    key: Vec<u8>,
+    sequence: u64,
+    signature: Signature,
+}
+
+/// The rows of one segment that can be read and are not hidden.
+struct Rows<'a> {
+    segment: &'a Segment,
+    liveness: &'a Liveness,
+    scan: LeafScan<'a>,
+    signatures: SignatureCursor<'a>,
+    leaf: Option<(LeafPage, usize)>,
+    current: Option<Row>,
+    seen: u64,
+}
+
+impl<'a> Rows<'a> {
+    fn new(segment: &'a Segment, liveness: &'a Liveness) -> Rows<'a> {
+        let (scan, signatures) = (LeafScan::new(segment), SignatureCursor::new(segment));
+        Rows { segment, liveness, scan, signatures, leaf: None, current: None, seen: 0 }
+    }
+
+    fn advance(&mut self, report: &mut SalvageReport) -> Result<()> {
+        self.current = None;
+        let mut planes = Vec::new();
+        while self.current.is_none() {
+            let Some((leaf, i)) = &mut self.leaf else {
+                match self.scan.next_leaf()? {
+                    Some(leaf) => self.leaf = Some((leaf, 0)),
+                    None => return Ok(()),
+                }
+                continue;
+            };
+            if *i == leaf.count() {
+                self.leaf = None;
+                continue;
+            }
+            let found = self.segment.found(leaf, *i);
+            let (prefix, suffix) = leaf.key(*i);
+            let key = [prefix, suffix].concat();
+            *i += 1;
+            self.seen += 1;
+            // A row whose liveness cannot be read is taken for live.
+            match self.liveness.is_hidden(found.row) {
+                Ok(true) => continue,
+                Ok(false) => {}
+                Err(_) => report.deletions_may_return = true,
+            }
+            match self.signatures.read(found.id, &mut planes) {
+                Ok(code) => {
+                    let empty = self.segment.is_empty_id(found.id);
+                    let scheme = Arc::clone(self.segment.scheme());
+                    let planes = planes.clone().into_boxed_slice();
+                    let signature = Signature::from_planes(scheme, planes, code, empty);
+                    self.current = Some(Row { key, sequence: found.sequence, signature });
+                }
+                Err(Error::Corrupt { .. } | Error::UnsupportedFormat { .. }) => {
+                    report.rows_without_signature += 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}

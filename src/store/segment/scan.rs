@@ -1,0 +1,102 @@
+//! The leaves of a segment without its fences: for repair and salvage, when fences or other leaves are
+//! damaged.
+//!
+//! Pages of the key region stand one after the other. A page that does not verify says nothing about its
+//! length, so the scan looks for the next one that does, unit by unit; a page knows its own place.
+
+use super::Segment;
+use crate::error::{Error, Result};
+use crate::format::bytes::{Seal, index, round_up};
+use crate::format::fence_page::FencePage;
+use crate::format::leaf_page::LeafPage;
+use crate::format::page::{AlignedBytes, HEADER_BYTES, Page, PageKind, PagePlace};
+use crate::store::page_source::PageSource;
+
+/// A walk over the pages of keys.
+#[derive(Debug)]
+pub struct LeafScan<'a> {
+    segment: &'a Segment,
+    unit: u64,
+    /// Units that belong to no page that verifies.
+    lost_units: u64,
+    /// Whether a fence page was refused after it verified.
+    bad_fences: bool,
+}
+
+impl<'a> LeafScan<'a> {
+    /// From the first page.
+    pub fn new(segment: &'a Segment) -> LeafScan<'a> {
+        LeafScan { segment, unit: 0, lost_units: 0, bad_fences: false }
+    }
+
+    /// Bytes of the region that belong to no page.
+    pub fn lost_bytes(&self) -> u64 {
+        64 * self.lost_units
+    }
+
+    /// The next leaf that verifies. Errors are those of reading the file.
+    pub fn next_leaf(&mut self) -> Result<Option<LeafPage>> {
+        let header = self.segment.header();
+        while 64 * self.unit < header.keys.length {
+            let Some((kind, page, units)) = self.page_here()? else {
+                self.lost_units += 1;
+                self.unit += 1;
+                continue;
+            };
+            self.unit += units;
+            if kind == PageKind::Leaf {
+                match LeafPage::new(page, header.rows, header.ids) {
+                    Ok(leaf) => return Ok(Some(leaf)),
+                    Err(_) => self.lost_units += units,
+                }
+            } else {
+                let level = page.payload().first().copied().unwrap_or(0);
+                self.bad_fences |= FencePage::new(page, level).is_err();
+            }
+        }
+        Ok(None)
+    }
+
+    /// The page that starts at this unit, if one does, and its length in units.
+    fn page_here(&self) -> Result<Option<(PageKind, Page, u64)>> {
+        let source = self.segment.source();
+        let region = self.segment.header().keys;
+        let start = 64 * self.unit;
+        let offset = self.segment.offset() + region.offset + start;
+        let mut head = [0; HEADER_BYTES];
+        if source.read_up_to(&mut head, offset)? < HEADER_BYTES {
+            return Ok(None);
+        }
+        let kind = match head[4] {
+            3 => PageKind::Leaf,
+            4 => PageKind::Fence,
+            _ => return Ok(None),
+        };
+        let payload = index(u32::from_le_bytes([head[20], head[21], head[22], head[23]]));
+        let whole = round_up(HEADER_BYTES.saturating_add(payload));
+        if whole > kind.max_bytes() || start + whole as u64 > region.length {
+            return Ok(None);
+        }
+        let Ok(number) = u32::try_from(self.unit) else { return Ok(None) };
+        let place = PagePlace { kind, block: self.segment.id(), number };
+        let verified = verify(source, place, offset, whole)?;
+        Ok(verified.map(|page| (kind, page, whole as u64 / 64)))
+    }
+}
+
+fn verify(
+    source: &PageSource,
+    place: PagePlace,
+    offset: u64,
+    length: usize,
+) -> Result<Option<Page>> {
+    let mut bytes = AlignedBytes::zeroed(length);
+    let read = source.read_up_to(bytes.bytes_mut(), offset)?;
+    bytes.truncate(read);
+    let seal: Seal = source.seal();
+    match Page::verify(bytes, place, seal) {
+        Ok(page) => Ok(Some(page)),
+        Err(Error::Corrupt { .. } | Error::UnsupportedFormat { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}

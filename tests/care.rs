@@ -1,0 +1,164 @@
+//! Damaged databases: found by `check`, mended by `repair` where rows are whole, saved by `salvage` where
+//! they are not.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use ringer::care::{check, repair, salvage};
+use ringer::scheme::Slots;
+use ringer::store::file_layer::FileLayer;
+use ringer::store::file_layer::memory::MemoryFiles;
+use ringer::store::hot_tier::HotKind;
+use ringer::{Database, Depth, Error, Options, Parameters, Reader, Scheme, Signature, presets};
+
+const PATH: &str = "/corpus.ringer";
+
+type Rows = BTreeMap<Vec<u8>, Signature>;
+
+fn options() -> Options {
+    Options { background: false, merge: false, ..Options::default() }
+}
+
+/// Three segments, 150 sets in each, of which some are replaced, deleted, empty or equal.
+fn database() -> (Vec<u8>, Rows) {
+    let p = Parameters { samples: 64, bits: 2, slots: Slots::NONE, ..presets::NEAR_DUPLICATE };
+    let layer = MemoryFiles::new();
+    let scheme = Scheme::new(p).unwrap();
+    let shared: Arc<dyn FileLayer> = Arc::new(layer.clone());
+    let db =
+        Database::create_in(shared, HotKind::Log, Path::new(PATH), &scheme, options()).unwrap();
+    for part in 0..3_u64 {
+        let mut batch = db.batch();
+        for i in 0..150 {
+            let n = part * 120 + i;
+            let set: Vec<u64> = match n % 10 {
+                0 => vec![],
+                1 => vec![7, 8, 9],
+                _ => (n * 100..n * 100 + 10 + n % 5).collect(),
+            };
+            batch.put(format!("key-{n:05}-{}", "x".repeat(n as usize % 40)), &set).unwrap();
+        }
+        if part > 0 {
+            for n in (0..100).step_by(9) {
+                let name = format!("key-{n:05}-{}", "x".repeat(n as usize % 40));
+                batch.delete(name).unwrap();
+            }
+        }
+        db.commit(batch).unwrap();
+        db.checkpoint().unwrap();
+    }
+    assert_eq!(db.stat().unwrap().segments, 3);
+    db.close().unwrap();
+    let bytes = layer.contents(PATH).unwrap();
+    let rows = rows_of(&bytes).unwrap();
+    assert_eq!(rows.len(), 390 - 12);
+    (bytes, rows)
+}
+
+fn layer_of(bytes: &[u8]) -> MemoryFiles {
+    MemoryFiles::new().with_file(PATH, bytes)
+}
+
+fn rows_of(bytes: &[u8]) -> Result<Rows, Error> {
+    let reader = Reader::open_in(Arc::new(layer_of(bytes)), Path::new(PATH), Options::default())?;
+    let snapshot = reader.snapshot();
+    snapshot.range::<&[u8]>(..).map(|row| row.map(|(k, s)| (k.to_vec(), s.signature))).collect()
+}
+
+fn findings(bytes: &[u8], depth: Depth) -> Vec<(Option<u64>, &'static str)> {
+    let report = check::check(&layer_of(bytes), Path::new(PATH), depth).unwrap();
+    report.findings.iter().map(|finding| (finding.block, finding.rule)).collect()
+}
+
+#[test]
+fn a_whole_database_has_no_findings() {
+    let (bytes, _) = database();
+    for depth in [Depth::Quick, Depth::Full, Depth::Deep] {
+        assert_eq!(findings(&bytes, depth), []);
+    }
+}
+
+/// One flipped bit in each unit of the file. A full check finds every one that lies in what the state
+/// refers to; whatever it does not find changes no answer. Repair mends or refuses and changes nothing;
+/// salvage saves all rows but those of the damaged page, and never a wrong one.
+#[test]
+fn damage_is_found_and_mended_or_the_rest_is_saved() {
+    let (bytes, rows) = database();
+    let (mut repaired, mut salvaged) = (0, 0);
+    for unit in 0..bytes.len() / 64 {
+        let mut bad = bytes.clone();
+        bad[unit * 64 + unit % 64] ^= 1 << (unit % 8);
+        let found = findings(&bad, Depth::Full);
+        if found.is_empty() {
+            assert_eq!(rows_of(&bad).as_ref(), Ok(&rows), "unit {unit}");
+            continue;
+        }
+        let layer: Arc<dyn FileLayer> = Arc::new(layer_of(&bad));
+        match repair::repair(&layer, Path::new(PATH), &options(), HotKind::Log) {
+            Ok(_) => {
+                let reader = Reader::open_in(layer, Path::new(PATH), options()).unwrap();
+                let now: Rows = reader
+                    .snapshot()
+                    .range::<&[u8]>(..)
+                    .map(|row| row.map(|(key, stored)| (key.to_vec(), stored.signature)).unwrap())
+                    .collect();
+                assert_eq!(now, rows, "unit {unit}: {found:?}");
+                repaired += 1;
+            }
+            Err(Error::Corrupt { .. }) => {
+                let layer: Arc<dyn FileLayer> = Arc::new(layer_of(&bad));
+                let target = Path::new("/saved.ringer");
+                let source = Path::new(PATH);
+                let report =
+                    salvage::salvage(&layer, source, target, options(), HotKind::Log).unwrap();
+                let reader = Reader::open_in(layer, target, Options::default()).unwrap();
+                let mut kept = 0;
+                for row in reader.snapshot().range::<&[u8]>(..) {
+                    let (key, stored) = row.unwrap();
+                    let original = rows.get(&*key);
+                    assert!(original.is_some() || report.deletions_may_return, "unit {unit}");
+                    if let Some(original) = original {
+                        kept += 1;
+                        assert_eq!(*original, stored.signature, "unit {unit}");
+                    }
+                }
+                // A page holds at most one segment's rows.
+                assert!(kept >= rows.len() - 150, "unit {unit}: {kept} {found:?} {report:?}");
+                salvaged += 1;
+            }
+            Err(error) => panic!("unit {unit}: {error}"),
+        }
+    }
+    assert!(repaired > 20 && salvaged > 20, "{repaired} {salvaged}");
+}
+
+#[test]
+fn rows_are_saved_without_superblocks_and_manifests() {
+    let (mut bytes, rows) = database();
+    bytes[..12_288].fill(0xA5);
+    let manifests: Vec<usize> = (0..bytes.len() / 64)
+        .map(|u| u * 64)
+        .filter(|u| bytes[*u..].starts_with(b"RINGMANI"))
+        .collect();
+    assert!(!manifests.is_empty());
+    manifests.iter().for_each(|at| bytes[*at] ^= 1);
+    let layer: Arc<dyn FileLayer> = Arc::new(layer_of(&bytes));
+    let target = Path::new("/saved.ringer");
+    let report =
+        salvage::salvage(&layer, Path::new(PATH), target, options(), HotKind::Log).unwrap();
+    assert!(report.deletions_may_return);
+    let reader = Reader::open_in(layer, target, options()).unwrap();
+    for (key, signature) in &rows {
+        assert_eq!(reader.get(key).unwrap().unwrap().signature, *signature);
+    }
+    assert_eq!(report.sets, 390, "the twelve that were deleted are back");
+}
+
+#[test]
+fn what_is_no_database_is_not_salvaged() {
+    let layer: Arc<dyn FileLayer> = Arc::new(layer_of(&[7; 50_000]));
+    let result =
+        salvage::salvage(&layer, Path::new(PATH), Path::new("/x"), options(), HotKind::Log);
+    assert!(matches!(result, Err(Error::NotADatabase { .. })));
+}
