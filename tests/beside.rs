@@ -1,5 +1,5 @@
 //! Reading while another process writes: a reader sees the state after some commit, always a whole one and
-//! never an older one than before, whatever the writer is at.
+//! never an older one than before, whatever the writer is at (STEP-6, STEP-9).
 #![cfg(unix)]
 
 mod child;

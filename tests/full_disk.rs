@@ -1,5 +1,5 @@
 //! A full disk: commits are refused with an error that says so, nothing panics, reading goes on, and with
-//! space again everything that was acknowledged is there.
+//! space again everything that was acknowledged is there (STEP-10).
 #![cfg(unix)]
 
 mod child;

@@ -1,5 +1,5 @@
 //! Random sequences of all that can be done to a database, against a plain map: whatever the order of
-//! commits, loads, merges, vacuums, closings and crashes, it says what the map says.
+//! commits, loads, merges, vacuums, closings and crashes (STEP-1 to STEP-9), it says what the map says.
 
 mod folder;
 mod oracle;
@@ -256,9 +256,9 @@ impl Run {
     fn close(&mut self, close: bool) {
         let db = self.db.take().expect("open between steps");
         if close {
-            db.close().unwrap()
+            db.close().unwrap();
         } else {
-            drop(db)
+            drop(db);
         }
         let names = self.world.names();
         assert!(names.iter().all(|n| n == "corpus.ringer" || n.starts_with("packed")), "{names:?}");
@@ -324,8 +324,8 @@ impl Run {
                 let at = operations + made * usize::from(progress) / usize::from(u16::MAX);
                 let walk = files.walk().go_to(at);
                 let kinds = walk.kinds();
-                let kind =
-                    if kind % 3 == 0 { CrashKind::Killed } else { kinds[kind % kinds.len()] };
+                let killed = kind.is_multiple_of(3);
+                let kind = if killed { CrashKind::Killed } else { kinds[kind % kinds.len()] };
                 let image = walk.image(kind);
                 drop(self.db.take());
                 self.world = World::Memory(FaultyFiles::resume(image));
@@ -378,7 +378,7 @@ fn config(cases: u32) -> ProptestConfig {
 #[test]
 fn a_database_in_memory_says_what_a_map_says() {
     let strategy = (options(), vec(step(), 1..40));
-    let result = TestRunner::new(config(2000)).run(&strategy, |(options, steps)| {
+    let result = TestRunner::new(config(4000)).run(&strategy, |(options, steps)| {
         run(World::Memory(FaultyFiles::new()), options, &steps);
         Ok(())
     });

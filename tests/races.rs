@@ -1,5 +1,5 @@
 //! Threads that write, merge, vacuum and read one database at once: every thread finds what it wrote, every
-//! snapshot stays as it was, and all of it is there after opening again.
+//! snapshot stays as it was, and all of it is there after opening again (STEP-7).
 
 mod folder;
 
