@@ -11,7 +11,7 @@ use super::append::{Appending, Hides};
 use super::batch::check_key;
 use super::commit::Committed;
 use super::writer::{Writer, lock};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::format::filter::KeyHash;
 use crate::sketch::{Signature, Sketcher};
 use crate::store::segment::rows::RowCursor;
@@ -115,9 +115,6 @@ impl BulkLoad {
         let writer = Arc::clone(&self.writer);
         let mut commits = lock(&writer.commits);
         writer.check_poison()?;
-        if commits.closed {
-            return Err(Error::Poisoned { reason: "the database was closed".into() });
-        }
         if self.built.is_empty() {
             let sequence = commits.last;
             return Ok(Committed { sequence, stored: 0, deleted: 0, absent: 0 });

@@ -247,6 +247,12 @@ impl Writer {
         error
     }
 
+    /// Ends all writing because the database is closed: merges and loads may outlive it.
+    fn end_writing(&self, commits: &mut Commits) {
+        commits.closed = true;
+        let _ = self.poison.set("the database was closed".into());
+    }
+
     /// The directory of the hot tier.
     pub(super) fn hot_directory(&self) -> PathBuf {
         beside(&self.path, "-hot")
@@ -256,8 +262,9 @@ impl Writer {
     /// hot tier (STEP-8). After a failure the hot tier stays, and the next open goes on from there.
     pub fn close(&self) -> Result<()> {
         let closed = self.close_file();
-        let mut commits = lock(&self.commits);
-        commits.closed = true;
+        self.end_writing(&mut lock(&self.commits));
+        // A merge that began before that ends before the lock is free.
+        drop(lock(&self.file));
         *lock(&self.hot) = None;
         *lock(&self.lock) = None;
         closed
@@ -271,7 +278,7 @@ impl Writer {
             }
             self.check_poison()?;
             self.seal_all(&mut commits)?;
-            commits.closed = true;
+            self.end_writing(&mut commits);
         }
         let mut side = lock(&self.file);
         if !side.superblock.clean {
