@@ -28,7 +28,6 @@ pub struct Reader {
     layer: Arc<dyn FileLayer>,
     path: PathBuf,
     options: Options,
-    cache: Arc<PageCache<CachedPage>>,
     current: Mutex<Current>,
 }
 
@@ -36,15 +35,16 @@ pub struct Reader {
 struct Current {
     state: Arc<State>,
     file: FileState,
+    /// Pages of this file and of those that it replaced.
+    cache: Arc<PageCache<CachedPage>>,
 }
 
 impl Reader {
     /// Opens a database in any file layer.
     #[doc(hidden)]
     pub fn open_in(layer: Arc<dyn FileLayer>, path: &Path, options: Options) -> Result<Reader> {
-        let cache = Arc::new(PageCache::new(options.cache_bytes));
-        let current = Mutex::new(load(&*layer, path, &cache)?);
-        Ok(Reader { layer, path: path.into(), options, cache, current })
+        let current = Mutex::new(load(&*layer, path, &options, None)?);
+        Ok(Reader { layer, path: path.into(), options, current })
     }
 
     fn current(&self) -> Current {
@@ -54,7 +54,7 @@ impl Reader {
     /// Looks for a newer state, also in a file that has taken the place of this one. Snapshots that were
     /// taken before stay as they are.
     pub fn refresh(&self) -> Result<()> {
-        let new = load(&*self.layer, &self.path, &self.cache)?;
+        let new = load(&*self.layer, &self.path, &self.options, Some(&self.current()))?;
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = new;
         Ok(())
     }
@@ -99,21 +99,37 @@ impl Reader {
     /// Pages that lookups have touched so far, in memory or on disk.
     #[doc(hidden)]
     pub fn pages_touched(&self) -> u64 {
-        self.cache.hits() + self.cache.misses()
+        let cache = self.current().cache;
+        cache.hits() + cache.misses()
     }
 
     /// Counts and bytes.
     pub fn stat(&self) -> Result<Stat> {
         let current = self.current();
-        stat(&current.state, &current.file.superblock, &self.cache, 0)
+        stat(&current.state, &current.file.superblock, &current.cache, 0)
     }
 }
 
-fn load(layer: &dyn FileLayer, path: &Path, cache: &Arc<PageCache<CachedPage>>) -> Result<Current> {
+/// Reads the current state. Pages in memory are of use as long as it goes on from the one before: in
+/// another database, or an older copy, other pages have their numbers.
+fn load(
+    layer: &dyn FileLayer,
+    path: &Path,
+    options: &Options,
+    before: Option<&Current>,
+) -> Result<Current> {
     let file = state_file::open(layer, path, Access::Read)?;
     let state = state_file::read(&*file, path)?;
+    let goes_on = |before: &&Current| {
+        let old = &before.file.superblock;
+        old.database == state.superblock.database && old.generation <= state.superblock.generation
+    };
+    let cache = match before.filter(goes_on) {
+        Some(before) => Arc::clone(&before.cache),
+        None => Arc::new(PageCache::new(options.cache_bytes)),
+    };
     let seal = Seal::of(state.superblock.database);
-    let source = PageSource::new(file, path.into(), seal, Arc::clone(cache));
+    let source = PageSource::new(file, path.into(), seal, Arc::clone(&cache));
     let scheme = Arc::new(state.manifest.scheme.clone());
     let segments = views(&state.manifest.segments, &source, &scheme)?;
     let view = State {
@@ -123,5 +139,5 @@ fn load(layer: &dyn FileLayer, path: &Path, cache: &Arc<PageCache<CachedPage>>) 
         frozen: None,
         sequence: state.manifest.sealed,
     };
-    Ok(Current { state: Arc::new(view), file: state })
+    Ok(Current { state: Arc::new(view), file: state, cache })
 }
