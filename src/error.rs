@@ -109,7 +109,7 @@ pub enum Error {
         source: IoCause,
     },
 
-    /// No room is left on the device. Committed data is safe, and reads go on.
+    /// No room is left on the device, or a limit of sizes is reached. Committed data is safe, and reads go on.
     #[error("no space left to {operation} {}: free some and try again", path.display())]
     NoSpace {
         /// What was tried, as a verb.
@@ -230,9 +230,9 @@ impl Error {
     pub(crate) fn io(operation: &'static str, path: &Path, source: io::Error) -> Error {
         let path = path.to_path_buf();
         match source.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                Error::NoSpace { operation, path }
-            }
+            io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::FileTooLarge => Error::NoSpace { operation, path },
             _ => Error::Io { operation, path, source: IoCause(Arc::new(source)) },
         }
     }

@@ -16,6 +16,8 @@ pub struct Options {
     /// Bytes of rows that a bulk load or a merge holds before it spills to temporary files beside the
     /// database. Default 64 MiB.
     pub build_bytes: usize,
+    /// Threads that sketch and sort in bulk loads and large batches; 0 for one a processor. Default 0.
+    pub threads: usize,
     /// Whether checkpoints and merges run in a thread of their own. Without it they run inside the call
     /// that makes them necessary. Default true.
     pub background: bool,
@@ -45,6 +47,7 @@ impl Default for Options {
             memtable_rows: 1 << 16,
             memtable_bytes: 64 << 20,
             build_bytes: 64 << 20,
+            threads: 0,
             background: true,
             merge: true,
             recovery: Recovery::Strict,

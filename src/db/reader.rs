@@ -7,13 +7,13 @@ use super::Stored;
 use super::snapshot::Snapshot;
 use super::stat::{Stat, stat};
 use crate::care::create::new_id;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::bytes::Seal;
 use crate::ingest::pack::pack;
-use crate::ingest::writer::views;
+use crate::ingest::writer::{beside, views};
 use crate::options::Options;
 use crate::scheme::Scheme;
-use crate::store::file_layer::{Access, FileLayer};
+use crate::store::file_layer::{Access, File, FileLayer};
 use crate::store::memtable::Memtable;
 use crate::store::page_cache::PageCache;
 use crate::store::page_source::{CachedPage, PageSource};
@@ -35,7 +35,7 @@ pub struct Reader {
 struct Current {
     state: Arc<State>,
     file: FileState,
-    /// Pages of this file and of those that it replaced.
+    handle: Arc<dyn File>,
     cache: Arc<PageCache<CachedPage>>,
 }
 
@@ -87,6 +87,14 @@ impl Reader {
         self.current().file.superblock.clean
     }
 
+    /// Whether a writer has the database open just now.
+    pub fn has_writer(&self) -> Result<bool> {
+        let path = self.layer.canonical(&self.path);
+        let path = path.map_err(|error| Error::io("look at", &self.path, error))?;
+        let lock = beside(&path, "-lock");
+        self.layer.is_locked(&lock).map_err(|error| Error::io("look at", &lock, error))
+    }
+
     /// Writes a compact copy into a new file. Refuses a path where anything stands.
     pub fn pack(&self, target: impl AsRef<Path>) -> Result<()> {
         let spill = SpillPlace {
@@ -110,8 +118,6 @@ impl Reader {
     }
 }
 
-/// Reads the current state. Pages in memory are of use as long as it goes on from the one before: in
-/// another database, or an older copy, other pages have their numbers.
 fn load(
     layer: &dyn FileLayer,
     path: &Path,
@@ -120,16 +126,13 @@ fn load(
 ) -> Result<Current> {
     let file = state_file::open(layer, path, Access::Read)?;
     let state = state_file::read(&*file, path)?;
-    let goes_on = |before: &&Current| {
-        let old = &before.file.superblock;
-        old.database == state.superblock.database && old.generation <= state.superblock.generation
+    let kept = match before {
+        Some(before) if is_later(&*file, &state, before, path)? => Some(Arc::clone(&before.cache)),
+        _ => None,
     };
-    let cache = match before.filter(goes_on) {
-        Some(before) => Arc::clone(&before.cache),
-        None => Arc::new(PageCache::new(options.cache_bytes)),
-    };
+    let cache = kept.unwrap_or_else(|| Arc::new(PageCache::new(options.cache_bytes)));
     let seal = Seal::of(state.superblock.database);
-    let source = PageSource::new(file, path.into(), seal, Arc::clone(&cache));
+    let source = PageSource::new(Arc::clone(&file), path.into(), seal, Arc::clone(&cache));
     let scheme = Arc::new(state.manifest.scheme.clone());
     let segments = views(&state.manifest.segments, &source, &scheme)?;
     let view = State {
@@ -139,5 +142,18 @@ fn load(
         frozen: None,
         sequence: state.manifest.sealed,
     };
-    Ok(Current { state: Arc::new(view), file: state, cache })
+    Ok(Current { state: Arc::new(view), file: state, handle: file, cache })
+}
+
+/// Whether a state comes from the same file as one before, and not before it: only then do block numbers
+/// mean the same. A file that took its place may be another database, or an old copy that went its own way.
+fn is_later(file: &dyn File, state: &FileState, before: &Current, path: &Path) -> Result<bool> {
+    let identity = |file: &dyn File| {
+        let found = file.identity().map_err(|error| Error::io("look at", path, error))?;
+        Ok::<_, Error>((found.device, found.inode))
+    };
+    let old = &before.file.superblock;
+    Ok(state.superblock.database == old.database
+        && state.superblock.generation >= old.generation
+        && identity(file)? == identity(&*before.handle)?)
 }

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
+use rayon::ThreadPool;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::writer::spread;
 use crate::error::{Error, Result};
 use crate::limits::{MAX_BATCH_BYTES, MAX_BATCH_OPERATIONS, MAX_KEY_BYTES};
 use crate::scheme::Scheme;
@@ -19,19 +21,43 @@ pub type Operation = (Box<[u8]>, Option<Signature>);
 pub struct Batch {
     scheme: Arc<Scheme>,
     sketcher: Arc<Sketcher>,
+    pool: Option<Arc<ThreadPool>>,
     operations: Vec<Operation>,
     bytes: usize,
 }
 
 impl Batch {
-    pub(crate) fn new(scheme: Arc<Scheme>, sketcher: Arc<Sketcher>) -> Batch {
-        Batch { scheme, sketcher, operations: Vec::new(), bytes: 0 }
+    pub(crate) fn new(
+        scheme: Arc<Scheme>,
+        sketcher: Arc<Sketcher>,
+        pool: Option<Arc<ThreadPool>>,
+    ) -> Batch {
+        Batch { scheme, sketcher, pool, operations: Vec::new(), bytes: 0 }
     }
 
     /// Stores a set, given by its elements, under a key. What was stored there is replaced.
     pub fn put(&mut self, key: impl AsRef<[u8]>, set: &[u64]) -> Result<&mut Batch> {
         let signature = self.sketcher.sketch(set)?;
         self.push(key.as_ref(), Some(signature))
+    }
+
+    /// Stores sets under keys, sketched in parallel. If one of them is refused, none of them is added.
+    pub fn put_many(
+        &mut self,
+        sets: &[(impl AsRef<[u8]>, impl AsRef<[u64]>)],
+    ) -> Result<&mut Batch> {
+        sets.iter().try_for_each(|(key, _)| check_key(key.as_ref()))?;
+        let only: Vec<&[u64]> = sets.iter().map(|(_, set)| set.as_ref()).collect();
+        let signatures = spread(self.pool.as_deref(), || self.sketcher.sketch_all(&only))?;
+        let (length, bytes) = (self.operations.len(), self.bytes);
+        for (i, (key, _)) in sets.iter().enumerate() {
+            if let Err(error) = self.push(key.as_ref(), signatures.get(i)) {
+                self.operations.truncate(length);
+                self.bytes = bytes;
+                return Err(error);
+            }
+        }
+        Ok(self)
     }
 
     /// Stores a set, given by its signature, under a key. What was stored there is replaced.

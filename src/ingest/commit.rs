@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::batch::{Batch, Operation};
 use super::writer::{Commits, Writer, lock};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::format::batch as codec;
 use crate::format::commit_mark::CommitMark;
 use crate::format::superblock::Superblock;
@@ -57,7 +57,7 @@ impl Writer {
     /// Commits all batches of a group.
     fn commit_group(&self, commits: &mut MutexGuard<'_, Commits>, group: &[Arc<Waiting>]) {
         let mut prepared = Vec::with_capacity(group.len());
-        let ready = self.make_room(commits);
+        let ready = self.make_room();
         // What earlier batches of the group do to a key; one batch alone needs no such memory.
         let mut overlay = (group.len() > 1).then(HashMap::new);
         for waiting in group {
@@ -127,11 +127,8 @@ impl Writer {
     }
 
     /// Waits until the memtable has room.
-    fn make_room(&self, commits: &mut MutexGuard<'_, Commits>) -> Result<()> {
+    fn make_room(&self) -> Result<()> {
         self.check_poison()?;
-        if commits.closed {
-            return Err(Error::Poisoned { reason: "the database was closed".into() });
-        }
         let active = &self.state().active;
         let full = active.versions() >= self.options.memtable_rows
             || active.bytes() >= self.options.memtable_bytes;

@@ -11,8 +11,10 @@ use crate::error::{Error, Result};
 /// What waits to be done.
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
-    /// Whether threads are there to do it.
-    pub has_threads: bool,
+    /// Whether a thread makes checkpoints.
+    checkpoints: bool,
+    /// Whether a thread makes merges.
+    merges: bool,
     /// A frozen memtable waits for its checkpoint, which is not being tried.
     pub checkpoint: bool,
     /// Segments may want merging.
@@ -25,6 +27,15 @@ pub(super) struct Backlog {
     pub merge_failure: Option<Error>,
 }
 
+impl Backlog {
+    fn has_thread(&mut self, job: Job) -> &mut bool {
+        match job {
+            Job::Checkpoints => &mut self.checkpoints,
+            Job::Merges => &mut self.merges,
+        }
+    }
+}
+
 /// The threads of a writer: one for checkpoints, which commits may have to wait for, and one for merges,
 /// which may take long.
 #[derive(Debug)]
@@ -34,27 +45,24 @@ pub struct Maintenance {
 }
 
 /// What a thread does.
-type Job = fn(&Writer);
+#[derive(Debug, Clone, Copy)]
+enum Job {
+    Checkpoints,
+    Merges,
+}
 
 impl Maintenance {
     /// Starts the threads, if the options want them and the system gives them.
     pub fn start(writer: &Arc<Writer>) -> Maintenance {
         let mut maintenance = Maintenance { writer: Arc::clone(writer), threads: Vec::new() };
         if writer.options().background {
-            let jobs: [(&str, Job); 2] = [
-                ("ringer-checkpoint", Writer::make_checkpoints),
-                ("ringer-merge", Writer::make_merges),
-            ];
-            let spawn = |(name, job): (&str, Job)| {
-                let theirs = Arc::clone(writer);
-                std::thread::Builder::new().name(name.into()).spawn(move || job(&theirs)).ok()
-            };
-            maintenance.threads = jobs.into_iter().filter_map(spawn).collect();
-            let all = maintenance.threads.len() == jobs.len();
-            lock(&writer.backlog).has_threads = all;
-            if !all {
-                maintenance.stop();
-                lock(&writer.backlog).stop = false;
+            let jobs: [(Job, &str); 2] =
+                [(Job::Checkpoints, "ringer-checkpoint"), (Job::Merges, "ringer-merge")];
+            for (job, name) in jobs {
+                *lock(&writer.backlog).has_thread(job) = true;
+                let present = Present(Arc::clone(writer), job);
+                let named = std::thread::Builder::new().name(name.into());
+                maintenance.threads.extend(named.spawn(move || present.work()));
             }
         }
         maintenance
@@ -68,13 +76,33 @@ impl Maintenance {
             // A panic in it was a defect; what it was doing is not published.
             let _ = thread.join();
         }
-        lock(&self.writer.backlog).has_threads = false;
     }
 }
 
 impl Drop for Maintenance {
     fn drop(&mut self) {
         self.stop();
+    }
+}
+
+/// A thread is there as long as this is. Whoever waits for it then does its work: a bulk load may outlive
+/// the database.
+struct Present(Arc<Writer>, Job);
+
+impl Present {
+    #[expect(clippy::needless_pass_by_value, reason = "it ends with the thread")]
+    fn work(self) {
+        match self.1 {
+            Job::Checkpoints => self.0.make_checkpoints(),
+            Job::Merges => self.0.make_merges(),
+        }
+    }
+}
+
+impl Drop for Present {
+    fn drop(&mut self) {
+        *lock(&self.0.backlog).has_thread(self.1) = false;
+        self.0.wake.notify_all();
     }
 }
 
@@ -110,17 +138,24 @@ impl Writer {
         }
     }
 
-    /// Merges until the policy is content.
+    /// Merges until the policy is content, and rewrites the file if too much of it is dead.
     pub(super) fn merge_as_needed(&self) {
         while self.options().merge && !self.should_stop() {
             match self.merge_once() {
                 Ok(true) => {}
-                Ok(false) => return,
+                Ok(false) => break,
                 Err(error) => {
                     lock(&self.backlog).merge_failure = Some(error);
                     return;
                 }
             }
+        }
+        if self.options().merge
+            && !self.should_stop()
+            && self.wants_vacuum()
+            && let Err(error) = self.vacuum()
+        {
+            lock(&self.backlog).merge_failure = Some(error);
         }
     }
 
@@ -139,7 +174,7 @@ impl Writer {
     pub(super) fn ask_for_checkpoint(&self) -> Result<()> {
         {
             let mut backlog = lock(&self.backlog);
-            if backlog.has_threads {
+            if backlog.checkpoints {
                 backlog.checkpoint = true;
                 self.wake.notify_all();
                 return Ok(());
@@ -153,7 +188,7 @@ impl Writer {
     /// Says that segments were added. Without a thread they are merged here and now.
     pub(super) fn ask_for_merge(&self) {
         let mut backlog = lock(&self.backlog);
-        if backlog.has_threads {
+        if backlog.merges {
             backlog.merge = true;
             self.wake.notify_all();
             return;
@@ -169,7 +204,7 @@ impl Writer {
                 return Ok(());
             }
             let mut backlog = lock(&self.backlog);
-            if !backlog.has_threads {
+            if !backlog.checkpoints {
                 drop(backlog);
                 return self.checkpoint_frozen();
             }

@@ -5,6 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::merge_policy;
 use super::writer::{FileSide, Writer, beside, lock, remove_file_if_there, views};
 use crate::error::{Error, Result};
 use crate::format::DATA_START;
@@ -19,6 +20,15 @@ use crate::store::state_file;
 const CHUNK: usize = 1 << 20;
 
 impl Writer {
+    /// Whether so much of the file is dead that it is worth rewriting.
+    pub(super) fn wants_vacuum(&self) -> bool {
+        let end = self.superblock().end_of_data;
+        let state = self.state();
+        let blocks = state.segments.iter().flat_map(|view| view.entry().blocks());
+        let used: u64 = blocks.map(|block| block.length).sum();
+        merge_policy::wants_vacuum(end, end.saturating_sub(DATA_START + used))
+    }
+
     /// Drops all dead bytes of the file. Does nothing if there are none.
     pub fn vacuum(&self) -> Result<()> {
         let mut side = lock(&self.file);
@@ -36,9 +46,7 @@ impl Writer {
         {
             // Marks go to the new file from here on, and the last one goes with it.
             let mut mark = lock(&self.mark);
-            let mut bytes = [0; MARK_BYTES];
-            let copied = side.file.read_up_to(&mut bytes, MARK_OFFSET);
-            let copied = copied.and_then(|_| file.write_all_at(&bytes, MARK_OFFSET));
+            let copied = copy_mark(&*side.file, &*file);
             let copied = copied.map_err(|error| Error::io("copy the mark to", &target, error));
             copied.inspect_err(|_| self.forget(&target))?;
             self.replace_file(&target).map_err(|error| self.poison(error))?;
@@ -90,7 +98,13 @@ impl Writer {
     }
 }
 
-/// Copies the blocks of segments, one after the other, and gives their new entries.
+fn copy_mark(from: &dyn File, to: &dyn File) -> std::io::Result<()> {
+    let mut bytes = [0; MARK_BYTES];
+    from.read_up_to(&mut bytes, MARK_OFFSET)?;
+    to.write_all_at(&bytes, MARK_OFFSET)
+}
+
+/// Copies the blocks of segments, one after the other, and gives their new entries and where they end.
 fn copy(
     from: &dyn File,
     to: &dyn File,

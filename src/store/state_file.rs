@@ -127,7 +127,8 @@ pub fn write_mark(file: &dyn File, path: &Path, seal: Seal, mark: CommitMark) ->
     file.write_all_at(&bytes, MARK_OFFSET).map_err(|error| Error::io("write to", path, error))
 }
 
-/// Writes a manifest at an offset, and gives the superblock that refers to it.
+/// Writes a manifest at an offset, and gives the superblock that refers to it. Refuses one that could not
+/// be read again.
 pub fn write_manifest(
     file: &dyn File,
     path: &Path,
@@ -138,6 +139,7 @@ pub fn write_manifest(
     let mut bytes = manifest.encode();
     let checksum = bytes.last_chunk::<4>().map_or(0, |bytes| u32::from_le_bytes(*bytes));
     let length = bytes.len();
+    Manifest::decode(&bytes, offset)?;
     bytes.resize(round_up(length), 0);
     file.write_all_at(&bytes, offset).map_err(|error| Error::io("write to", path, error))?;
     Ok(Superblock {
