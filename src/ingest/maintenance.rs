@@ -90,7 +90,6 @@ impl Drop for Maintenance {
 struct Present(Arc<Writer>, Job);
 
 impl Present {
-    #[expect(clippy::needless_pass_by_value, reason = "it ends with the thread")]
     fn work(self) {
         match self.1 {
             Job::Checkpoints => self.0.make_checkpoints(),
