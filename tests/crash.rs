@@ -38,7 +38,7 @@ fn check_all(history: &History, from: usize, wanted: impl Fn(CrashKind) -> bool 
     loop {
         let kinds: Vec<CrashKind> = walk.kinds().into_iter().filter(|k| wanted(*k)).collect();
         images += kinds.len();
-        kinds.par_iter().for_each(|kind| {
+        kinds.par_iter().panic_fuse().for_each(|kind| {
             at(
                 || format!("{}: {kind:?}", last_change(&walk)),
                 || history.check_crash(walk.at(), &walk.image(*kind)),
@@ -115,6 +115,7 @@ fn every_crash_of_the_recovery_from_a_crash_leaves_the_same() {
     let first = disks.len();
     let images: usize = disks
         .into_par_iter()
+        .panic_fuse()
         .map(|(point, kind, disk)| {
             let place = || format!("{}: {kind:?}", last_change(&history.files.walk().go_to(point)));
             at(place, || check_recovery(&history, point, disk))
@@ -131,6 +132,7 @@ fn a_power_cut_after_a_kill_takes_nothing_that_was_acknowledged() {
     let points: Vec<usize> = (0..=history.files.operations()).collect();
     let images: usize = points
         .into_par_iter()
+        .panic_fuse()
         .map(|point| {
             let mut next = history.killed_at(point);
             let there = next.files.running().contents(PATH).is_some();

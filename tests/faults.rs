@@ -219,7 +219,7 @@ fn try_each(counts: usize, faults: impl Fn(usize) -> Vec<Fault> + Sync) -> (usiz
     let steps = steps();
     let all: Vec<Fault> = (0..counts).flat_map(&faults).collect();
     let runs = all.len();
-    let failures = all.into_par_iter().map(|fault| {
+    let failures = all.into_par_iter().panic_fuse().map(|fault| {
         catch_unwind(AssertUnwindSafe(|| Trial::new(fault).run(&steps))).unwrap_or_else(|panic| {
             eprintln!("failed with {fault:?}");
             resume_unwind(panic)

@@ -27,7 +27,8 @@ fn bulk(prefix: &str, first: u64, rows: u64) -> Step {
     Step::Bulk(all)
 }
 
-/// Creation, first commits, a checkpoint that is asked for and one that is not.
+/// Creation (STEP-2), the first commit and others (STEP-4, STEP-5), a checkpoint that is asked for and one
+/// that is not (STEP-6).
 pub(crate) fn beginning() -> Vec<Step> {
     vec![
         Step::Create,
@@ -41,7 +42,8 @@ pub(crate) fn beginning() -> Vec<Step> {
     ]
 }
 
-/// Rows of segments are replaced and deleted by commits and by bulk loads; merges run.
+/// Rows of segments are replaced and deleted by commits and by bulk loads; merges run (STEP-7), then a vacuum
+/// (STEP-9).
 pub(crate) fn middle() -> Vec<Step> {
     vec![
         commit([put("k01", 8), delete("k03"), put("k00", 9)]),
@@ -56,7 +58,7 @@ pub(crate) fn middle() -> Vec<Step> {
     ]
 }
 
-/// A copy, a compaction, a close; then a life after it that ends with a kill.
+/// A copy, a compaction, a close (STEP-8); then a life after it that ends with a kill.
 pub(crate) fn end() -> Vec<Step> {
     vec![
         Step::Pack,
