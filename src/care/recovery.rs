@@ -129,7 +129,7 @@ fn replay(
     report: &mut OpenReport,
 ) -> Result<Replay> {
     let (superblock, sealed) = (&state.superblock, state.manifest.sealed);
-    let mut replay = Replay { memtable: Memtable::default(), last: sealed, damage: None };
+    let mut replay = Replay { memtable: Memtable::new(scheme), last: sealed, damage: None };
     if superblock.hot_tier == 0 {
         return Ok(replay);
     }
@@ -140,7 +140,7 @@ fn replay(
         Found::Tier(found, kind) if found == id => {
             let mut visit = |sequence, payload: Vec<u8>| {
                 let operations = batch::decode(&payload, scheme)?;
-                let operations = operations.into_iter().map(|o| (o.key, o.signature)).collect();
+                let operations = operations.iter().map(|o| (&*o.key, o.signature.as_ref()));
                 replay.memtable.apply(sequence, operations);
                 Ok(())
             };

@@ -10,10 +10,11 @@ use crate::care::create::new_id;
 use crate::error::{Error, Result};
 use crate::format::bytes::Seal;
 use crate::ingest::pack::pack;
-use crate::ingest::writer::views;
+use crate::ingest::writer::{beside, views};
 use crate::options::Options;
 use crate::scheme::Scheme;
 use crate::store::file_layer::{Access, File, FileLayer};
+use crate::store::memtable::Memtable;
 use crate::store::page_cache::PageCache;
 use crate::store::page_source::{CachedPage, PageSource};
 use crate::store::spill::SpillPlace;
@@ -86,6 +87,14 @@ impl Reader {
         self.current().file.superblock.clean
     }
 
+    /// Whether a writer has the database open just now.
+    pub fn has_writer(&self) -> Result<bool> {
+        let path = self.layer.canonical(&self.path);
+        let path = path.map_err(|error| Error::io("look at", &self.path, error))?;
+        let lock = beside(&path, "-lock");
+        self.layer.is_locked(&lock).map_err(|error| Error::io("look at", &lock, error))
+    }
+
     /// Writes a compact copy into a new file. Refuses a path where anything stands.
     pub fn pack(&self, target: impl AsRef<Path>) -> Result<()> {
         let spill = SpillPlace {
@@ -127,10 +136,10 @@ fn load(
     let scheme = Arc::new(state.manifest.scheme.clone());
     let segments = views(&state.manifest.segments, &source, &scheme)?;
     let view = State {
+        active: Arc::new(Memtable::new(&scheme)),
         scheme,
         segments: segments.into(),
         frozen: None,
-        active: Arc::default(),
         sequence: state.manifest.sealed,
     };
     Ok(Current { state: Arc::new(view), file: state, handle: file, cache })

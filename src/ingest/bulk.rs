@@ -65,7 +65,7 @@ impl BulkLoad {
     pub fn put_many(&mut self, sets: &[(impl AsRef<[u8]>, impl AsRef<[u64]>)]) -> Result<()> {
         sets.iter().try_for_each(|(key, _)| check_key(key.as_ref()))?;
         let only: Vec<&[u64]> = sets.iter().map(|(_, set)| set.as_ref()).collect();
-        let signatures = self.writer.sketcher().sketch_all(&only)?;
+        let signatures = self.writer.spread(|| self.writer.sketcher().sketch_all(&only))?;
         for (i, (key, _)) in sets.iter().enumerate() {
             let signature = signatures.get(i).expect("one for each set");
             self.put_signature(key, &signature)?;
@@ -88,7 +88,7 @@ impl BulkLoad {
     /// Makes a segment of the rows collected so far.
     fn build(&mut self) -> Result<()> {
         let mut rows = std::mem::take(&mut self.rows);
-        rows.sort();
+        self.writer.spread(|| rows.sort());
         let words = self.writer.scheme().words_per_signature();
         let mut writer = SegmentWriter::new(self.writer.plan());
         for (i, row) in rows.rows.iter().enumerate() {

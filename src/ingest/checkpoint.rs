@@ -6,7 +6,7 @@ use super::append::{Appending, Hides};
 use super::writer::{Commits, Writer, lock};
 use crate::error::{Error, Result};
 use crate::format::filter::KeyHash;
-use crate::store::memtable::Memtable;
+use crate::store::memtable::{FreshRow, Memtable};
 use crate::store::segment::writer::{NewRow, NewSegment, SegmentWriter};
 use crate::store::state::SegmentView;
 
@@ -75,15 +75,14 @@ impl Writer {
     fn build(&self, table: &Memtable, after: u64) -> Result<Option<NewSegment>> {
         let first = after + 1;
         let mut writer = SegmentWriter::new(self.plan());
-        table.each(|key, version| {
-            let Some(signature) = &version.signature else { return Ok(()) };
-            writer.push(NewRow {
-                key,
-                planes: signature.planes(),
-                code: signature.cardinality_code(),
-                empty: signature.is_empty(),
-                sequence: version.sequence.saturating_sub(first),
-            })
+        table.each(|row| {
+            let FreshRow { key, sequence, deleted, planes, code, empty } = row;
+            let sequence = sequence.saturating_sub(first);
+            if deleted {
+                Ok(())
+            } else {
+                writer.push(NewRow { key, planes, code, empty, sequence })
+            }
         })?;
         let mut segment = writer.finish()?;
         if let Some(segment) = &mut segment {
@@ -99,7 +98,7 @@ fn replaced(table: &Memtable, segments: &[SegmentView]) -> Result<Hides> {
     if segments.is_empty() {
         return Ok(hides);
     }
-    table.each(|key, _| {
+    table.each(|FreshRow { key, .. }| {
         let hash = KeyHash::of(key);
         for view in segments {
             if let Some(found) = view.find(key, hash)? {

@@ -86,7 +86,8 @@ impl Writer {
         let active = Arc::clone(&self.state().active);
         for (waiting, operations, committed) in prepared {
             if appended.is_ok() {
-                active.apply(committed.sequence, operations);
+                let rows = operations.iter().map(|(key, s)| (&**key, s.as_ref()));
+                active.apply(committed.sequence, rows);
             }
             *lock(&waiting.outcome) = Some(appended.clone().map(|_| committed));
         }
@@ -138,8 +139,8 @@ impl Writer {
     pub(super) fn freeze(&self) -> Result<()> {
         self.wait_for_checkpoint()?;
         self.publish(|state| {
-            state.frozen =
-                Some(std::mem::replace(&mut state.active, Arc::new(Memtable::default())));
+            let fresh = Arc::new(Memtable::new(&self.scheme));
+            state.frozen = Some(std::mem::replace(&mut state.active, fresh));
         });
         self.ask_for_checkpoint()
     }

@@ -5,6 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::merge_policy;
 use super::writer::{FileSide, Writer, beside, lock, views};
 use crate::error::{Error, Result};
 use crate::format::DATA_START;
@@ -19,6 +20,15 @@ use crate::store::state_file;
 const CHUNK: usize = 1 << 20;
 
 impl Writer {
+    /// Whether so much of the file is dead that it is worth rewriting.
+    pub(super) fn wants_vacuum(&self) -> bool {
+        let end = self.superblock().end_of_data;
+        let state = self.state();
+        let blocks = state.segments.iter().flat_map(|view| view.entry().blocks());
+        let used: u64 = blocks.map(|block| block.length).sum();
+        merge_policy::wants_vacuum(end, end.saturating_sub(DATA_START + used))
+    }
+
     /// Drops all dead bytes of the file. Does nothing if there are none.
     pub fn vacuum(&self) -> Result<()> {
         let mut side = lock(&self.file);

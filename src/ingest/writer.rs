@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
 use super::batch::Batch;
 use super::commit::Waiting;
 use super::maintenance::Backlog;
@@ -58,6 +60,8 @@ pub struct Writer {
     pub(super) seal: Seal,
     pub(super) hot_kind: HotKind,
     sketcher: Arc<Sketcher>,
+    /// Threads for sketching and sorting, unless those of the whole program are used.
+    pool: Option<Arc<ThreadPool>>,
     cache: Arc<PageCache<CachedPage>>,
     /// Commits that wait for the one in progress.
     pub(super) queue: Mutex<Vec<Arc<Waiting>>>,
@@ -95,6 +99,7 @@ impl Writer {
     pub fn new(opened: Opened) -> Result<Writer> {
         let Opened { layer, path, lock, file, superblock, manifest, options, hot_kind } = opened;
         let database = superblock.database;
+        let options_threads = options.threads;
         let seal = Seal::of(database);
         let cache = Arc::new(PageCache::new(options.cache_bytes));
         let scheme = Arc::new(manifest.scheme.clone());
@@ -105,7 +110,7 @@ impl Writer {
             scheme: Arc::clone(&scheme),
             segments: segments.into(),
             frozen: None,
-            active: Arc::new(Memtable::default()),
+            active: Arc::new(Memtable::new(&scheme)),
             sequence: manifest.sealed,
         };
         Ok(Writer {
@@ -116,6 +121,7 @@ impl Writer {
             seal,
             hot_kind,
             sketcher: Arc::new(Sketcher::new(&scheme)),
+            pool: pool(options_threads)?,
             scheme,
             cache,
             queue: Mutex::default(),
@@ -134,7 +140,7 @@ impl Writer {
 
     /// An empty batch.
     pub fn batch(&self) -> Batch {
-        Batch::new(Arc::clone(&self.scheme), Arc::clone(&self.sketcher))
+        Batch::new(Arc::clone(&self.scheme), Arc::clone(&self.sketcher), self.pool.clone())
     }
 
     /// What a reader sees now.
@@ -158,6 +164,11 @@ impl Writer {
     /// Turns sets into signatures of the scheme.
     pub fn sketcher(&self) -> &Arc<Sketcher> {
         &self.sketcher
+    }
+
+    /// Runs work that is spread over threads on as many as the options allow.
+    pub(super) fn spread<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        spread(self.pool.as_deref(), work)
     }
 
     /// How it is run.
@@ -286,6 +297,24 @@ impl Writer {
             hot_tier::remove(&self.layer, &self.hot_directory())?;
         }
         Ok(())
+    }
+}
+
+/// A pool of so many threads; none for 0.
+fn pool(threads: usize) -> Result<Option<Arc<ThreadPool>>> {
+    if threads == 0 {
+        return Ok(None);
+    }
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+    let refused = |error| Error::invalid(format!("option threads = {threads}"), format!("{error}"));
+    Ok(Some(Arc::new(pool.map_err(refused)?)))
+}
+
+/// Runs work in a pool, or in the pool of the whole program.
+pub(super) fn spread<R: Send>(pool: Option<&ThreadPool>, work: impl FnOnce() -> R + Send) -> R {
+    match pool {
+        Some(pool) => pool.install(work),
+        None => work(),
     }
 }
 

@@ -234,6 +234,10 @@ impl FileLayer for FaultyFiles {
         Ok(())
     }
 
+    fn is_locked(&self, path: &Path) -> io::Result<bool> {
+        self.running.is_locked(path)
+    }
+
     fn try_lock(&self, path: &Path) -> io::Result<Option<Box<dyn Lock>>> {
         self.running.try_lock(path)
     }

@@ -205,6 +205,10 @@ impl FileLayer for MemoryFiles {
         self.names().directory(&tidy(path)).map(|_| ())
     }
 
+    fn is_locked(&self, path: &Path) -> io::Result<bool> {
+        Ok(self.names().locks.contains(&tidy(path)))
+    }
+
     fn try_lock(&self, path: &Path) -> io::Result<Option<Box<dyn Lock>>> {
         let path = tidy(path);
         let mut names = self.names();
