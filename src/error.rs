@@ -217,6 +217,14 @@ impl Error {
         self
     }
 
+    /// Whether a sync failed: then it is not known what is on disk, and trying again says nothing.
+    pub(crate) fn is_failed_sync(&self) -> bool {
+        matches!(
+            self,
+            Error::Io { operation: "sync", .. } | Error::NoSpace { operation: "sync", .. }
+        )
+    }
+
     /// A failed operation on a file. A full device has its own variant.
     #[allow(dead_code, reason = "the store that uses it is being built above the file layer")]
     pub(crate) fn io(operation: &'static str, path: &Path, source: io::Error) -> Error {

@@ -96,7 +96,7 @@ impl<'a> Appending<'a> {
     /// `also` changes what readers see together with it.
     pub(super) fn seal(mut self, sealed: u64, also: impl FnOnce(&mut State)) -> Result<()> {
         let writer = self.writer;
-        // A segment that was built aside has its number from before others that were quicker (MAN-4).
+        // Numbers are given when a segment is begun, and one begun earlier may be added later (MAN-4).
         self.segments.sort_by_key(|view| view.segment.id());
         let entries: Vec<SegmentEntry> = self.segments.iter().map(SegmentView::entry).collect();
         if entries.len() > MAX_SEGMENTS as usize {
@@ -128,6 +128,8 @@ impl<'a> Appending<'a> {
             state.segments = segments.into();
             also(state);
         });
+        drop(self);
+        writer.trim_hot(sealed);
         Ok(())
     }
 }

@@ -140,9 +140,6 @@ impl BulkLoad {
         appending.hide(&hides)?;
         appending.seal(sequence, |state| state.sequence = sequence)?;
         commits.last = sequence;
-        // The hot tier's next commit follows this one. The load is durable: a tier that fails now ends later
-        // commits, not this one.
-        let _ = writer.trim(sequence);
         drop(commits);
         writer.ask_for_merge();
         Ok(Committed { sequence, stored, deleted: 0, absent: 0 })

@@ -180,7 +180,8 @@ impl Writer {
         let mut side = lock(&self.file);
         let number = side.superblock.hot_tiers_made + 1;
         let id = TierId { database: self.database, tier: number };
-        let hot = hot_tier::create(&self.layer, &self.hot_directory(), id, self.hot_kind)?;
+        let hot = hot_tier::create(&self.layer, &self.hot_directory(), id, self.hot_kind);
+        let hot = hot.map_err(|e| if e.is_failed_sync() { self.poison(e) } else { e })?;
         let hot: Arc<dyn HotTier> = Arc::from(hot);
         let next = Superblock {
             generation: side.superblock.generation + 1,

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::merge_policy;
-use super::writer::{FileSide, Writer, beside, lock, views};
+use super::writer::{FileSide, Writer, beside, lock, remove_file_if_there, views};
 use crate::error::{Error, Result};
 use crate::format::DATA_START;
 use crate::format::commit_mark::{MARK_BYTES, MARK_OFFSET};
@@ -41,40 +41,36 @@ impl Writer {
             return Ok(());
         }
         let target = beside(&self.path, "-vacuum");
-        let io = |operation, error| Error::io(operation, &target, error);
-        if self.layer.kind(&target).map_err(|error| io("look at", error))?.is_some() {
-            self.layer.remove_file(&target).map_err(|error| io("remove", error))?;
-        }
-        let made = self.copy_state(&side, &target, &entries).and_then(|(file, manifest, next)| {
-            let segments = views(&manifest.segments, &self.source(&file), &self.scheme)?;
+        let copied = self.copy_to(&target, &side, &entries, DATA_START + used);
+        let (file, next, segments) = copied.inspect_err(|_| self.forget(&target))?;
+        {
             // Marks go to the new file from here on, and the last one goes with it.
-            let mark = lock(&self.mark);
-            copy_mark(&*side.file, &*file).map_err(|error| io("copy the mark to", error))?;
-            Ok((file, next, segments, mark))
-        });
-        let (file, next, segments, mut mark) = made.inspect_err(|_| {
-            // Nothing refers to it; what cannot be removed now goes at the next open.
-            let _ = self.layer.remove_file(&target);
-        })?;
-        self.replace_file(&target).map_err(|error| self.poison(error))?;
-        *mark = Arc::clone(&file);
-        drop(mark);
+            let mut mark = lock(&self.mark);
+            let mut bytes = [0; MARK_BYTES];
+            let copied = side.file.read_up_to(&mut bytes, MARK_OFFSET);
+            let copied = copied.and_then(|_| file.write_all_at(&bytes, MARK_OFFSET));
+            let copied = copied.map_err(|error| Error::io("copy the mark to", &target, error));
+            copied.inspect_err(|_| self.forget(&target))?;
+            self.replace_file(&target).map_err(|error| self.poison(error))?;
+            *mark = Arc::clone(&file);
+        }
         side.file = file;
         side.superblock = next;
         self.publish(|state| state.segments = segments.into());
         Ok(())
     }
 
-    /// V2: the same state in a new file, synced.
-    fn copy_state(
+    /// V2: the state without dead bytes, in a new file.
+    fn copy_to(
         &self,
-        side: &FileSide,
         target: &Path,
+        side: &FileSide,
         entries: &[SegmentEntry],
-    ) -> Result<(Arc<dyn File>, Manifest, Superblock)> {
+        end: u64,
+    ) -> Result<(Arc<dyn File>, Superblock, Vec<SegmentView>)> {
+        remove_file_if_there(&self.layer, target)?;
         let file = self.layer.open(target, Access::CreateNew);
         let file = file.map_err(|error| Error::io("create", target, error))?;
-        let (segments, end) = copy(&*side.file, &*file, target, entries)?;
         let manifest = Manifest {
             generation: side.superblock.generation + 1,
             database: self.database,
@@ -82,12 +78,17 @@ impl Writer {
             sealed: side.sealed,
             next_block: self.next_block(),
             dead_bytes: 0,
-            segments,
+            segments: copy(&*side.file, &*file, target, entries)?,
         };
-        let old = &side.superblock;
-        let next = state_file::write_manifest(&*file, target, end, &manifest, old)?;
+        let next = state_file::write_manifest(&*file, target, end, &manifest, &side.superblock)?;
         state_file::write_superblock(&*file, target, &next)?;
-        Ok((file, manifest, next))
+        let segments = views(&manifest.segments, &self.source(&file), &self.scheme)?;
+        Ok((file, next, segments))
+    }
+
+    /// Removes a copy that nothing refers to. If that fails now, closing or the next open does it.
+    fn forget(&self, target: &Path) {
+        let _ = self.layer.remove_file(target);
     }
 
     /// V3 and V4.
@@ -99,19 +100,13 @@ impl Writer {
     }
 }
 
-fn copy_mark(from: &dyn File, to: &dyn File) -> std::io::Result<()> {
-    let mut bytes = [0; MARK_BYTES];
-    from.read_up_to(&mut bytes, MARK_OFFSET)?;
-    to.write_all_at(&bytes, MARK_OFFSET)
-}
-
-/// Copies the blocks of segments, one after the other, and gives their new entries and where they end.
+/// Copies the blocks of segments, one after the other, and gives their new entries.
 fn copy(
     from: &dyn File,
     to: &dyn File,
     path: &Path,
     entries: &[SegmentEntry],
-) -> Result<(Vec<SegmentEntry>, u64)> {
+) -> Result<Vec<SegmentEntry>> {
     let mut end = DATA_START;
     let mut moved = Vec::with_capacity(entries.len());
     for entry in entries {
@@ -122,7 +117,7 @@ fn copy(
         }
         moved.push(entry);
     }
-    Ok((moved, end))
+    Ok(moved)
 }
 
 fn copy_bytes(

@@ -17,9 +17,10 @@ use crate::format::superblock::Superblock;
 use crate::options::Options;
 use crate::scheme::Scheme;
 use crate::sketch::Sketcher;
-use crate::store::file_layer::{File, FileLayer, Lock};
+use crate::store::file_layer::{File, FileLayer, Kind, Lock};
 use crate::store::hot_tier::{self, HotKind, HotTier};
 use crate::store::memtable::Memtable;
+use crate::store::new_file::temporary_name;
 use crate::store::page_cache::PageCache;
 use crate::store::page_source::{CachedPage, PageSource};
 use crate::store::segment::writer::SegmentPlan;
@@ -296,7 +297,24 @@ impl Writer {
             drop(hot);
             hot_tier::remove(&self.layer, &self.hot_directory())?;
         }
-        Ok(())
+        remove_leftovers(&self.layer, &self.path)
+    }
+}
+
+/// Removes what steps that failed or were cut off left beside a database, which no state refers to.
+pub fn remove_leftovers(layer: &Arc<dyn FileLayer>, path: &Path) -> Result<()> {
+    remove_file_if_there(layer, &beside(path, "-vacuum"))?;
+    remove_file_if_there(layer, &temporary_name(path))?;
+    hot_tier::remove_unfinished(layer, &beside(path, "-hot"))
+}
+
+/// Removes a file, if there is one of that name.
+pub(super) fn remove_file_if_there(layer: &Arc<dyn FileLayer>, path: &Path) -> Result<()> {
+    match layer.kind(path).map_err(|error| Error::io("look at", path, error))? {
+        Some(Kind::File) => {
+            layer.remove_file(path).map_err(|error| Error::io("remove", path, error))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -121,6 +121,16 @@ impl MemoryFiles {
         files
     }
 
+    /// The same file system, which gives no number again that another one gave.
+    #[cfg(any(test, feature = "internals"))]
+    pub(super) fn numbered_after(self, other: &MemoryFiles) -> MemoryFiles {
+        let last = other.names().last;
+        let mut names = self.names();
+        names.last = names.last.max(last);
+        drop(names);
+        self
+    }
+
     /// The number of the directory that holds the last part of a path, and that part.
     #[cfg(any(test, feature = "internals"))]
     pub(super) fn place(&self, path: &Path) -> io::Result<(u64, std::ffi::OsString)> {
