@@ -9,6 +9,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use rayon::prelude::*;
+use ringer::Options;
 use ringer::store::file_layer::faulty::{CrashKind, CrashWalk, FaultyFiles};
 use ringer::store::file_layer::memory::MemoryFiles;
 
@@ -150,4 +151,25 @@ fn a_power_cut_after_a_kill_takes_nothing_that_was_acknowledged() {
         })
         .sum();
     eprintln!("{images} images of power cuts after kills");
+}
+
+/// Checkpoints and merges run beside the commits: in every order in which they happen to write, a crash
+/// leaves every acknowledged commit.
+#[test]
+fn crashes_while_checkpoints_and_merges_run_beside_commits() {
+    let options = Options { background: true, memtable_rows: 5, ..history::options() };
+    let mut images = 0;
+    for round in 0..3 {
+        let mut history = History::with(options.clone());
+        history.step(&Step::Create).unwrap();
+        for step in script::many(60, round) {
+            history.step(&step).unwrap();
+        }
+        history.step(&Step::Kill).unwrap();
+        images += check_all(&history, 0, |kind| {
+            use CrashKind::{GarbageSector, Killed, LostNames, NothingUnsynced};
+            matches!(kind, Killed | NothingUnsynced | LostNames | GarbageSector(0))
+        });
+    }
+    eprintln!("{images} images of crashes beside commits");
 }

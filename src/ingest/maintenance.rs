@@ -11,8 +11,10 @@ use crate::error::{Error, Result};
 /// What waits to be done.
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
-    /// Whether threads are there to do it.
-    pub has_threads: bool,
+    /// Whether a thread makes checkpoints.
+    checkpoints: bool,
+    /// Whether a thread makes merges.
+    merges: bool,
     /// A frozen memtable waits for its checkpoint, which is not being tried.
     pub checkpoint: bool,
     /// Segments may want merging.
@@ -25,6 +27,15 @@ pub(super) struct Backlog {
     pub merge_failure: Option<Error>,
 }
 
+impl Backlog {
+    fn has_thread(&mut self, job: Job) -> &mut bool {
+        match job {
+            Job::Checkpoints => &mut self.checkpoints,
+            Job::Merges => &mut self.merges,
+        }
+    }
+}
+
 /// The threads of a writer: one for checkpoints, which commits may have to wait for, and one for merges,
 /// which may take long.
 #[derive(Debug)]
@@ -34,26 +45,24 @@ pub struct Maintenance {
 }
 
 /// What a thread does.
-type Job = fn(&Writer);
+#[derive(Debug, Clone, Copy)]
+enum Job {
+    Checkpoints,
+    Merges,
+}
 
 impl Maintenance {
     /// Starts the threads, if the options want them and the system gives them.
     pub fn start(writer: &Arc<Writer>) -> Maintenance {
         let mut maintenance = Maintenance { writer: Arc::clone(writer), threads: Vec::new() };
         if writer.options().background {
-            let jobs: [(&str, Job); 2] = [
-                ("ringer-checkpoint", Writer::make_checkpoints),
-                ("ringer-merge", Writer::make_merges),
-            ];
-            lock(&writer.backlog).has_threads = true;
-            let spawn = |(name, job): (&str, Job)| {
-                let present = Present(Arc::clone(writer));
-                std::thread::Builder::new().name(name.into()).spawn(move || job(&present.0)).ok()
-            };
-            maintenance.threads = jobs.into_iter().filter_map(spawn).collect();
-            if maintenance.threads.len() < jobs.len() {
-                maintenance.stop();
-                lock(&writer.backlog).stop = false;
+            let jobs: [(Job, &str); 2] =
+                [(Job::Checkpoints, "ringer-checkpoint"), (Job::Merges, "ringer-merge")];
+            for (job, name) in jobs {
+                *lock(&writer.backlog).has_thread(job) = true;
+                let present = Present(Arc::clone(writer), job);
+                let named = std::thread::Builder::new().name(name.into());
+                maintenance.threads.extend(named.spawn(move || present.work()));
             }
         }
         maintenance
@@ -76,13 +85,22 @@ impl Drop for Maintenance {
     }
 }
 
-/// A thread is there as long as this is. Once one is gone, whoever waits for it does its work: a bulk load may
-/// outlive the database.
-struct Present(Arc<Writer>);
+/// A thread is there as long as this is. Whoever waits for it then does its work: a bulk load may outlive
+/// the database.
+struct Present(Arc<Writer>, Job);
+
+impl Present {
+    fn work(self) {
+        match self.1 {
+            Job::Checkpoints => self.0.make_checkpoints(),
+            Job::Merges => self.0.make_merges(),
+        }
+    }
+}
 
 impl Drop for Present {
     fn drop(&mut self) {
-        lock(&self.0.backlog).has_threads = false;
+        *lock(&self.0.backlog).has_thread(self.1) = false;
         self.0.wake.notify_all();
     }
 }
@@ -155,7 +173,7 @@ impl Writer {
     pub(super) fn ask_for_checkpoint(&self) -> Result<()> {
         {
             let mut backlog = lock(&self.backlog);
-            if backlog.has_threads {
+            if backlog.checkpoints {
                 backlog.checkpoint = true;
                 self.wake.notify_all();
                 return Ok(());
@@ -169,7 +187,7 @@ impl Writer {
     /// Says that segments were added. Without a thread they are merged here and now.
     pub(super) fn ask_for_merge(&self) {
         let mut backlog = lock(&self.backlog);
-        if backlog.has_threads {
+        if backlog.merges {
             backlog.merge = true;
             self.wake.notify_all();
             return;
@@ -185,7 +203,7 @@ impl Writer {
                 return Ok(());
             }
             let mut backlog = lock(&self.backlog);
-            if !backlog.has_threads {
+            if !backlog.checkpoints {
                 drop(backlog);
                 return self.checkpoint_frozen();
             }

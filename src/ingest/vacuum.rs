@@ -46,9 +46,7 @@ impl Writer {
         {
             // Marks go to the new file from here on, and the last one goes with it.
             let mut mark = lock(&self.mark);
-            let mut bytes = [0; MARK_BYTES];
-            let copied = side.file.read_up_to(&mut bytes, MARK_OFFSET);
-            let copied = copied.and_then(|_| file.write_all_at(&bytes, MARK_OFFSET));
+            let copied = copy_mark(&*side.file, &*file);
             let copied = copied.map_err(|error| Error::io("copy the mark to", &target, error));
             copied.inspect_err(|_| self.forget(&target))?;
             self.replace_file(&target).map_err(|error| self.poison(error))?;
@@ -100,7 +98,13 @@ impl Writer {
     }
 }
 
-/// Copies the blocks of segments, one after the other, and gives their new entries.
+fn copy_mark(from: &dyn File, to: &dyn File) -> std::io::Result<()> {
+    let mut bytes = [0; MARK_BYTES];
+    from.read_up_to(&mut bytes, MARK_OFFSET)?;
+    to.write_all_at(&bytes, MARK_OFFSET)
+}
+
+/// Copies the blocks of segments, one after the other, and gives their new entries and where they end.
 fn copy(
     from: &dyn File,
     to: &dyn File,

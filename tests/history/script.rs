@@ -80,6 +80,20 @@ pub(crate) fn afterwards() -> Vec<Step> {
     vec![bulk("k", 60, 5), commit([put("k01", 61), delete("k04")]), Step::Close]
 }
 
+/// Many commits that replace and delete each other's rows, with bulk loads between them.
+pub(crate) fn many(count: u64, seed: u64) -> Vec<Step> {
+    let step = |i: u64| {
+        let n = 1 + i + 100 * seed;
+        let key = |n: u64| format!("k{:02}", n * 7 % 30);
+        match i % 20 {
+            19 => bulk("k", n, 6),
+            i if i % 3 == 0 => commit([put(&key(n), n), delete(&key(n + 1))]),
+            _ => commit([put(&key(n), n), put(&key(n + 9), n % 2)]),
+        }
+    };
+    (0..count).map(step).collect()
+}
+
 /// The whole life.
 pub(crate) fn all() -> Vec<Step> {
     [beginning(), middle(), end()].concat()

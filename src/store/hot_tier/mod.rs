@@ -82,6 +82,21 @@ pub fn create(
         return Err(Error::Exists { path: directory.to_path_buf() });
     }
     remove_unfinished(layer, directory)?;
+    let made = build(layer, directory, id, kind);
+    if made.is_err() {
+        // Nobody names it yet. If it cannot be removed now, the next open of the database does it.
+        let named = layer.kind(directory).is_ok_and(|found| found.is_some());
+        let _ = if named { remove(layer, directory) } else { remove_unfinished(layer, directory) };
+    }
+    made
+}
+
+fn build(
+    layer: &Arc<dyn FileLayer>,
+    directory: &Path,
+    id: TierId,
+    kind: HotKind,
+) -> Result<Box<dyn HotTier>> {
     let new = beside(directory, "-new");
     at(&new, "create", layer.create_dir(&new))?;
     let id_path = new.join(ID_NAME);
@@ -94,15 +109,11 @@ pub fn create(
     }
     at(&new, "sync", layer.sync_dir(&new))?;
     at(&new, "rename", layer.rename(&new, directory))?;
-    let made = sync_parent(layer, directory).and_then(|()| match kind {
+    sync_parent(layer, directory)?;
+    match kind {
         HotKind::Sled => sled_tier::create(layer, directory, id),
         HotKind::Log => log_tier::open(layer, directory, id),
-    });
-    if made.is_err() {
-        // Nobody names it yet. If it cannot be removed now, the next open of the database does it.
-        let _ = remove(layer, directory);
     }
-    made
 }
 
 /// Says whose tier a directory is, without reading its commits.
@@ -168,9 +179,10 @@ pub fn remove(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> {
     remove_unfinished(layer, directory)?;
     let new = beside(directory, "-new");
     at(directory, "rename", layer.rename(directory, &new))?;
-    // A power cut keeps or loses the changes of each directory by itself.
+    // Without this a power cut could take the new name back, but not what is removed under it.
     sync_parent(layer, directory)?;
-    remove_unfinished(layer, directory)
+    remove_unfinished(layer, directory)?;
+    sync_parent(layer, directory)
 }
 
 /// Removes what an interrupted creation or removal left. No database names it.
