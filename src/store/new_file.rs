@@ -8,6 +8,9 @@ use std::sync::Arc;
 use super::file_layer::{Access, File, FileLayer, Kind, Lock};
 use crate::error::{Error, Result};
 
+/// Companions that a writer may leave beside a database, and that hold something.
+const COMPANIONS: [&str; 2] = ["-hot", "-vacuum"];
+
 /// A file under a temporary name.
 #[derive(Debug)]
 pub struct NewFile {
@@ -20,7 +23,8 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Starts a file that will be called `target`. Fails at once if anything has that name.
+    /// Starts a file that will be called `target`. Fails at once if anything has that name, or if
+    /// companions of another database stand there (STEP-2).
     pub fn create(layer: &Arc<dyn FileLayer>, target: &Path) -> Result<NewFile> {
         check_free(layer, target)?;
         let lock_path = ending(target, "-lock");
@@ -72,6 +76,13 @@ impl Drop for NewFile {
         // After `name` it is gone already; after a failure it goes here if it can.
         let _ = self.layer.remove_file(&self.path);
     }
+}
+
+/// The name of a companion of a database.
+pub fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
 }
 
 /// The directory that a file is in.

@@ -38,6 +38,8 @@ pub enum CrashKind {
     UnwrittenGrowth(usize),
     /// All is there, but one sector of this write is garbage, as far as the write covers it.
     GarbageSector(usize),
+    /// All names are there, and of each unsynced write the first half of its sectors.
+    AllTorn,
 }
 
 /// A walk over the points of a run. A step costs what the change costs; an image shares the bytes of all
@@ -79,7 +81,7 @@ impl CrashWalk {
     }
 
     /// The crashes that can happen here, without those that leave the same disk as another: at most
-    /// four, and six for each of [`WRITES_AT_A_POINT`] writes.
+    /// five, and six for each of [`WRITES_AT_A_POINT`] writes.
     pub fn kinds(&self) -> Vec<CrashKind> {
         let place = |entry: Entry| (entry.path, entry.number);
         let current =
@@ -110,6 +112,9 @@ impl CrashWalk {
             }
             kinds_of_write(i, &unsynced[i], &mut kinds);
         }
+        if candidates.len() > 1 {
+            kinds.push(CrashKind::AllTorn);
+        }
         kinds
     }
 
@@ -134,8 +139,22 @@ impl CrashWalk {
         });
         MemoryFiles::from_entries(self.disk.entries(names, |inode| match &altered {
             Some((other, bytes)) if *other == inode => Bytes::clone(bytes),
+            _ if kind == CrashKind::AllTorn => self.all_torn(inode),
             _ => self.disk.bytes(inode, data),
         }))
+    }
+
+    /// The synced bytes of a file, and half of each write since.
+    fn all_torn(&self, inode: u64) -> Bytes {
+        let mut bytes = self.disk.bytes(inode, View::Durable);
+        for unsynced in self.disk.unsynced().iter().filter(|unsynced| unsynced.inode == inode) {
+            let half = match &unsynced.change {
+                Change::Write { offset, bytes, .. } => sectors_of(*offset, bytes.len() as u64) / 2,
+                _ => 0,
+            };
+            self.arrive(CrashKind::TornWrite(0, half), unsynced, Bytes::make_mut(&mut bytes));
+        }
+        bytes
     }
 
     /// Makes a change of bytes as it arrives in a crash of this kind.
