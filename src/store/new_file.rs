@@ -8,9 +8,6 @@ use std::sync::Arc;
 use super::file_layer::{Access, File, FileLayer, Kind, Lock};
 use crate::error::{Error, Result};
 
-/// Companions that a writer may leave beside a database, and that hold something.
-const COMPANIONS: [&str; 2] = ["-hot", "-vacuum"];
-
 /// A file under a temporary name.
 #[derive(Debug)]
 pub struct NewFile {
@@ -27,7 +24,7 @@ impl NewFile {
     /// companions of another database stand there (STEP-2).
     pub fn create(layer: &Arc<dyn FileLayer>, target: &Path) -> Result<NewFile> {
         check_free(layer, target)?;
-        let lock_path = ending(target, "-lock");
+        let lock_path = beside(target, "-lock");
         let lock = layer.try_lock(&lock_path).map_err(|e| Error::io("lock", &lock_path, e))?;
         let Some(lock) = lock else { return Err(Error::Locked { path: target.into() }) };
         check_free(layer, target)?;
@@ -92,18 +89,16 @@ pub fn parent_of(path: &Path) -> &Path {
 
 /// What a file is called until it is complete. Whoever holds the lock of the target may remove it.
 pub fn temporary_name(target: &Path) -> PathBuf {
-    ending(target, "-new")
+    beside(target, "-new")
 }
 
 fn check_free(layer: &Arc<dyn FileLayer>, target: &Path) -> Result<()> {
-    match layer.kind(target).map_err(|error| Error::io("look at", target, error))? {
-        Some(_) => Err(Error::Exists { path: target.into() }),
-        None => Ok(()),
+    for name in ["", "-hot", "-vacuum"] {
+        let path = beside(target, name);
+        let there = layer.kind(&path).map_err(|error| Error::io("look at", &path, error))?;
+        if there.is_some() {
+            return Err(Error::Exists { path });
+        }
     }
-}
-
-fn ending(path: &Path, ending: &str) -> PathBuf {
-    let mut name: OsString = path.as_os_str().to_owned();
-    name.push(ending);
-    PathBuf::from(name)
+    Ok(())
 }

@@ -17,7 +17,7 @@ mod sled_tier;
 
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::file_layer::{Access, FileLayer, Kind};
