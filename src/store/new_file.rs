@@ -1,6 +1,5 @@
 //! A new file that gets its name only when it is complete, and never in place of another (step `create`).
 
-use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
