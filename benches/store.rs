@@ -88,8 +88,9 @@ impl Bench {
     }
 
     fn commits(&self) {
-        let start = Instant::now();
         let path = self.path("commits.ringer");
+        let _ = fs::remove_file(&path);
+        let start = Instant::now();
         let db = Database::create(path, &self.scheme, Options::default()).unwrap();
         let mut times = Vec::new();
         for first in (0..self.rows).step_by(PER_COMMIT as usize) {

@@ -109,7 +109,7 @@ pub enum Error {
         source: IoCause,
     },
 
-    /// No room is left on the device. Committed data is safe, and reads go on.
+    /// No room is left on the device, or a limit of sizes is reached. Committed data is safe, and reads go on.
     #[error("no space left to {operation} {}: free some and try again", path.display())]
     NoSpace {
         /// What was tried, as a verb.
@@ -217,14 +217,22 @@ impl Error {
         self
     }
 
+    /// Whether a sync failed: then it is not known what is on disk, and trying again says nothing.
+    pub(crate) fn is_failed_sync(&self) -> bool {
+        matches!(
+            self,
+            Error::Io { operation: "sync", .. } | Error::NoSpace { operation: "sync", .. }
+        )
+    }
+
     /// A failed operation on a file. A full device has its own variant.
     #[allow(dead_code, reason = "the store that uses it is being built above the file layer")]
     pub(crate) fn io(operation: &'static str, path: &Path, source: io::Error) -> Error {
         let path = path.to_path_buf();
         match source.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                Error::NoSpace { operation, path }
-            }
+            io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::FileTooLarge => Error::NoSpace { operation, path },
             _ => Error::Io { operation, path, source: IoCause(Arc::new(source)) },
         }
     }

@@ -11,6 +11,20 @@
 //! | [`kernel`] | here are words: what does this processor do fastest with them? |
 //! | [`sketch`] | here is a set: what is its signature, and how many samples agree? |
 //! | [`estimate`] | so many samples agree: how alike are the sets, and how sure is that? |
+//! | `format` | here are bytes from a disk: what do they say, and may they be believed? |
+//! | `store` | here is a position, a page, a segment, a key: give me what is there, and keep what I give |
+//! | `ingest` | here are operations: make them durable and visible, all or none |
+//! | `care` | here is whatever a crash left: bring it in order, say what is wrong, save the rest |
+//! | [`db`] | the database that a program opens, reads and writes |
+#![cfg_attr(
+    not(feature = "internals"),
+    allow(
+        unreachable_pub,
+        dead_code,
+        unused_imports,
+        reason = "reached with the feature `internals`"
+    )
+)]
 
 pub mod error;
 pub mod limits;
@@ -31,48 +45,24 @@ pub mod estimate;
 #[doc(hidden)]
 pub mod format;
 #[cfg(not(feature = "internals"))]
-#[allow(
-    unreachable_pub,
-    dead_code,
-    unused_imports,
-    reason = "reached with the feature `internals`"
-)]
 mod format;
 
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod store;
 #[cfg(not(feature = "internals"))]
-#[allow(
-    unreachable_pub,
-    dead_code,
-    unused_imports,
-    reason = "reached with the feature `internals`"
-)]
 mod store;
 
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod ingest;
 #[cfg(not(feature = "internals"))]
-#[allow(
-    unreachable_pub,
-    dead_code,
-    unused_imports,
-    reason = "reached with the feature `internals`"
-)]
 mod ingest;
 
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod care;
 #[cfg(not(feature = "internals"))]
-#[allow(
-    unreachable_pub,
-    dead_code,
-    unused_imports,
-    reason = "reached with the feature `internals`"
-)]
 mod care;
 
 pub mod db;

@@ -16,6 +16,8 @@ pub struct Options {
     /// Bytes of rows that a bulk load or a merge holds before it spills to temporary files beside the
     /// database. Default 64 MiB.
     pub build_bytes: usize,
+    /// Threads that sketch and sort in bulk loads and large batches; 0 for one a processor. Default 0.
+    pub threads: usize,
     /// Whether checkpoints and merges run in a thread of their own. Without it they run inside the call
     /// that makes them necessary. Default true.
     pub background: bool,
@@ -35,6 +37,9 @@ pub enum Recovery {
     Salvage,
 }
 
+/// Rows in memory are numbered by 32 bits, with room for a last large batch.
+const MOST_MEMTABLE_ROWS: usize = 1 << 30;
+
 impl Default for Options {
     fn default() -> Options {
         Options {
@@ -42,6 +47,7 @@ impl Default for Options {
             memtable_rows: 1 << 16,
             memtable_bytes: 64 << 20,
             build_bytes: 64 << 20,
+            threads: 0,
             background: true,
             merge: true,
             recovery: Recovery::Strict,
@@ -60,6 +66,10 @@ impl Options {
         };
         if self.memtable_rows == 0 {
             return too_small("memtable_rows", 0, 1);
+        }
+        if self.memtable_rows > MOST_MEMTABLE_ROWS {
+            let what = format!("option memtable_rows = {}", self.memtable_rows);
+            return Err(Error::invalid(what, format!("it is at most {MOST_MEMTABLE_ROWS}")));
         }
         if self.memtable_bytes == 0 {
             return too_small("memtable_bytes", 0, 1);

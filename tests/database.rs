@@ -60,12 +60,14 @@ fn a_second_writer_is_refused_at_once_and_readers_are_not() {
     assert!(matches!(Database::open(&path, Options::default()), Err(Error::Locked { .. })));
     let reader = Database::open_read_only(&path, Options::default()).unwrap();
     assert_eq!((reader.unsealed(), reader.is_clean()), (1, false));
+    assert!(reader.has_writer().unwrap());
     assert_eq!(reader.get("a").unwrap(), None);
     db.checkpoint().unwrap();
     assert_eq!(reader.get("a").unwrap(), None, "a reader stays where it is");
     reader.refresh().unwrap();
     assert_eq!(reader.get("a").unwrap(), db.get("a").unwrap());
     db.close().unwrap();
+    assert!(!reader.has_writer().unwrap());
     drop(Database::open(&path, Options::default()).unwrap());
 }
 
@@ -101,4 +103,77 @@ fn a_bulk_load_appears_at_once_and_the_last_of_equal_keys_counts() {
         assert_eq!(*key, *format!("k{i:04}").as_bytes());
         assert_eq!(stored.signature, expected(if i == 7 { 7777 } else { i as u64 }));
     }
+}
+
+/// STEP-11, STEP-2: what a database does not do to files that are not its own.
+#[test]
+fn names_are_respected() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("corpus.ringer");
+    let exists = |result: Result<Database, Error>| matches!(result, Err(Error::Exists { .. }));
+    std::fs::write(&path, "precious").unwrap();
+    assert!(exists(Database::create(&path, &scheme(), Options::default())));
+    assert!(matches!(Database::open(&path, Options::default()), Err(Error::NotADatabase { .. })));
+    assert_eq!(std::fs::read(&path).unwrap(), b"precious");
+    std::fs::remove_file(&path).unwrap();
+    std::fs::create_dir(folder.path().join("corpus.ringer-hot")).unwrap();
+    assert!(exists(Database::create(&path, &scheme(), Options::default())));
+    std::fs::remove_dir(folder.path().join("corpus.ringer-hot")).unwrap();
+    drop(Database::create(&path, &scheme(), Options::default()).unwrap());
+    std::fs::hard_link(&path, folder.path().join("second")).unwrap();
+    let result = Database::open(&path, Options::default());
+    assert!(matches!(result, Err(Error::InvalidArgument { .. })));
+    assert_eq!(names(folder.path()), ["corpus.ringer", "second"]);
+    assert!(matches!(
+        Database::open(folder.path(), Options::default()),
+        Err(Error::NotADatabase { .. })
+    ));
+    let missing = Database::open(folder.path().join("none"), Options::default());
+    assert!(matches!(missing, Err(Error::Io { .. })));
+}
+
+/// Batches and bulk loads sketched in parallel are what one by one gives.
+#[test]
+fn many_sets_at_once_are_the_same_as_one_by_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("corpus.ringer");
+    let options = Options { threads: 2, ..Options::default() };
+    let db = Database::create(&path, &scheme(), options).unwrap();
+    let sets: Vec<(String, Vec<u64>)> = (0..500).map(|i| (format!("{i}"), set(i))).collect();
+    let mut batch = db.batch();
+    batch.put_many(&sets[..200]).unwrap();
+    db.commit(batch).unwrap();
+    let mut load = db.bulk_load();
+    load.put_many(&sets[200..]).unwrap();
+    load.commit().unwrap();
+    for (key, set) in &sets {
+        let stored = db.get(key).unwrap().unwrap();
+        assert_eq!(stored.signature, db.sketcher().sketch(set).unwrap());
+    }
+    let mut batch = db.batch();
+    assert!(batch.put_many(&[("good", set(1)), ("", set(2))]).is_err());
+    assert!(batch.is_empty());
+}
+
+#[test]
+fn a_packed_copy_is_a_database_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, copy) = (folder.path().join("a.ringer"), folder.path().join("b.ringer"));
+    let db = Database::create(&path, &scheme(), Options::default()).unwrap();
+    for i in 0..50 {
+        db.put(format!("{i:02}"), &set(i)).unwrap();
+    }
+    db.checkpoint().unwrap();
+    db.delete("07").unwrap();
+    db.pack(&copy).unwrap();
+    assert!(matches!(db.pack(&copy), Err(Error::Exists { .. })));
+    let packed = Database::open(&copy, Options::default()).unwrap();
+    let all = |db: &Database| -> Vec<_> {
+        db.snapshot()
+            .range::<&[u8]>(..)
+            .map(|row| row.map(|(k, s)| (k, s.signature)).unwrap())
+            .collect()
+    };
+    assert_eq!((all(&packed).len(), all(&packed)), (49, all(&db)));
+    assert!(packed.put("07", &set(7)).unwrap().sequence > db.snapshot().sequence() - 1);
 }

@@ -89,7 +89,7 @@ pub fn check(layer: &dyn FileLayer, path: &Path, depth: Depth) -> Result<CheckRe
         check.report.segments += 1;
         match view(entry, &source, &scheme) {
             Ok(view) => {
-                let result = check.segment(&view);
+                let result = check.segment(&view, state.manifest.sealed);
                 check.or_note(Some(entry.id), result, ROWS_LOST, SALVAGE)?;
                 views.push(view);
             }
@@ -169,9 +169,20 @@ impl Checking {
     }
 
     /// One segment. Damage that ends the look at one part of it is noted, and the next part is looked at.
-    fn segment(&mut self, view: &SegmentView) -> Result<()> {
+    fn segment(&mut self, view: &SegmentView, sealed: u64) -> Result<()> {
         let segment = &view.segment;
         let id = Some(segment.id());
+        let last = segment.header().last_sequence;
+        if last > sealed {
+            let detail =
+                format!("its last commit is {last}, and {sealed} is the last that is sealed");
+            self.note(
+                id,
+                damage(view, "SEG-3", &detail),
+                "a later commit has that number too",
+                SALVAGE,
+            )?;
+        }
         let root = segment.root().map(|_| ());
         self.or_note(id, root, "keys are not found", REPAIR)?;
         if self.depth == Depth::Quick {
@@ -200,12 +211,18 @@ impl Checking {
     /// the filters.
     fn leaves(&mut self, view: &SegmentView) -> Result<()> {
         let segment = &view.segment;
-        let mut walk = Leaves { segment, row: 0, id: 0, last: None, separator: Vec::new() };
+        let mut walk =
+            Leaves { segment, row: 0, id: 0, key_bytes: 0, last: None, separator: Vec::new() };
         let root = segment.root()?.clone();
         self.fences(view, &root, &mut walk)?;
         if walk.row != segment.rows() || walk.id != segment.header().ids {
             let detail = format!("its leaves have {} rows and {} ids", walk.row, walk.id);
             return Err(damage(view, "LEAF-3", &detail));
+        }
+        if walk.key_bytes != segment.header().key_bytes {
+            let detail = format!("its keys have {} bytes", walk.key_bytes);
+            let id = Some(segment.id());
+            self.note(id, damage(view, "SEG-2", &detail), "statistics are wrong", REPAIR)?;
         }
         Ok(())
     }
@@ -224,6 +241,9 @@ impl Checking {
             }
             walk.separator = fence.separator(i).to_vec();
             if fence.level() > 1 {
+                if !fence.filter(i).is_empty() {
+                    return Err(damage(view, "FILTER-1", "a filter above the first level"));
+                }
                 let below = view.segment.child_fence(child, fence.level() - 1)?;
                 self.fences(view, &below, walk)?;
             } else {
@@ -266,18 +286,19 @@ struct Leaves<'a> {
     segment: &'a Segment,
     row: u32,
     id: u32,
+    key_bytes: u64,
     last: Option<Vec<u8>>,
     separator: Vec<u8>,
 }
 
 impl Leaves<'_> {
     fn leaf(&mut self, view: &SegmentView, child: Child, filter: &[u8]) -> Result<u64> {
-        if child.first_row != self.row || child.first_id != self.id {
+        let leaf: Pinned<_> = self.segment.leaf(child)?;
+        if leaf.first_row() != self.row || leaf.first_id() != self.id {
             let detail =
                 format!("the leaf at row {} does not follow row {}", child.first_row, self.row);
-            return Err(damage(view, "FENCE-5", &detail));
+            return Err(damage(view, "LEAF-3", &detail));
         }
-        let leaf: Pinned<_> = self.segment.leaf(child)?;
         let mut hashes = Vec::with_capacity(leaf.count());
         for i in 0..leaf.count() {
             let (prefix, suffix) = leaf.key(i);
@@ -295,7 +316,13 @@ impl Leaves<'_> {
                     &format!("row {} is behind its fence", self.row),
                 ));
             }
+            let sequence = self.segment.found(&leaf, i).sequence;
+            if sequence > self.segment.header().last_sequence {
+                let detail = format!("row {} is of commit {sequence}, above the last", self.row);
+                return Err(damage(view, "SEG-3", &detail));
+            }
             hashes.push(KeyHash::of(&key));
+            self.key_bytes += key.len() as u64;
             self.id += u32::from(leaf.id(i) == self.id);
             self.row += 1;
             self.last = Some(key);
@@ -320,7 +347,13 @@ fn copies(segment: &Segment) -> Result<()> {
     };
     // There are rows - ids pairs, all different (COPY-1, COPY-2): if each is a copy of the leaves, they
     // are all of them.
+    let mut last = None;
     segment.each_copy(&mut |pair| {
+        if last.replace(pair.order()).is_some_and(|last| last >= pair.order()) {
+            let detail = format!("segment {}: pairs do not rise", segment.id());
+            let (what, offset) = ("copies page", segment.offset());
+            return Err(Error::Corrupt { what, offset, rule: "COPY-2", detail });
+        }
         let (leaf, i) = segment.leaf_of_row(pair.row())?;
         if leaf.id(i) == pair.id() && !leaf.is_new(i) { Ok(()) } else { Err(wrong(pair.row())) }
     })

@@ -11,8 +11,8 @@ use crate::store::file_layer::FileLayer;
 use crate::store::new_file::NewFile;
 use crate::store::state_file;
 
-/// Companions that a writer may leave beside a database.
-const COMPANIONS: [&str; 3] = ["-hot", "-vacuum", "-lock"];
+/// Companions that a writer may leave beside a database, and that hold something.
+const COMPANIONS: [&str; 2] = ["-hot", "-vacuum"];
 
 /// Makes an empty database. Refuses a path where anything stands, or where companions of another database
 /// do (STEP-2).

@@ -4,19 +4,20 @@
 //! Everything is read and checked before the first byte is changed, so a refused open changes nothing and
 //! is refused in the same way next time.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::format::batch;
 use crate::format::superblock::Superblock;
-use crate::ingest::writer::{Opened, Writer, beside};
+use crate::ingest::writer::{Opened, Writer, beside, remove_leftovers};
 use crate::options::{Options, Recovery};
 use crate::scheme::Scheme;
-use crate::store::file_layer::{Access, File, FileLayer, Kind};
+use crate::store::file_layer::{Access, File, FileLayer};
 use crate::store::hot_tier::{self, Found, HotKind, TierId};
 use crate::store::memtable::Memtable;
-use crate::store::new_file::parent_of;
+use crate::store::new_file::{parent_of, temporary_name};
+use crate::store::segment::writer::NewSegment;
 use crate::store::state_file::{self, FileState};
 
 /// What opening a database found and did.
@@ -36,7 +37,14 @@ pub struct OpenReport {
     /// What was wrong with the hot tier, if anything.
     pub hot_tier_damage: Option<String>,
     /// Where a hot tier was put aside that could not be read in full.
-    pub quarantine: Option<std::path::PathBuf>,
+    pub quarantine: Option<PathBuf>,
+}
+
+/// Where a hot tier would be, and of which kind it is if it does not say so itself.
+struct Tier<'a> {
+    layer: &'a Arc<dyn FileLayer>,
+    directory: &'a Path,
+    kind: HotKind,
 }
 
 /// What a hot tier gave.
@@ -53,16 +61,19 @@ pub fn open(
     options: Options,
     hot_kind: HotKind,
 ) -> Result<(Writer, OpenReport)> {
-    open_with(layer, path, options, hot_kind, |_| Ok(()))
+    open_with(layer, path, options, hot_kind, |_| Ok(Vec::new()))
 }
 
-/// Opens a database for writing; `mend` is called before commits of a hot tier are put into segments.
+/// A segment's number, and what takes its place: a segment with the same live rows, or nothing.
+pub(super) type Swap = (u64, Option<NewSegment>);
+
+/// Opens a database for writing; `mend` makes segments anew before anything else is changed.
 pub(super) fn open_with(
     layer: &Arc<dyn FileLayer>,
     path: &Path,
     options: Options,
     hot_kind: HotKind,
-    mend: impl FnOnce(&Writer) -> Result<()>,
+    mend: impl FnOnce(&Writer) -> Result<Vec<Swap>>,
 ) -> Result<(Writer, OpenReport)> {
     options.check()?;
     // Looked at first, so that a missing file is not locked.
@@ -73,78 +84,100 @@ pub(super) fn open_with(
     let lock = layer.try_lock(&lock_path).map_err(|e| Error::io("lock", &lock_path, e))?;
     let Some(lock) = lock else { return Err(Error::Locked { path }) };
     let file = state_file::open(&**layer, &path, Access::Write)?;
-    let links = file.identity().map_err(|error| Error::io("look at", &path, error))?.links;
+    check_names(layer, &path, &*file)?;
+    let state = state_file::read(&*file, &path)?;
+    let scheme = Arc::new(state.manifest.scheme.clone());
+    let mut report = OpenReport { clean: state.superblock.clean, ..OpenReport::default() };
+    let hot = beside(&path, "-hot");
+    let tier = Tier { layer, directory: &hot, kind: hot_kind };
+    let replay = replay(&tier, &state, &scheme, options.recovery, &mut report)?;
+
+    let path: Arc<Path> = path.into();
+    let named = state.superblock.hot_tier != 0;
+    let writer = Writer::new(Opened {
+        layer: Arc::clone(layer),
+        path: Arc::clone(&path),
+        lock,
+        file: Arc::clone(&file),
+        superblock: state.superblock.clone(),
+        manifest: state.manifest.clone(),
+        options,
+        hot_kind,
+    })?;
+    let swaps = mend(&writer)?;
+    let prepare = || writer.prepare(&replay.memtable, replay.last);
+    // Segments that will be swapped cannot be searched before.
+    let prepared = swaps.is_empty().then(prepare).transpose()?;
+
+    // From here on bytes change. What a killed writer left unsynced becomes durable first, its name too.
+    report.superblock_repaired = state_file::settle(&*file, &path, &state)?;
+    let parent = parent_of(&path);
+    layer.sync_dir(parent).map_err(|error| Error::io("sync", parent, error))?;
+    report.bytes_cut = cut_tail(&*file, &path, state.superblock.end_of_data)?;
+    report.quarantine = remove_strays(layer, &path, &state.superblock)?;
+    for (old, new) in &swaps {
+        writer.swap_segment(*old, new.as_ref())?;
+    }
+    if named {
+        writer.adopt(&prepared.map_or_else(prepare, Ok)?)?;
+        match replay.damage {
+            Some(_) => report.quarantine = quarantine(layer, &hot)?,
+            None => hot_tier::remove(layer, &hot)?,
+        }
+    }
+    Ok((writer, report))
+}
+
+/// Refuses a file with several names, because companions stand beside one. The name that it had while
+/// it was made does not count: a crash may have left it.
+fn check_names(layer: &Arc<dyn FileLayer>, path: &Path, file: &dyn File) -> Result<()> {
+    let look = |error| Error::io("look at", path, error);
+    let own = file.identity().map_err(look)?;
+    let temporary = layer.open(&temporary_name(path), Access::Read);
+    let other = temporary.ok().map(|file| file.identity()).transpose().map_err(look)?;
+    let links = own.links - u64::from(other.is_some_and(|other| other == own));
     if links > 1 {
         return Err(Error::invalid(
             format!("{} has {links} names", path.display()),
             "a database file has one name, because companions stand beside it: copy it",
         ));
     }
-    let state = state_file::read(&*file, &path)?;
-    let scheme = Arc::new(state.manifest.scheme.clone());
-    let mut report = OpenReport { clean: state.superblock.clean, ..OpenReport::default() };
-    let hot = beside(&path, "-hot");
-    let replay = replay(layer, &hot, &state, &scheme, options.recovery, &mut report)?;
-
-    // From here on bytes change.
-    let path: Arc<Path> = path.into();
-    let FileState { superblock, both, manifest, .. } = state;
-    if !both {
-        state_file::write_superblock(&*file, &path, &superblock)?;
-        report.superblock_repaired = true;
-    }
-    report.bytes_cut = cut_tail(&*file, &path, superblock.end_of_data)?;
-    remove_strays(layer, &path, &superblock)?;
-    let named = superblock.hot_tier != 0;
-    let layer = Arc::clone(layer);
-    let opened = Opened {
-        layer: Arc::clone(&layer),
-        path: Arc::clone(&path),
-        lock,
-        file,
-        superblock,
-        manifest,
-        options,
-        hot_kind,
-    };
-    let writer = Writer::new(opened)?;
-    mend(&writer)?;
-    if named {
-        writer.adopt(&replay.memtable, replay.last)?;
-        match replay.damage {
-            Some(_) => report.quarantine = quarantine(&layer, &hot)?,
-            None => hot_tier::remove(&layer, &hot)?,
-        }
-    }
-    Ok((writer, report))
+    Ok(())
 }
 
 /// Reads the hot tier that the state names, and decides whether that is all that was acknowledged.
 fn replay(
-    layer: &Arc<dyn FileLayer>,
-    hot: &Path,
+    tier: &Tier<'_>,
     state: &FileState,
     scheme: &Arc<Scheme>,
     recovery: Recovery,
     report: &mut OpenReport,
 ) -> Result<Replay> {
     let (superblock, sealed) = (&state.superblock, state.manifest.sealed);
-    let mut replay = Replay { memtable: Memtable::default(), last: sealed, damage: None };
+    let mut replay = Replay { memtable: Memtable::new(scheme), last: sealed, damage: None };
     if superblock.hot_tier == 0 {
         return Ok(replay);
     }
     let id = TierId { database: superblock.database, tier: superblock.hot_tier };
     let marked = state.mark.map(|mark| mark.sequence).filter(|marked| *marked > sealed);
     let missing = Error::HotTierMissing { sealed, marked };
-    let (error, damage) = match hot_tier::identify(layer, hot)? {
-        Found::Tier(found, kind) if found == id => {
+    // The id file may be damaged: the commits say themselves whether they are of this tier.
+    let (kind, strange) = match hot_tier::identify(tier.layer, tier.directory)? {
+        Found::Tier(found, kind) if found == id => (Some(kind), ""),
+        Found::Unreadable(_) => (Some(tier.kind), ""),
+        Found::Tier(..) => (None, "it belongs to another database"),
+        Found::Nothing => (None, "it is not there"),
+    };
+    let (error, damage) = match kind {
+        Some(kind) => {
             let mut visit = |sequence, payload: Vec<u8>| {
                 let operations = batch::decode(&payload, scheme)?;
-                let operations = operations.into_iter().map(|o| (o.key, o.signature)).collect();
+                let operations = operations.iter().map(|o| (&*o.key, o.signature.as_ref()));
                 replay.memtable.apply(sequence, operations);
                 Ok(())
             };
-            let replayed = hot_tier::replay(layer, hot, id, kind, sealed, &mut visit)?;
+            let replayed =
+                hot_tier::replay(tier.layer, tier.directory, id, kind, sealed, &mut visit)?;
             replay.last = replayed.last;
             report.commits_replayed = replayed.last - sealed;
             report.hot_tier_damage = replayed.damage.clone();
@@ -160,9 +193,7 @@ fn replay(
                 }
             }
         }
-        Found::Unreadable(error) => (missing, error.to_string()),
-        Found::Tier(..) => (missing, "it belongs to another database".into()),
-        Found::Nothing => (missing, "it is not there".into()),
+        None => (missing, strange.into()),
     };
     if recovery == Recovery::Strict {
         return Err(error);
@@ -186,26 +217,29 @@ fn cut_tail(file: &dyn File, path: &Path, end: u64) -> Result<u64> {
     Ok(length.saturating_sub(end))
 }
 
-/// Removes what earlier writers of this database left beside it, and nothing of anybody else.
-fn remove_strays(layer: &Arc<dyn FileLayer>, path: &Path, superblock: &Superblock) -> Result<()> {
-    let vacuum = beside(path, "-vacuum");
-    let there = layer.kind(&vacuum).map_err(|error| Error::io("look at", &vacuum, error))?;
-    if there == Some(Kind::File) {
-        layer.remove_file(&vacuum).map_err(|error| Error::io("remove", &vacuum, error))?;
-    }
+/// Removes what earlier writers of this database left beside it, and nothing of anybody else. A tier that
+/// nobody names and that does not say whose it is goes out of the way; the new name is given.
+fn remove_strays(
+    layer: &Arc<dyn FileLayer>,
+    path: &Path,
+    superblock: &Superblock,
+) -> Result<Option<PathBuf>> {
+    remove_leftovers(layer, path)?;
     let hot = beside(path, "-hot");
-    hot_tier::remove_unfinished(layer, &hot)?;
-    if let Found::Tier(id, _) = hot_tier::identify(layer, &hot)? {
-        let own = id.database == superblock.database;
-        if own && id.tier != superblock.hot_tier {
-            hot_tier::remove(layer, &hot)?;
+    match hot_tier::identify(layer, &hot)? {
+        Found::Tier(id, _) if id.database == superblock.database => {
+            if id.tier != superblock.hot_tier {
+                hot_tier::remove(layer, &hot)?;
+            }
+            Ok(None)
         }
+        Found::Unreadable(_) if superblock.hot_tier == 0 => quarantine(layer, &hot),
+        Found::Unreadable(_) | Found::Tier(..) | Found::Nothing => Ok(None),
     }
-    Ok(())
 }
 
 /// Gives a tier that could not be read in full another name.
-fn quarantine(layer: &Arc<dyn FileLayer>, hot: &Path) -> Result<Option<std::path::PathBuf>> {
+fn quarantine(layer: &Arc<dyn FileLayer>, hot: &Path) -> Result<Option<PathBuf>> {
     if layer.kind(hot).map_err(|error| Error::io("look at", hot, error))?.is_none() {
         return Ok(None);
     }

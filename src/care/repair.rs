@@ -40,15 +40,12 @@ pub fn repair(
     let mut report = RepairReport::default();
     let options = Options { background: false, merge: false, ..options.clone() };
     let (writer, opened) = recovery::open_with(layer, path, options, hot, |writer| {
-        for view in &*writer.state().segments {
-            let id = view.segment.id();
-            if damaged.contains(&id) {
-                let rebuilt = rebuild(writer.plan(), view)?;
-                writer.swap_segment(id, rebuilt.as_ref())?;
-                report.segments.push(id);
-            }
-        }
-        Ok(())
+        let state = writer.state();
+        let views = state.segments.iter().filter(|view| damaged.contains(&view.segment.id()));
+        let swaps = views.map(|view| Ok((view.segment.id(), rebuild(writer.plan(), view)?)));
+        let swaps = swaps.collect::<Result<Vec<_>>>()?;
+        report.segments = swaps.iter().map(|(id, _)| *id).collect();
+        Ok(swaps)
     })?;
     report.superblock = opened.superblock_repaired;
     writer.close()?;

@@ -158,7 +158,7 @@ fn fresh(
     scheme: &Arc<Scheme>,
     report: &mut SalvageReport,
 ) -> Result<Memtable> {
-    let table = Memtable::default();
+    let table = Memtable::new(scheme);
     let Some(state) = state.filter(|state| state.superblock.hot_tier != 0) else {
         return Ok(table);
     };
@@ -168,7 +168,7 @@ fn fresh(
     {
         let mut visit = |sequence, payload: Vec<u8>| {
             let operations = batch::decode(&payload, scheme)?;
-            table.apply(sequence, operations.into_iter().map(|o| (o.key, o.signature)).collect());
+            table.apply(sequence, operations.iter().map(|o| (&*o.key, o.signature.as_ref())));
             Ok(())
         };
         let replayed = hot_tier::replay(layer, &directory, id, kind, sealed, &mut visit)?;
@@ -205,9 +205,14 @@ fn merge(
             load.put_signature(&*key, &row.signature)?;
         }
     }
-    fresh.each(|key, version| match &version.signature {
-        Some(signature) => load.put_signature(key, signature),
-        None => Ok(()),
+    fresh.each(|row| {
+        if row.deleted {
+            return Ok(());
+        }
+        let planes = row.planes.into();
+        let scheme = Arc::clone(load.sketcher().shared_scheme());
+        let signature = Signature::from_planes(scheme, planes, row.code, row.empty);
+        load.put_signature(row.key, &signature)
     })?;
     let seen: u64 = rows.iter().map(|rows| rows.seen).sum();
     let all: u64 = segments.iter().map(|(segment, _)| u64::from(segment.rows())).sum();

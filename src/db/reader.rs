@@ -7,13 +7,14 @@ use super::Stored;
 use super::snapshot::Snapshot;
 use super::stat::{Stat, stat};
 use crate::care::create::new_id;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::bytes::Seal;
 use crate::ingest::pack::pack;
-use crate::ingest::writer::views;
+use crate::ingest::writer::{beside, views};
 use crate::options::Options;
 use crate::scheme::Scheme;
-use crate::store::file_layer::{Access, FileLayer};
+use crate::store::file_layer::{Access, File, FileLayer};
+use crate::store::memtable::Memtable;
 use crate::store::page_cache::PageCache;
 use crate::store::page_source::{CachedPage, PageSource};
 use crate::store::spill::SpillPlace;
@@ -27,7 +28,6 @@ pub struct Reader {
     layer: Arc<dyn FileLayer>,
     path: PathBuf,
     options: Options,
-    cache: Arc<PageCache<CachedPage>>,
     current: Mutex<Current>,
 }
 
@@ -35,15 +35,16 @@ pub struct Reader {
 struct Current {
     state: Arc<State>,
     file: FileState,
+    handle: Arc<dyn File>,
+    cache: Arc<PageCache<CachedPage>>,
 }
 
 impl Reader {
     /// Opens a database in any file layer.
     #[doc(hidden)]
     pub fn open_in(layer: Arc<dyn FileLayer>, path: &Path, options: Options) -> Result<Reader> {
-        let cache = Arc::new(PageCache::new(options.cache_bytes));
-        let current = Mutex::new(load(&*layer, path, &cache)?);
-        Ok(Reader { layer, path: path.into(), options, cache, current })
+        let current = Mutex::new(load(&*layer, path, &options, None)?);
+        Ok(Reader { layer, path: path.into(), options, current })
     }
 
     fn current(&self) -> Current {
@@ -53,7 +54,7 @@ impl Reader {
     /// Looks for a newer state, also in a file that has taken the place of this one. Snapshots that were
     /// taken before stay as they are.
     pub fn refresh(&self) -> Result<()> {
-        let new = load(&*self.layer, &self.path, &self.cache)?;
+        let new = load(&*self.layer, &self.path, &self.options, Some(&self.current()))?;
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = new;
         Ok(())
     }
@@ -86,6 +87,14 @@ impl Reader {
         self.current().file.superblock.clean
     }
 
+    /// Whether a writer has the database open just now.
+    pub fn has_writer(&self) -> Result<bool> {
+        let path = self.layer.canonical(&self.path);
+        let path = path.map_err(|error| Error::io("look at", &self.path, error))?;
+        let lock = beside(&path, "-lock");
+        self.layer.is_locked(&lock).map_err(|error| Error::io("look at", &lock, error))
+    }
+
     /// Writes a compact copy into a new file. Refuses a path where anything stands.
     pub fn pack(&self, target: impl AsRef<Path>) -> Result<()> {
         let spill = SpillPlace {
@@ -98,29 +107,53 @@ impl Reader {
     /// Pages that lookups have touched so far, in memory or on disk.
     #[doc(hidden)]
     pub fn pages_touched(&self) -> u64 {
-        self.cache.hits() + self.cache.misses()
+        let cache = self.current().cache;
+        cache.hits() + cache.misses()
     }
 
     /// Counts and bytes.
     pub fn stat(&self) -> Result<Stat> {
         let current = self.current();
-        stat(&current.state, &current.file.superblock, &self.cache, 0)
+        stat(&current.state, &current.file.superblock, &current.cache, 0)
     }
 }
 
-fn load(layer: &dyn FileLayer, path: &Path, cache: &Arc<PageCache<CachedPage>>) -> Result<Current> {
+fn load(
+    layer: &dyn FileLayer,
+    path: &Path,
+    options: &Options,
+    before: Option<&Current>,
+) -> Result<Current> {
     let file = state_file::open(layer, path, Access::Read)?;
     let state = state_file::read(&*file, path)?;
+    let kept = match before {
+        Some(before) if is_later(&*file, &state, before, path)? => Some(Arc::clone(&before.cache)),
+        _ => None,
+    };
+    let cache = kept.unwrap_or_else(|| Arc::new(PageCache::new(options.cache_bytes)));
     let seal = Seal::of(state.superblock.database);
-    let source = PageSource::new(file, path.into(), seal, Arc::clone(cache));
+    let source = PageSource::new(Arc::clone(&file), path.into(), seal, Arc::clone(&cache));
     let scheme = Arc::new(state.manifest.scheme.clone());
     let segments = views(&state.manifest.segments, &source, &scheme)?;
     let view = State {
+        active: Arc::new(Memtable::new(&scheme)),
         scheme,
         segments: segments.into(),
         frozen: None,
-        active: Arc::default(),
         sequence: state.manifest.sealed,
     };
-    Ok(Current { state: Arc::new(view), file: state })
+    Ok(Current { state: Arc::new(view), file: state, handle: file, cache })
+}
+
+/// Whether a state comes from the same file as one before, and not before it: only then do block numbers
+/// mean the same. A file that took its place may be another database, or an old copy that went its own way.
+fn is_later(file: &dyn File, state: &FileState, before: &Current, path: &Path) -> Result<bool> {
+    let identity = |file: &dyn File| {
+        let found = file.identity().map_err(|error| Error::io("look at", path, error))?;
+        Ok::<_, Error>((found.device, found.inode))
+    };
+    let old = &before.file.superblock;
+    Ok(state.superblock.database == old.database
+        && state.superblock.generation >= old.generation
+        && identity(file)? == identity(&*before.handle)?)
 }

@@ -40,10 +40,16 @@ pub struct Operation {
 
 /// The payload of these operations.
 pub fn encode<'a>(
-    operations: impl ExactSizeIterator<Item = (&'a [u8], Option<&'a Signature>)>,
+    operations: impl ExactSizeIterator<Item = (&'a [u8], Option<&'a Signature>)> + Clone,
 ) -> Vec<u8> {
+    let words = |signature: &Signature| signature.planes().len().saturating_mul(8);
+    let length = operations.clone().fold(4_usize, |length, (key, signature)| {
+        let rest = key.len().saturating_add(signature.map_or(0, words));
+        length.saturating_add(size_of::<Layout>()).saturating_add(rest)
+    });
+    let mut bytes = Vec::with_capacity(length);
     let count = u32::try_from(operations.len()).unwrap_or(u32::MAX);
-    let mut bytes = count.to_le_bytes().to_vec();
+    bytes.extend_from_slice(&count.to_le_bytes());
     for (key, signature) in operations {
         let layout = Layout {
             operation: match signature {

@@ -96,6 +96,8 @@ impl<'a> Appending<'a> {
     /// `also` changes what readers see together with it.
     pub(super) fn seal(mut self, sealed: u64, also: impl FnOnce(&mut State)) -> Result<()> {
         let writer = self.writer;
+        // Numbers are given when a segment is begun, and one begun earlier may be added later (MAN-4).
+        self.segments.sort_by_key(|view| view.segment.id());
         let entries: Vec<SegmentEntry> = self.segments.iter().map(SegmentView::entry).collect();
         if entries.len() > MAX_SEGMENTS as usize {
             return Err(Error::invalid(
@@ -126,6 +128,8 @@ impl<'a> Appending<'a> {
             state.segments = segments.into();
             also(state);
         });
+        drop(self);
+        writer.trim_hot(sealed);
         Ok(())
     }
 }

@@ -2,6 +2,12 @@
 
 use std::sync::Arc;
 
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use rayon::ThreadPool;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::writer::spread;
 use crate::error::{Error, Result};
 use crate::limits::{MAX_BATCH_BYTES, MAX_BATCH_OPERATIONS, MAX_KEY_BYTES};
 use crate::scheme::Scheme;
@@ -15,19 +21,43 @@ pub type Operation = (Box<[u8]>, Option<Signature>);
 pub struct Batch {
     scheme: Arc<Scheme>,
     sketcher: Arc<Sketcher>,
+    pool: Option<Arc<ThreadPool>>,
     operations: Vec<Operation>,
     bytes: usize,
 }
 
 impl Batch {
-    pub(crate) fn new(scheme: Arc<Scheme>, sketcher: Arc<Sketcher>) -> Batch {
-        Batch { scheme, sketcher, operations: Vec::new(), bytes: 0 }
+    pub(crate) fn new(
+        scheme: Arc<Scheme>,
+        sketcher: Arc<Sketcher>,
+        pool: Option<Arc<ThreadPool>>,
+    ) -> Batch {
+        Batch { scheme, sketcher, pool, operations: Vec::new(), bytes: 0 }
     }
 
     /// Stores a set, given by its elements, under a key. What was stored there is replaced.
     pub fn put(&mut self, key: impl AsRef<[u8]>, set: &[u64]) -> Result<&mut Batch> {
         let signature = self.sketcher.sketch(set)?;
         self.push(key.as_ref(), Some(signature))
+    }
+
+    /// Stores sets under keys, sketched in parallel. If one of them is refused, none of them is added.
+    pub fn put_many(
+        &mut self,
+        sets: &[(impl AsRef<[u8]>, impl AsRef<[u64]>)],
+    ) -> Result<&mut Batch> {
+        sets.iter().try_for_each(|(key, _)| check_key(key.as_ref()))?;
+        let only: Vec<&[u64]> = sets.iter().map(|(_, set)| set.as_ref()).collect();
+        let signatures = spread(self.pool.as_deref(), || self.sketcher.sketch_all(&only))?;
+        let (length, bytes) = (self.operations.len(), self.bytes);
+        for (i, (key, _)) in sets.iter().enumerate() {
+            if let Err(error) = self.push(key.as_ref(), signatures.get(i)) {
+                self.operations.truncate(length);
+                self.bytes = bytes;
+                return Err(error);
+            }
+        }
+        Ok(self)
     }
 
     /// Stores a set, given by its signature, under a key. What was stored there is replaced.
@@ -73,19 +103,35 @@ impl Batch {
         self.operations.is_empty()
     }
 
-    /// The operations that count, in key order.
+    /// The operations that count, in their order.
     pub(crate) fn into_operations(self) -> Vec<Operation> {
         last_of_each_key(self.operations)
     }
 }
 
-/// Of operations on one key the last one, in key order.
+/// Of operations on one key the last one.
 fn last_of_each_key(mut operations: Vec<Operation>) -> Vec<Operation> {
-    // Stable: operations on one key stay in their order.
-    operations.sort_by(|a, b| a.0.cmp(&b.0));
-    operations.reverse();
-    operations.dedup_by(|later, kept| later.0 == kept.0);
-    operations.reverse();
+    let mut last: HashTable<u32> = HashTable::with_capacity(operations.len());
+    let hash = |i: &u32| xxh3_64(&operations[*i as usize].0);
+    let mut replaced = false;
+    for i in (0..operations.len() as u32).rev() {
+        let key = &operations[i as usize].0;
+        match last.entry(hash(&i), |later| operations[*later as usize].0 == *key, hash) {
+            Entry::Occupied(_) => replaced = true,
+            Entry::Vacant(entry) => {
+                entry.insert(i);
+            }
+        }
+    }
+    if replaced {
+        let mut kept: Vec<u32> = last.into_iter().collect();
+        kept.sort_unstable();
+        let (mut i, mut kept) = (0, kept.into_iter().peekable());
+        operations.retain(|_| {
+            i += 1;
+            kept.next_if_eq(&(i - 1)).is_some()
+        });
+    }
     operations
 }
 
@@ -110,7 +156,8 @@ mod tests {
         let key = |k: &str| Box::<[u8]>::from(k.as_bytes());
         let all =
             vec![(key("b"), sign(1)), (key("a"), sign(2)), (key("b"), None), (key("a"), sign(3))];
-        assert_eq!(last_of_each_key(all), [(key("a"), sign(3)), (key("b"), None)]);
+        assert_eq!(last_of_each_key(all.clone()), all[2..]);
+        assert_eq!(last_of_each_key(all[..2].to_vec()), all[..2]);
     }
 
     #[test]

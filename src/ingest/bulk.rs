@@ -11,7 +11,7 @@ use super::append::{Appending, Hides};
 use super::batch::check_key;
 use super::commit::Committed;
 use super::writer::{Writer, lock};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::format::filter::KeyHash;
 use crate::sketch::{Signature, Sketcher};
 use crate::store::segment::rows::RowCursor;
@@ -65,7 +65,7 @@ impl BulkLoad {
     pub fn put_many(&mut self, sets: &[(impl AsRef<[u8]>, impl AsRef<[u64]>)]) -> Result<()> {
         sets.iter().try_for_each(|(key, _)| check_key(key.as_ref()))?;
         let only: Vec<&[u64]> = sets.iter().map(|(_, set)| set.as_ref()).collect();
-        let signatures = self.writer.sketcher().sketch_all(&only)?;
+        let signatures = self.writer.spread(|| self.writer.sketcher().sketch_all(&only))?;
         for (i, (key, _)) in sets.iter().enumerate() {
             let signature = signatures.get(i).expect("one for each set");
             self.put_signature(key, &signature)?;
@@ -88,7 +88,7 @@ impl BulkLoad {
     /// Makes a segment of the rows collected so far.
     fn build(&mut self) -> Result<()> {
         let mut rows = std::mem::take(&mut self.rows);
-        rows.sort();
+        self.writer.spread(|| rows.sort());
         let words = self.writer.scheme().words_per_signature();
         let mut writer = SegmentWriter::new(self.writer.plan());
         for (i, row) in rows.rows.iter().enumerate() {
@@ -115,9 +115,6 @@ impl BulkLoad {
         let writer = Arc::clone(&self.writer);
         let mut commits = lock(&writer.commits);
         writer.check_poison()?;
-        if commits.closed {
-            return Err(Error::Poisoned { reason: "the database was closed".into() });
-        }
         if self.built.is_empty() {
             let sequence = commits.last;
             return Ok(Committed { sequence, stored: 0, deleted: 0, absent: 0 });
@@ -143,8 +140,6 @@ impl BulkLoad {
         appending.hide(&hides)?;
         appending.seal(sequence, |state| state.sequence = sequence)?;
         commits.last = sequence;
-        // The hot tier's next commit follows this one.
-        writer.trim(sequence)?;
         drop(commits);
         writer.ask_for_merge();
         Ok(Committed { sequence, stored, deleted: 0, absent: 0 })

@@ -6,9 +6,17 @@ use super::append::{Appending, Hides};
 use super::writer::{Commits, Writer, lock};
 use crate::error::{Error, Result};
 use crate::format::filter::KeyHash;
-use crate::store::memtable::Memtable;
+use crate::store::memtable::{FreshRow, Memtable};
 use crate::store::segment::writer::{NewRow, NewSegment, SegmentWriter};
 use crate::store::state::SegmentView;
+
+/// The commits of a hot tier, ready to become part of the file.
+#[derive(Debug)]
+pub struct Recovered {
+    segment: Option<NewSegment>,
+    hides: Hides,
+    sealed: u64,
+}
 
 impl Writer {
     /// Puts all commits into segments.
@@ -39,35 +47,44 @@ impl Writer {
             appending.add(segment)?;
         }
         appending.hide(&hides)?;
-        appending.seal(sealed, |state| state.frozen = None)?;
-        self.trim(sealed)
+        appending.seal(sealed, |state| state.frozen = None)
     }
 
-    /// K7. What stays in the hot tier is ignored by a replay; but a tier that cannot be trimmed may not
-    /// take appends either.
-    pub(super) fn trim(&self, sealed: u64) -> Result<()> {
+    /// K7: the hot tier forgets what is sealed, and goes on after it, also where a bulk load took the
+    /// sequence. What stays in it is ignored by a replay: failing to trim costs space only. If it left the
+    /// tier in doubt, the tier takes no more commits.
+    pub(super) fn trim_hot(&self, sealed: u64) {
         let hot = lock(&self.hot).clone();
-        match hot {
-            Some((hot, _)) => hot.trim(sealed).map_err(|error| self.poison(error)),
-            None => Ok(()),
+        if let Some((hot, _)) = hot {
+            let _ = hot.trim(sealed);
         }
     }
 
-    /// Takes a memtable over from recovery and puts it into a segment; the hot tier it came from is no
-    /// longer part of the state (STEP-3).
-    pub fn adopt(&self, recovered: &Memtable, sealed: u64) -> Result<()> {
+    /// Reads all that taking over the commits of a hot tier needs, so that damage shows before the first
+    /// byte is changed.
+    pub fn prepare(&self, recovered: &Memtable, sealed: u64) -> Result<Recovered> {
+        let segment = self.build(recovered, lock(&self.file).sealed)?;
+        let segments = &self.state().segments;
+        let hides = replaced(recovered, segments)?;
+        for view in segments.iter().filter(|view| hides.contains_key(&view.segment.id())) {
+            view.liveness.bitmap()?;
+        }
+        Ok(Recovered { segment, hides, sealed })
+    }
+
+    /// Takes the commits of a hot tier over from recovery and puts them into a segment; the tier that they
+    /// came from is no longer part of the state (STEP-3).
+    pub fn adopt(&self, recovered: &Recovered) -> Result<()> {
+        let Recovered { segment, hides, sealed } = recovered;
         let mut commits = lock(&self.commits);
-        let side = lock(&self.file);
-        let segment = self.build(recovered, side.sealed)?;
-        let mut appending = Appending::new(self, side);
+        let mut appending = Appending::new(self, lock(&self.file));
         appending.without_hot_tier();
-        let hides = replaced(recovered, appending.segments())?;
-        if let Some(segment) = &segment {
+        if let Some(segment) = segment {
             appending.add(segment)?;
         }
-        appending.hide(&hides)?;
-        appending.seal(sealed, |state| state.sequence = sealed)?;
-        commits.last = sealed;
+        appending.hide(hides)?;
+        appending.seal(*sealed, |state| state.sequence = *sealed)?;
+        commits.last = *sealed;
         Ok(())
     }
 
@@ -75,15 +92,14 @@ impl Writer {
     fn build(&self, table: &Memtable, after: u64) -> Result<Option<NewSegment>> {
         let first = after + 1;
         let mut writer = SegmentWriter::new(self.plan());
-        table.each(|key, version| {
-            let Some(signature) = &version.signature else { return Ok(()) };
-            writer.push(NewRow {
-                key,
-                planes: signature.planes(),
-                code: signature.cardinality_code(),
-                empty: signature.is_empty(),
-                sequence: version.sequence.saturating_sub(first),
-            })
+        table.each(|row| {
+            let FreshRow { key, sequence, deleted, planes, code, empty } = row;
+            let sequence = sequence.saturating_sub(first);
+            if deleted {
+                Ok(())
+            } else {
+                writer.push(NewRow { key, planes, code, empty, sequence })
+            }
         })?;
         let mut segment = writer.finish()?;
         if let Some(segment) = &mut segment {
@@ -99,7 +115,7 @@ fn replaced(table: &Memtable, segments: &[SegmentView]) -> Result<Hides> {
     if segments.is_empty() {
         return Ok(hides);
     }
-    table.each(|key, _| {
+    table.each(|FreshRow { key, .. }| {
         let hash = KeyHash::of(key);
         for view in segments {
             if let Some(found) = view.find(key, hash)? {

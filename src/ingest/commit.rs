@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::batch::{Batch, Operation};
 use super::writer::{Commits, Writer, lock};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::format::batch as codec;
 use crate::format::commit_mark::CommitMark;
 use crate::format::superblock::Superblock;
@@ -57,7 +57,7 @@ impl Writer {
     /// Commits all batches of a group.
     fn commit_group(&self, commits: &mut MutexGuard<'_, Commits>, group: &[Arc<Waiting>]) {
         let mut prepared = Vec::with_capacity(group.len());
-        let ready = self.make_room(commits);
+        let ready = self.make_room();
         // What earlier batches of the group do to a key; one batch alone needs no such memory.
         let mut overlay = (group.len() > 1).then(HashMap::new);
         for waiting in group {
@@ -86,7 +86,8 @@ impl Writer {
         let active = Arc::clone(&self.state().active);
         for (waiting, operations, committed) in prepared {
             if appended.is_ok() {
-                active.apply(committed.sequence, operations);
+                let rows = operations.iter().map(|(key, s)| (&**key, s.as_ref()));
+                active.apply(committed.sequence, rows);
             }
             *lock(&waiting.outcome) = Some(appended.clone().map(|_| committed));
         }
@@ -126,11 +127,8 @@ impl Writer {
     }
 
     /// Waits until the memtable has room.
-    fn make_room(&self, commits: &mut MutexGuard<'_, Commits>) -> Result<()> {
+    fn make_room(&self) -> Result<()> {
         self.check_poison()?;
-        if commits.closed {
-            return Err(Error::Poisoned { reason: "the database was closed".into() });
-        }
         let active = &self.state().active;
         let full = active.versions() >= self.options.memtable_rows
             || active.bytes() >= self.options.memtable_bytes;
@@ -141,8 +139,8 @@ impl Writer {
     pub(super) fn freeze(&self) -> Result<()> {
         self.wait_for_checkpoint()?;
         self.publish(|state| {
-            state.frozen =
-                Some(std::mem::replace(&mut state.active, Arc::new(Memtable::default())));
+            let fresh = Arc::new(Memtable::new(&self.scheme));
+            state.frozen = Some(std::mem::replace(&mut state.active, fresh));
         });
         self.ask_for_checkpoint()
     }
@@ -182,7 +180,8 @@ impl Writer {
         let mut side = lock(&self.file);
         let number = side.superblock.hot_tiers_made + 1;
         let id = TierId { database: self.database, tier: number };
-        let hot = hot_tier::create(&self.layer, &self.hot_directory(), id, self.hot_kind)?;
+        let hot = hot_tier::create(&self.layer, &self.hot_directory(), id, self.hot_kind);
+        let hot = hot.map_err(|e| if e.is_failed_sync() { self.poison(e) } else { e })?;
         let hot: Arc<dyn HotTier> = Arc::from(hot);
         let next = Superblock {
             generation: side.superblock.generation + 1,

@@ -11,13 +11,15 @@ use crate::error::{Error, Result};
 /// What waits to be done.
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
-    /// Whether a thread is there to do it.
-    pub has_thread: bool,
+    /// Whether a thread makes checkpoints.
+    checkpoints: bool,
+    /// Whether a thread makes merges.
+    merges: bool,
     /// A frozen memtable waits for its checkpoint, which is not being tried.
     pub checkpoint: bool,
     /// Segments may want merging.
     pub merge: bool,
-    /// The thread should end.
+    /// The threads should end.
     pub stop: bool,
     /// Why the last checkpoint failed; a commit that needs it gets this.
     pub failure: Option<Error>,
@@ -25,36 +27,55 @@ pub(super) struct Backlog {
     pub merge_failure: Option<Error>,
 }
 
-/// The thread of a writer.
+impl Backlog {
+    fn has_thread(&mut self, job: Job) -> &mut bool {
+        match job {
+            Job::Checkpoints => &mut self.checkpoints,
+            Job::Merges => &mut self.merges,
+        }
+    }
+}
+
+/// The threads of a writer: one for checkpoints, which commits may have to wait for, and one for merges,
+/// which may take long.
 #[derive(Debug)]
 pub struct Maintenance {
     writer: Arc<Writer>,
-    thread: Option<JoinHandle<()>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// What a thread does.
+#[derive(Debug, Clone, Copy)]
+enum Job {
+    Checkpoints,
+    Merges,
 }
 
 impl Maintenance {
-    /// Starts the thread, if the options want one and the system gives one.
+    /// Starts the threads, if the options want them and the system gives them.
     pub fn start(writer: &Arc<Writer>) -> Maintenance {
-        let mut thread = None;
+        let mut maintenance = Maintenance { writer: Arc::clone(writer), threads: Vec::new() };
         if writer.options().background {
-            lock(&writer.backlog).has_thread = true;
-            let theirs = Arc::clone(writer);
-            let named = std::thread::Builder::new().name("ringer".into());
-            thread = named.spawn(move || theirs.maintain()).ok();
-            lock(&writer.backlog).has_thread = thread.is_some();
+            let jobs: [(Job, &str); 2] =
+                [(Job::Checkpoints, "ringer-checkpoint"), (Job::Merges, "ringer-merge")];
+            for (job, name) in jobs {
+                *lock(&writer.backlog).has_thread(job) = true;
+                let present = Present(Arc::clone(writer), job);
+                let named = std::thread::Builder::new().name(name.into());
+                maintenance.threads.extend(named.spawn(move || present.work()));
+            }
         }
-        Maintenance { writer: Arc::clone(writer), thread }
+        maintenance
     }
 
-    /// Ends the thread after what it is doing.
+    /// Ends the threads. A checkpoint is finished first, a merge is given up.
     pub fn stop(&mut self) {
         lock(&self.writer.backlog).stop = true;
         self.writer.wake.notify_all();
-        if let Some(thread) = self.thread.take() {
+        for thread in self.threads.drain(..) {
             // A panic in it was a defect; what it was doing is not published.
             let _ = thread.join();
         }
-        lock(&self.writer.backlog).has_thread = false;
     }
 }
 
@@ -64,52 +85,84 @@ impl Drop for Maintenance {
     }
 }
 
+/// A thread is there as long as this is. Whoever waits for it then does its work: a bulk load may outlive
+/// the database.
+struct Present(Arc<Writer>, Job);
+
+impl Present {
+    #[expect(clippy::needless_pass_by_value, reason = "it ends with the thread")]
+    fn work(self) {
+        match self.1 {
+            Job::Checkpoints => self.0.make_checkpoints(),
+            Job::Merges => self.0.make_merges(),
+        }
+    }
+}
+
+impl Drop for Present {
+    fn drop(&mut self) {
+        *lock(&self.0.backlog).has_thread(self.1) = false;
+        self.0.wake.notify_all();
+    }
+}
+
 impl Writer {
-    /// The thread's loop.
-    fn maintain(&self) {
+    /// Waits until there is something to do, and takes it; `false`: stop.
+    fn wait_for(&self, take: impl Fn(&mut Backlog) -> bool) -> bool {
+        let mut backlog = lock(&self.backlog);
         loop {
-            let mut backlog = lock(&self.backlog);
-            while !backlog.stop && !backlog.checkpoint && !backlog.merge {
-                backlog = self.wake.wait(backlog).unwrap_or_else(PoisonError::into_inner);
-            }
             if backlog.stop {
-                return;
+                return false;
             }
-            let checkpoint = std::mem::take(&mut backlog.checkpoint);
-            if !checkpoint {
-                backlog.merge = false;
+            if take(&mut backlog) {
+                return true;
             }
-            drop(backlog);
-            if checkpoint {
-                let result = self.checkpoint_frozen();
-                let mut backlog = lock(&self.backlog);
-                backlog.failure = result.err();
-                backlog.merge = true;
-                drop(backlog);
-                self.wake.notify_all();
-            } else {
-                self.merge_as_needed();
-            }
+            backlog = self.wake.wait(backlog).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
-    /// Merges until the policy is content.
+    fn make_checkpoints(&self) {
+        while self.wait_for(|backlog| std::mem::take(&mut backlog.checkpoint)) {
+            let result = self.checkpoint_frozen();
+            let mut backlog = lock(&self.backlog);
+            backlog.failure = result.err();
+            backlog.merge = true;
+            drop(backlog);
+            self.wake.notify_all();
+        }
+    }
+
+    fn make_merges(&self) {
+        while self.wait_for(|backlog| std::mem::take(&mut backlog.merge)) {
+            self.merge_as_needed();
+        }
+    }
+
+    /// Merges until the policy is content, and rewrites the file if too much of it is dead.
     pub(super) fn merge_as_needed(&self) {
         while self.options().merge && !self.should_stop() {
             match self.merge_once() {
                 Ok(true) => {}
-                Ok(false) => return,
+                Ok(false) => break,
                 Err(error) => {
                     lock(&self.backlog).merge_failure = Some(error);
                     return;
                 }
             }
         }
+        if self.options().merge
+            && !self.should_stop()
+            && self.wants_vacuum()
+            && let Err(error) = self.vacuum()
+        {
+            lock(&self.backlog).merge_failure = Some(error);
+        }
     }
 
-    fn should_stop(&self) -> bool {
+    /// Whether a merge should be given up: the database is being closed, or merging has failed before.
+    pub(super) fn should_stop(&self) -> bool {
         let backlog = lock(&self.backlog);
-        backlog.stop || backlog.checkpoint || backlog.merge_failure.is_some()
+        backlog.stop || backlog.merge_failure.is_some()
     }
 
     /// Why merging stopped, if it did.
@@ -121,7 +174,7 @@ impl Writer {
     pub(super) fn ask_for_checkpoint(&self) -> Result<()> {
         {
             let mut backlog = lock(&self.backlog);
-            if backlog.has_thread {
+            if backlog.checkpoints {
                 backlog.checkpoint = true;
                 self.wake.notify_all();
                 return Ok(());
@@ -135,7 +188,7 @@ impl Writer {
     /// Says that segments were added. Without a thread they are merged here and now.
     pub(super) fn ask_for_merge(&self) {
         let mut backlog = lock(&self.backlog);
-        if backlog.has_thread {
+        if backlog.merges {
             backlog.merge = true;
             self.wake.notify_all();
             return;
@@ -151,7 +204,7 @@ impl Writer {
                 return Ok(());
             }
             let mut backlog = lock(&self.backlog);
-            if !backlog.has_thread {
+            if !backlog.checkpoints {
                 drop(backlog);
                 return self.checkpoint_frozen();
             }

@@ -19,6 +19,9 @@ use crate::store::segment::rows::SignatureCursor;
 use crate::store::segment::writer::{NewRow, NewSegment, SegmentPlan, SegmentWriter};
 use crate::store::state::SegmentView;
 
+/// Rows merged before looking whether to go on.
+const ROWS_BETWEEN_LOOKS: u32 = 4096;
+
 impl Writer {
     /// Merges what the policy chooses; `false` if it chooses nothing.
     pub(super) fn merge_once(&self) -> Result<bool> {
@@ -34,8 +37,8 @@ impl Writer {
         }
         let inputs: Vec<SegmentView> = chosen.iter().map(|i| state.segments[*i].clone()).collect();
         drop(state);
-        self.merge(&inputs)?;
-        Ok(true)
+        self.merge(&inputs, &|| self.should_stop())?;
+        Ok(!self.should_stop())
     }
 
     /// Merges all segments into one and drops all dead bytes.
@@ -49,7 +52,7 @@ impl Writer {
                 _ => false,
             };
             // A merge in the background may have been quicker: then look again.
-            if done || self.merge(&inputs)? {
+            if done || self.merge(&inputs, &|| false)? {
                 break;
             }
         }
@@ -69,12 +72,13 @@ impl Writer {
         appending.seal(sealed, |_| {})
     }
 
-    /// Merges these segments of a state; `false` if one of them is no longer part of the database.
-    pub(super) fn merge(&self, inputs: &[SegmentView]) -> Result<bool> {
+    /// Merges these segments of a state; `false` if one of them is no longer part of the database, or if
+    /// told to give up.
+    fn merge(&self, inputs: &[SegmentView], give_up: &dyn Fn() -> bool) -> Result<bool> {
         self.check_poison()?;
         let first = inputs.iter().map(|view| view.segment.header().first_sequence).min();
         let first = first.unwrap_or(0);
-        let merged = build(self.plan(), inputs, first)?;
+        let Some(merged) = build(self.plan(), inputs, first, give_up)? else { return Ok(false) };
         let side = lock(&self.file);
         self.check_poison()?;
         let sealed = side.sealed;
@@ -133,8 +137,14 @@ fn hidden_since(
     Ok(())
 }
 
-/// Builds the segment of all live rows of these views, which have no key in common.
-fn build(plan: SegmentPlan, inputs: &[SegmentView], first: u64) -> Result<Option<NewSegment>> {
+/// Builds the segment of all live rows of these views, which have no key in common: `None` inside if there
+/// are no live rows, outside if told to give up.
+fn build(
+    plan: SegmentPlan,
+    inputs: &[SegmentView],
+    first: u64,
+    give_up: &dyn Fn() -> bool,
+) -> Result<Option<Option<NewSegment>>> {
     let mut writer = SegmentWriter::new(plan);
     let cursors = inputs.iter().map(|view| SegmentCursor::new(view, Bound::Unbounded));
     let mut cursors = cursors.collect::<Result<Vec<_>>>()?;
@@ -150,10 +160,13 @@ fn build(plan: SegmentPlan, inputs: &[SegmentView], first: u64) -> Result<Option
         let sequence = found.sequence.saturating_sub(first);
         writer.push(NewRow { key, planes: &planes, code, empty, sequence })?;
         cursors[i].advance()?;
+        if writer.rows().is_multiple_of(ROWS_BETWEEN_LOOKS) && give_up() {
+            return Ok(None);
+        }
     }
     let mut segment = writer.finish()?;
     if let Some(segment) = &mut segment {
         segment.set_first_sequence(first);
     }
-    Ok(segment)
+    Ok(Some(segment))
 }

@@ -5,10 +5,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::writer::{Writer, beside, lock, views};
+use super::merge_policy;
+use super::writer::{FileSide, Writer, beside, lock, remove_file_if_there, views};
 use crate::error::{Error, Result};
 use crate::format::DATA_START;
+use crate::format::commit_mark::{MARK_BYTES, MARK_OFFSET};
 use crate::format::manifest::{Manifest, SegmentEntry};
+use crate::format::superblock::Superblock;
 use crate::store::file_layer::{Access, File};
 use crate::store::state::SegmentView;
 use crate::store::state_file;
@@ -17,6 +20,15 @@ use crate::store::state_file;
 const CHUNK: usize = 1 << 20;
 
 impl Writer {
+    /// Whether so much of the file is dead that it is worth rewriting.
+    pub(super) fn wants_vacuum(&self) -> bool {
+        let end = self.superblock().end_of_data;
+        let state = self.state();
+        let blocks = state.segments.iter().flat_map(|view| view.entry().blocks());
+        let used: u64 = blocks.map(|block| block.length).sum();
+        merge_policy::wants_vacuum(end, end.saturating_sub(DATA_START + used))
+    }
+
     /// Drops all dead bytes of the file. Does nothing if there are none.
     pub fn vacuum(&self) -> Result<()> {
         let mut side = lock(&self.file);
@@ -29,50 +41,14 @@ impl Writer {
             return Ok(());
         }
         let target = beside(&self.path, "-vacuum");
-        let io = |operation, error| Error::io(operation, &target, error);
-        if self.layer.kind(&target).map_err(|error| io("look at", error))?.is_some() {
-            self.layer.remove_file(&target).map_err(|error| io("remove", error))?;
-        }
-        let copied = self.layer.open(&target, Access::CreateNew).map_err(|e| io("create", e));
-        let copied = copied.and_then(|file| {
-            let entries = copy(&*side.file, &*file, &target, &entries)?;
-            Ok((file, entries))
-        });
-        let (file, entries) = match copied {
-            Ok(copied) => copied,
-            Err(error) => {
-                // Nothing refers to it; what cannot be removed now goes at the next open.
-                let _ = self.layer.remove_file(&target);
-                return Err(error);
-            }
-        };
-        let manifest = Manifest {
-            generation: side.superblock.generation + 1,
-            database: self.database,
-            scheme: (*self.scheme).clone(),
-            sealed: side.sealed,
-            next_block: self.next_block(),
-            dead_bytes: 0,
-            segments: entries,
-        };
-        let next = state_file::write_manifest(
-            &*file,
-            &target,
-            DATA_START + used,
-            &manifest,
-            &side.superblock,
-        )?;
-        state_file::write_superblock(&*file, &target, &next)?;
-        let source = self.source(&file);
-        let segments = views(&manifest.segments, &source, &self.scheme)?;
+        let copied = self.copy_to(&target, &side, &entries, DATA_START + used);
+        let (file, next, segments) = copied.inspect_err(|_| self.forget(&target))?;
         {
             // Marks go to the new file from here on, and the last one goes with it.
             let mut mark = lock(&self.mark);
-            let mut bytes = [0; crate::format::commit_mark::MARK_BYTES];
-            let offset = crate::format::commit_mark::MARK_OFFSET;
-            let copied = side.file.read_up_to(&mut bytes, offset);
-            let copied = copied.and_then(|_| file.write_all_at(&bytes, offset));
-            copied.map_err(|error| Error::io("copy the mark to", &target, error))?;
+            let copied = copy_mark(&*side.file, &*file);
+            let copied = copied.map_err(|error| Error::io("copy the mark to", &target, error));
+            copied.inspect_err(|_| self.forget(&target))?;
             self.replace_file(&target).map_err(|error| self.poison(error))?;
             *mark = Arc::clone(&file);
         }
@@ -80,6 +56,37 @@ impl Writer {
         side.superblock = next;
         self.publish(|state| state.segments = segments.into());
         Ok(())
+    }
+
+    /// V2: the state without dead bytes, in a new file.
+    fn copy_to(
+        &self,
+        target: &Path,
+        side: &FileSide,
+        entries: &[SegmentEntry],
+        end: u64,
+    ) -> Result<(Arc<dyn File>, Superblock, Vec<SegmentView>)> {
+        remove_file_if_there(&self.layer, target)?;
+        let file = self.layer.open(target, Access::CreateNew);
+        let file = file.map_err(|error| Error::io("create", target, error))?;
+        let manifest = Manifest {
+            generation: side.superblock.generation + 1,
+            database: self.database,
+            scheme: (*self.scheme).clone(),
+            sealed: side.sealed,
+            next_block: self.next_block(),
+            dead_bytes: 0,
+            segments: copy(&*side.file, &*file, target, entries)?,
+        };
+        let next = state_file::write_manifest(&*file, target, end, &manifest, &side.superblock)?;
+        state_file::write_superblock(&*file, target, &next)?;
+        let segments = views(&manifest.segments, &self.source(&file), &self.scheme)?;
+        Ok((file, next, segments))
+    }
+
+    /// Removes a copy that nothing refers to. If that fails now, closing or the next open does it.
+    fn forget(&self, target: &Path) {
+        let _ = self.layer.remove_file(target);
     }
 
     /// V3 and V4.
@@ -91,7 +98,13 @@ impl Writer {
     }
 }
 
-/// Copies the blocks of segments, one after the other, and gives their new entries.
+fn copy_mark(from: &dyn File, to: &dyn File) -> std::io::Result<()> {
+    let mut bytes = [0; MARK_BYTES];
+    from.read_up_to(&mut bytes, MARK_OFFSET)?;
+    to.write_all_at(&bytes, MARK_OFFSET)
+}
+
+/// Copies the blocks of segments, one after the other, and gives their new entries and where they end.
 fn copy(
     from: &dyn File,
     to: &dyn File,

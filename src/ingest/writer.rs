@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
 use super::batch::Batch;
 use super::commit::Waiting;
 use super::maintenance::Backlog;
@@ -15,9 +17,10 @@ use crate::format::superblock::Superblock;
 use crate::options::Options;
 use crate::scheme::Scheme;
 use crate::sketch::Sketcher;
-use crate::store::file_layer::{File, FileLayer, Lock};
+use crate::store::file_layer::{File, FileLayer, Kind, Lock};
 use crate::store::hot_tier::{self, HotKind, HotTier};
 use crate::store::memtable::Memtable;
+use crate::store::new_file::temporary_name;
 use crate::store::page_cache::PageCache;
 use crate::store::page_source::{CachedPage, PageSource};
 use crate::store::segment::writer::SegmentPlan;
@@ -58,6 +61,8 @@ pub struct Writer {
     pub(super) seal: Seal,
     pub(super) hot_kind: HotKind,
     sketcher: Arc<Sketcher>,
+    /// Threads for sketching and sorting, unless those of the whole program are used.
+    pool: Option<Arc<ThreadPool>>,
     cache: Arc<PageCache<CachedPage>>,
     /// Commits that wait for the one in progress.
     pub(super) queue: Mutex<Vec<Arc<Waiting>>>,
@@ -95,6 +100,7 @@ impl Writer {
     pub fn new(opened: Opened) -> Result<Writer> {
         let Opened { layer, path, lock, file, superblock, manifest, options, hot_kind } = opened;
         let database = superblock.database;
+        let options_threads = options.threads;
         let seal = Seal::of(database);
         let cache = Arc::new(PageCache::new(options.cache_bytes));
         let scheme = Arc::new(manifest.scheme.clone());
@@ -105,7 +111,7 @@ impl Writer {
             scheme: Arc::clone(&scheme),
             segments: segments.into(),
             frozen: None,
-            active: Arc::new(Memtable::default()),
+            active: Arc::new(Memtable::new(&scheme)),
             sequence: manifest.sealed,
         };
         Ok(Writer {
@@ -116,6 +122,7 @@ impl Writer {
             seal,
             hot_kind,
             sketcher: Arc::new(Sketcher::new(&scheme)),
+            pool: pool(options_threads)?,
             scheme,
             cache,
             queue: Mutex::default(),
@@ -134,7 +141,7 @@ impl Writer {
 
     /// An empty batch.
     pub fn batch(&self) -> Batch {
-        Batch::new(Arc::clone(&self.scheme), Arc::clone(&self.sketcher))
+        Batch::new(Arc::clone(&self.scheme), Arc::clone(&self.sketcher), self.pool.clone())
     }
 
     /// What a reader sees now.
@@ -158,6 +165,11 @@ impl Writer {
     /// Turns sets into signatures of the scheme.
     pub fn sketcher(&self) -> &Arc<Sketcher> {
         &self.sketcher
+    }
+
+    /// Runs work that is spread over threads on as many as the options allow.
+    pub(super) fn spread<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        spread(self.pool.as_deref(), work)
     }
 
     /// How it is run.
@@ -235,6 +247,12 @@ impl Writer {
         error
     }
 
+    /// Ends all writing because the database is closed: merges and loads may outlive it.
+    fn end_writing(&self, commits: &mut Commits) {
+        commits.closed = true;
+        let _ = self.poison.set("the database was closed".into());
+    }
+
     /// The directory of the hot tier.
     pub(super) fn hot_directory(&self) -> PathBuf {
         beside(&self.path, "-hot")
@@ -244,8 +262,9 @@ impl Writer {
     /// hot tier (STEP-8). After a failure the hot tier stays, and the next open goes on from there.
     pub fn close(&self) -> Result<()> {
         let closed = self.close_file();
-        let mut commits = lock(&self.commits);
-        commits.closed = true;
+        self.end_writing(&mut lock(&self.commits));
+        // A merge that began before that ends before the lock is free.
+        drop(lock(&self.file));
         *lock(&self.hot) = None;
         *lock(&self.lock) = None;
         closed
@@ -259,7 +278,7 @@ impl Writer {
             }
             self.check_poison()?;
             self.seal_all(&mut commits)?;
-            commits.closed = true;
+            self.end_writing(&mut commits);
         }
         let mut side = lock(&self.file);
         if !side.superblock.clean {
@@ -278,7 +297,42 @@ impl Writer {
             drop(hot);
             hot_tier::remove(&self.layer, &self.hot_directory())?;
         }
-        Ok(())
+        remove_leftovers(&self.layer, &self.path)
+    }
+}
+
+/// Removes what steps that failed or were cut off left beside a database, which no state refers to.
+pub fn remove_leftovers(layer: &Arc<dyn FileLayer>, path: &Path) -> Result<()> {
+    remove_file_if_there(layer, &beside(path, "-vacuum"))?;
+    remove_file_if_there(layer, &temporary_name(path))?;
+    hot_tier::remove_unfinished(layer, &beside(path, "-hot"))
+}
+
+/// Removes a file, if there is one of that name.
+pub(super) fn remove_file_if_there(layer: &Arc<dyn FileLayer>, path: &Path) -> Result<()> {
+    match layer.kind(path).map_err(|error| Error::io("look at", path, error))? {
+        Some(Kind::File) => {
+            layer.remove_file(path).map_err(|error| Error::io("remove", path, error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A pool of so many threads; none for 0.
+fn pool(threads: usize) -> Result<Option<Arc<ThreadPool>>> {
+    if threads == 0 {
+        return Ok(None);
+    }
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+    let refused = |error| Error::invalid(format!("option threads = {threads}"), format!("{error}"));
+    Ok(Some(Arc::new(pool.map_err(refused)?)))
+}
+
+/// Runs work in a pool, or in the pool of the whole program.
+pub(super) fn spread<R: Send>(pool: Option<&ThreadPool>, work: impl FnOnce() -> R + Send) -> R {
+    match pool {
+        Some(pool) => pool.install(work),
+        None => work(),
     }
 }
 

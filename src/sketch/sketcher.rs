@@ -70,6 +70,11 @@ impl Sketcher {
         &self.scheme
     }
 
+    /// The shared scheme.
+    pub(crate) fn shared_scheme(&self) -> &Arc<Scheme> {
+        &self.scheme
+    }
+
     /// The signature of a set. Order and repeats do not matter; an element outside a bounded universe
     /// is an error, and so is a set too large for the cardinality field.
     ///

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::file_layer::{Access, File, FileLayer};
+use super::file_layer::{Access, File, FileLayer, Kind, Lock};
 use crate::error::{Error, Result};
 
 /// A file under a temporary name.
@@ -15,27 +15,30 @@ pub struct NewFile {
     target: PathBuf,
     path: PathBuf,
     file: Arc<dyn File>,
+    /// The lock of the target: so there is one temporary name, and what stands there is a remain.
+    _lock: Box<dyn Lock>,
 }
 
 impl NewFile {
     /// Starts a file that will be called `target`. Fails at once if anything has that name.
     pub fn create(layer: &Arc<dyn FileLayer>, target: &Path) -> Result<NewFile> {
-        let there = layer.kind(target).map_err(|error| Error::io("look at", target, error))?;
-        if there.is_some() {
-            return Err(Error::Exists { path: target.into() });
+        check_free(layer, target)?;
+        let lock_path = ending(target, "-lock");
+        let lock = layer.try_lock(&lock_path).map_err(|e| Error::io("lock", &lock_path, e))?;
+        let Some(lock) = lock else { return Err(Error::Locked { path: target.into() }) };
+        check_free(layer, target)?;
+        let path = temporary_name(target);
+        let there = layer.kind(&path).map_err(|error| Error::io("look at", &path, error))?;
+        if there == Some(Kind::File) {
+            layer.remove_file(&path).map_err(|error| Error::io("remove", &path, error))?;
         }
-        for attempt in 0..100 {
-            let path = temporary_name(target, attempt);
-            match layer.open(&path, Access::CreateNew) {
-                Ok(file) => {
-                    let layer = Arc::clone(layer);
-                    return Ok(NewFile { layer, target: target.into(), path, file });
-                }
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(Error::io("create", &path, error)),
-            }
-        }
-        Err(Error::Exists { path: temporary_name(target, 99) })
+        let file = layer.open(&path, Access::CreateNew);
+        let file = file.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => Error::Exists { path: path.clone() },
+            _ => Error::io("create", &path, error),
+        })?;
+        let layer = Arc::clone(layer);
+        Ok(NewFile { layer, target: target.into(), path, file, _lock: lock })
     }
 
     /// The file.
@@ -76,8 +79,20 @@ pub fn parent_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-fn temporary_name(target: &Path, attempt: u32) -> PathBuf {
-    let mut name: OsString = target.as_os_str().to_owned();
-    name.push(format!("-new{attempt}"));
+/// What a file is called until it is complete. Whoever holds the lock of the target may remove it.
+pub fn temporary_name(target: &Path) -> PathBuf {
+    ending(target, "-new")
+}
+
+fn check_free(layer: &Arc<dyn FileLayer>, target: &Path) -> Result<()> {
+    match layer.kind(target).map_err(|error| Error::io("look at", target, error))? {
+        Some(_) => Err(Error::Exists { path: target.into() }),
+        None => Ok(()),
+    }
+}
+
+fn ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name: OsString = path.as_os_str().to_owned();
+    name.push(ending);
     PathBuf::from(name)
 }

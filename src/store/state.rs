@@ -3,7 +3,7 @@
 //! A [`State`] never changes. The writer publishes a new one with each commit, checkpoint and merge, and
 //! whoever holds an older one goes on seeing it.
 //!
-//! A key has at most one row in the segments that is not hidden, and what is said of it in a memtable
+//! A key has at most one row in the segments that is not hidden (MAN-7), and what is said of it in a memtable
 //! goes before that: rows are hidden when the memtable becomes a segment, not before.
 
 use std::ops::Bound;

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::format::bytes::{Seal, broken, round_up};
 use crate::format::commit_mark::{CommitMark, MARK_BYTES, MARK_OFFSET};
 use crate::format::manifest::Manifest;
-use crate::format::superblock::Superblock;
+use crate::format::superblock::{Slot, Superblock};
 use crate::format::{BLOCK, DATA_START, DatabaseId};
 use crate::scheme::Scheme;
 
@@ -21,8 +21,8 @@ use crate::scheme::Scheme;
 pub struct FileState {
     /// The current superblock.
     pub superblock: Superblock,
-    /// Whether both superblocks hold it.
-    pub both: bool,
+    /// Which of the two superblocks hold it: at least one.
+    pub slots: [bool; 2],
     /// The manifest it refers to.
     pub manifest: Manifest,
     /// The commit mark, if it belongs to the superblock's hot tier.
@@ -66,9 +66,10 @@ fn read_once(file: &dyn File, path: &Path) -> Result<FileState> {
     head.truncate(length);
     let slot =
         |i: usize| Superblock::decode(head.get(i * BLOCK..(i + 1) * BLOCK).unwrap_or_default());
-    let Some((superblock, both)) = Superblock::choose(slot(0), slot(1))? else {
+    let Some((superblock, _)) = Superblock::choose(slot(0), slot(1))? else {
         return Err(Error::NotADatabase { path: path.into() });
     };
+    let slots = [0, 1].map(|i| slot(i) == Slot::Valid(superblock.clone()));
     let end = file.length().map_err(io)?;
     if superblock.end_of_data > end {
         let detail = format!("the file ends at {end}, its data at {}", superblock.end_of_data);
@@ -88,7 +89,7 @@ fn read_once(file: &dyn File, path: &Path) -> Result<FileState> {
     let seal = Seal::of(superblock.database);
     let mark = head.get(MARK_OFFSET as usize..).and_then(|bytes| CommitMark::decode(bytes, seal));
     let mark = mark.filter(|mark| superblock.hot_tier != 0 && mark.hot_tier == superblock.hot_tier);
-    Ok(FileState { superblock, both, manifest, mark })
+    Ok(FileState { superblock, slots, manifest, mark })
 }
 
 /// Makes a state's superblock the current one: slot A, sync, slot B, sync. The first sync is the point
@@ -103,6 +104,18 @@ pub fn write_superblock(file: &dyn File, path: &Path, superblock: &Superblock) -
     Ok(())
 }
 
+/// Makes a state durable that was read, in both superblocks, and says whether one was written for that.
+/// A killed writer may have left the state unsynced, so it is synced first: while one superblock is
+/// written, the other must not be in doubt (STEP-3).
+pub fn settle(file: &dyn File, path: &Path, state: &FileState) -> Result<bool> {
+    sync(file, path)?;
+    let Some(slot) = state.slots.iter().position(|holds| !holds) else { return Ok(false) };
+    let written = file.write_all_at(&state.superblock.encode(), (slot * BLOCK) as u64);
+    written.map_err(|error| Error::io("write to", path, error))?;
+    sync(file, path)?;
+    Ok(true)
+}
+
 /// Makes written bytes durable.
 pub fn sync(file: &dyn File, path: &Path) -> Result<()> {
     file.sync().map_err(|error| Error::io("sync", path, error))
@@ -114,7 +127,8 @@ pub fn write_mark(file: &dyn File, path: &Path, seal: Seal, mark: CommitMark) ->
     file.write_all_at(&bytes, MARK_OFFSET).map_err(|error| Error::io("write to", path, error))
 }
 
-/// Writes a manifest at an offset, and gives the superblock that refers to it.
+/// Writes a manifest at an offset, and gives the superblock that refers to it. Refuses one that could not
+/// be read again.
 pub fn write_manifest(
     file: &dyn File,
     path: &Path,
@@ -125,6 +139,7 @@ pub fn write_manifest(
     let mut bytes = manifest.encode();
     let checksum = bytes.last_chunk::<4>().map_or(0, |bytes| u32::from_le_bytes(*bytes));
     let length = bytes.len();
+    Manifest::decode(&bytes, offset)?;
     bytes.resize(round_up(length), 0);
     file.write_all_at(&bytes, offset).map_err(|error| Error::io("write to", path, error))?;
     Ok(Superblock {

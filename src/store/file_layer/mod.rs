@@ -52,6 +52,11 @@ pub trait FileLayer: Send + Sync + fmt::Debug {
     /// Makes the names in a directory durable.
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
 
+    /// Whether somebody holds the lock that a file of this name stands for. Makes no file.
+    fn is_locked(&self, _path: &Path) -> io::Result<bool> {
+        Ok(false)
+    }
+
     /// Takes the lock that a file of this name stands for, making the file if need be; `None` if
     /// somebody holds it. Never waits. Dropping the lock removes the file, then frees the lock.
     fn try_lock(&self, path: &Path) -> io::Result<Option<Box<dyn Lock>>>;

@@ -81,8 +81,23 @@ pub fn create(
     if at(directory, "look at", layer.kind(directory))?.is_some() {
         return Err(Error::Exists { path: directory.to_path_buf() });
     }
-    let new = beside(directory, "-new");
     remove_unfinished(layer, directory)?;
+    let made = build(layer, directory, id, kind);
+    if made.is_err() {
+        // Nobody names it yet. If it cannot be removed now, the next open of the database does it.
+        let named = layer.kind(directory).is_ok_and(|found| found.is_some());
+        let _ = if named { remove(layer, directory) } else { remove_unfinished(layer, directory) };
+    }
+    made
+}
+
+fn build(
+    layer: &Arc<dyn FileLayer>,
+    directory: &Path,
+    id: TierId,
+    kind: HotKind,
+) -> Result<Box<dyn HotTier>> {
+    let new = beside(directory, "-new");
     at(&new, "create", layer.create_dir(&new))?;
     let id_path = new.join(ID_NAME);
     let file = at(&id_path, "create", layer.open(&id_path, Access::CreateNew))?;
@@ -94,15 +109,11 @@ pub fn create(
     }
     at(&new, "sync", layer.sync_dir(&new))?;
     at(&new, "rename", layer.rename(&new, directory))?;
-    let made = sync_parent(layer, directory).and_then(|()| match kind {
+    sync_parent(layer, directory)?;
+    match kind {
         HotKind::Sled => sled_tier::create(layer, directory, id),
         HotKind::Log => log_tier::open(layer, directory, id),
-    });
-    if made.is_err() {
-        // Nobody names it yet. If it cannot be removed now, the next open of the database does it.
-        let _ = layer.remove_dir_all(directory);
     }
-    made
 }
 
 /// Says whose tier a directory is, without reading its commits.
@@ -162,12 +173,14 @@ pub fn replay(
     Ok(gather.finish())
 }
 
-/// Removes a tier, of which nothing is open any more. It takes the name of an unfinished one first: half
-/// removed under its own name it could not say whose it is, and nobody would dare to remove the rest.
+/// Removes a tier, of which nothing is open any more. It takes the name of an unfinished one first, for good:
+/// half removed under its own name it could not say whose it is, and nobody would dare to remove the rest.
 pub fn remove(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> {
     remove_unfinished(layer, directory)?;
     let new = beside(directory, "-new");
     at(directory, "rename", layer.rename(directory, &new))?;
+    // Without this a power cut could take the new name back, but not what is removed under it.
+    sync_parent(layer, directory)?;
     remove_unfinished(layer, directory)?;
     sync_parent(layer, directory)
 }

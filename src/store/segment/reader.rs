@@ -7,7 +7,7 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::error::{Error, Result};
-use crate::format::bytes::broken;
+use crate::format::bytes::{Seal, broken};
 use crate::format::copies_page::{self, CopiesDirectory, CopiesPage, Pair};
 use crate::format::fence_page::{Child, FencePage, INNER_BYTES};
 use crate::format::filter::{self, KeyHash};
@@ -79,6 +79,10 @@ impl Segment {
         let header = SegmentHeader::decode(page.payload()).map_err(|e| e.shifted(offset))?;
         if header.scheme != **scheme {
             let detail = format!("segment {id} was made with another scheme");
+            return Err(broken("segment header", "SEG-6", offset, detail));
+        }
+        if Seal::of(header.database) != source.seal() {
+            let detail = format!("segment {id} was made for another database");
             return Err(broken("segment header", "SEG-6", offset, detail));
         }
         Ok(Segment {
@@ -154,11 +158,26 @@ impl Segment {
 
     /// A child of fences.
     pub fn child_fence(&self, child: Child, level: u8) -> Result<Pinned<FencePage>> {
-        self.fence(child.page, level, INNER_BYTES as u64)
+        self.check_inside(child)?;
+        let fence = self.fence(child.page, level, INNER_BYTES as u64)?;
+        let first = fence.child(0).map(|first| (first.first_row, first.first_id));
+        if first != Some((child.first_row, child.first_id)) {
+            return Err(self.lost("FENCE-5", "fences do not start where their parent says".into()));
+        }
+        Ok(fence)
+    }
+
+    /// FENCE-5: a child lies in the region of keys.
+    fn check_inside(&self, child: Child) -> Result<()> {
+        if u64::from(child.page) * 64 < self.header.keys.length {
+            return Ok(());
+        }
+        Err(self.lost("FENCE-5", format!("page {} lies outside of the keys", child.page)))
     }
 
     /// The leaf that is a child of fences.
     pub fn leaf(&self, child: Child) -> Result<Pinned<LeafPage>> {
+        self.check_inside(child)?;
         let place = PagePlace { kind: PageKind::Leaf, block: self.id, number: child.page };
         let most = PageKind::Leaf.max_bytes() as u64;
         let extent = self.extent(self.header.keys, child.page, most);

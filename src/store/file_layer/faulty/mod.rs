@@ -62,6 +62,18 @@ impl FaultyFiles {
         FaultyFiles { running: disk, start, state: Arc::default() }
     }
 
+    /// The file system as the next process finds it if this one was killed after the first `at` changes.
+    /// Nothing is lost, and what was not durable still is not: the power may go later.
+    pub fn killed_at(&self, at: usize) -> FaultyFiles {
+        let walk = self.walk().go_to(at);
+        let running = walk.image(CrashKind::Killed).numbered_after(&self.running);
+        let mut changes = self.changes();
+        changes.truncate(at);
+        let state = State { changes, armed: Armed::default() };
+        let start = Arc::clone(&self.start);
+        FaultyFiles { running, start, state: Arc::new(Mutex::new(state)) }
+    }
+
     /// What the running process sees.
     pub fn running(&self) -> &MemoryFiles {
         &self.running
@@ -232,6 +244,10 @@ impl FileLayer for FaultyFiles {
         state.changes.push(Change::SyncDir { directory });
         state.armed.count(true);
         Ok(())
+    }
+
+    fn is_locked(&self, path: &Path) -> io::Result<bool> {
+        self.running.is_locked(path)
     }
 
     fn try_lock(&self, path: &Path) -> io::Result<Option<Box<dyn Lock>>> {

@@ -121,6 +121,16 @@ impl MemoryFiles {
         files
     }
 
+    /// The same file system, which gives no number again that another one gave.
+    #[cfg(any(test, feature = "internals"))]
+    pub(super) fn numbered_after(self, other: &MemoryFiles) -> MemoryFiles {
+        let last = other.names().last;
+        let mut names = self.names();
+        names.last = names.last.max(last);
+        drop(names);
+        self
+    }
+
     /// The number of the directory that holds the last part of a path, and that part.
     #[cfg(any(test, feature = "internals"))]
     pub(super) fn place(&self, path: &Path) -> io::Result<(u64, std::ffi::OsString)> {
@@ -203,6 +213,10 @@ impl FileLayer for MemoryFiles {
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
         self.names().directory(&tidy(path)).map(|_| ())
+    }
+
+    fn is_locked(&self, path: &Path) -> io::Result<bool> {
+        Ok(self.names().locks.contains(&tidy(path)))
     }
 
     fn try_lock(&self, path: &Path) -> io::Result<Option<Box<dyn Lock>>> {

@@ -33,7 +33,8 @@ impl Node {
 pub(super) struct Names {
     pub(super) nodes: BTreeMap<PathBuf, Node>,
     pub(super) locks: BTreeSet<PathBuf>,
-    last: u64,
+    /// The last number that was given.
+    pub(super) last: u64,
 }
 
 impl Names {

@@ -13,6 +13,7 @@ use std::fs::{self, Metadata, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf, absolute};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{Access, File, FileLayer, Identity, Kind, Lock};
 
@@ -81,8 +82,22 @@ impl FileLayer for RealFiles {
         system::sync_dir(path)
     }
 
+    fn is_locked(&self, path: &Path) -> io::Result<bool> {
+        let file = match fs::File::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            file => file?,
+        };
+        check_regular(&file.metadata()?)?;
+        match file.try_lock_shared() {
+            Ok(()) => Ok(false),
+            Err(fs::TryLockError::WouldBlock) => Ok(true),
+            Err(fs::TryLockError::Error(error)) => Err(error),
+        }
+    }
+
     fn try_lock(&self, path: &Path) -> io::Result<Option<Box<dyn Lock>>> {
         let path = absolute(path)?;
+        let mut looks = 3;
         for _ in 0..LOCK_ATTEMPTS {
             match fs::symlink_metadata(&path) {
                 Ok(found) => check_regular(&found)?,
@@ -94,6 +109,11 @@ impl FileLayer for RealFiles {
             check_regular(&file.metadata()?)?;
             match lock_opened(&path, file)? {
                 Attempt::Taken(lock) => return Ok(Some(Box::new(lock))),
+                // Perhaps only by somebody who asks whether it is held.
+                Attempt::Held if looks > 0 => {
+                    looks -= 1;
+                    std::thread::sleep(Duration::from_millis(1));
+                }
                 Attempt::Held => return Ok(None),
                 Attempt::Stale => {}
             }

@@ -1,0 +1,153 @@
+//! Crashes: at every change of the disk that a database makes in its life, with every disk that a crash
+//! there can leave, the database opens without help, holds every acknowledged commit, and no part of any
+//! other. The same when the crash hits the recovery from a crash.
+
+mod history;
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use rayon::prelude::*;
+use ringer::store::file_layer::faulty::{CrashKind, CrashWalk, FaultyFiles};
+use ringer::store::file_layer::memory::MemoryFiles;
+
+use history::{History, PATH, Step, create, open, script};
+
+/// Says where a check failed, and fails.
+fn at<T>(place: impl FnOnce() -> String, check: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|panic| {
+        eprintln!("failed after {}", place());
+        resume_unwind(panic)
+    })
+}
+
+/// The change before a point of a run, as text.
+fn last_change(walk: &CrashWalk) -> String {
+    let change = walk.at().checked_sub(1).and_then(|i| walk.changes().get(i));
+    let mut text = format!("{} changes, {change:?}", walk.at());
+    text.truncate(300);
+    text
+}
+
+/// Checks all crashes of a run from one point on, and says how many there were.
+fn check_all(history: &History, from: usize, wanted: impl Fn(CrashKind) -> bool + Sync) -> usize {
+    let mut walk = history.files.walk().go_to(from);
+    let mut images = 0;
+    loop {
+        let kinds: Vec<CrashKind> = walk.kinds().into_iter().filter(|k| wanted(*k)).collect();
+        images += kinds.len();
+        kinds.par_iter().for_each(|kind| {
+            at(
+                || format!("{}: {kind:?}", last_change(&walk)),
+                || history.check_crash(walk.at(), &walk.image(*kind)),
+            );
+        });
+        if !walk.step() {
+            return images;
+        }
+    }
+}
+
+#[test]
+fn every_crash_leaves_all_acknowledged_commits_and_no_part_of_another() {
+    let history = History::of(&script::all());
+    let images = check_all(&history, 0, |_| true);
+    eprintln!("{} changes, {images} images", history.files.operations());
+}
+
+/// Records the recovery from a disk, and checks every crash of it.
+fn check_recovery(history: &History, point: usize, disk: MemoryFiles) -> usize {
+    let files = FaultyFiles::resume(disk);
+    let db = if files.running().contents(PATH).is_some() { open(&files) } else { create(&files) };
+    let db = db.unwrap();
+    let opened = files.operations();
+    let seen = history.check_opened(point, &db);
+    // What is done from here on is not looked at.
+    drop(db);
+    let mut walk = files.walk();
+    let mut images = 0;
+    loop {
+        for kind in walk.kinds() {
+            let place = || format!("recovery, {}: {kind:?}", last_change(&walk));
+            let image = walk.image(kind);
+            at(place, || {
+                let found = history.check_crash(point, &image);
+                assert!(walk.at() < opened || found == seen, "what was seen once is gone");
+            });
+            images += 1;
+        }
+        if walk.at() == opened || !walk.step() {
+            return images;
+        }
+    }
+}
+
+/// A disk's bytes in short.
+fn fingerprint(disk: &MemoryFiles) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for entry in disk.entries() {
+        (entry.path, entry.bytes).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+#[test]
+fn every_crash_of_the_recovery_from_a_crash_leaves_the_same() {
+    let history = History::of(&script::all());
+    let mut walk = history.files.walk();
+    let mut seen = HashSet::new();
+    let mut disks = Vec::new();
+    loop {
+        for kind in walk.kinds() {
+            let disk = walk.image(kind);
+            let whole = matches!(kind, CrashKind::Killed | CrashKind::NothingUnsynced);
+            // Of those that are not whole, some: they differ from others in a few bytes.
+            if (whole || walk.at().is_multiple_of(7)) && seen.insert(fingerprint(&disk)) {
+                disks.push((walk.at(), kind, disk));
+            }
+        }
+        if !walk.step() {
+            break;
+        }
+    }
+    let first = disks.len();
+    let images: usize = disks
+        .into_par_iter()
+        .map(|(point, kind, disk)| {
+            let place = || format!("{}: {kind:?}", last_change(&history.files.walk().go_to(point)));
+            at(place, || check_recovery(&history, point, disk))
+        })
+        .sum();
+    eprintln!("{images} images of recovery from {first} disks");
+}
+
+/// After a kill the next process sees all that the one before wrote, durable or not. A power cut takes
+/// what neither of them synced, and nothing that either acknowledged.
+#[test]
+fn a_power_cut_after_a_kill_takes_nothing_that_was_acknowledged() {
+    let history = History::of(&script::all());
+    let points: Vec<usize> = (0..=history.files.operations()).collect();
+    let images: usize = points
+        .into_par_iter()
+        .map(|point| {
+            let mut next = history.killed_at(point);
+            let there = next.files.running().contents(PATH).is_some();
+            let start = if there { Step::Open } else { Step::Create };
+            at(
+                || format!("a kill after {}", last_change(&history.files.walk().go_to(point))),
+                || {
+                    // A bulk load first: it makes no hot tier, whose steps would sync the directory.
+                    for step in [&[start], &*script::afterwards()].concat() {
+                        next.step(&step).unwrap_or_else(|error| panic!("{step:?}: {error}"));
+                    }
+                    check_all(&next, point, |kind| {
+                        use CrashKind::{GarbageSector, LostNames, NothingUnsynced};
+                        matches!(kind, NothingUnsynced | LostNames | GarbageSector(0))
+                    })
+                },
+            )
+        })
+        .sum();
+    eprintln!("{images} images of power cuts after kills");
+}

@@ -1,0 +1,229 @@
+//! Defects that were found in the engine, each kept as the behaviour that it broke.
+
+mod oracle;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use oracle::{History, bulk_load, commit, compare, scheme};
+use ringer::db::Reader;
+use ringer::store::file_layer::FileLayer;
+use ringer::store::file_layer::faulty::{CrashKind, Failure, Fault, FaultyFiles};
+use ringer::store::file_layer::memory::MemoryFiles;
+use ringer::store::hot_tier::HotKind;
+use ringer::{Database, Error, Options};
+
+const PATH: &str = "/corpus.ringer";
+
+fn create(layer: &(impl FileLayer + Clone + 'static), options: Options) -> Database {
+    let layer: Arc<dyn FileLayer> = Arc::new(layer.clone());
+    Database::create_in(layer, HotKind::Log, Path::new(PATH), &scheme(), options).unwrap()
+}
+
+fn open(layer: &(impl FileLayer + Clone + 'static)) -> Database {
+    let layer: Arc<dyn FileLayer> = Arc::new(layer.clone());
+    Database::open_in(layer, HotKind::Log, Path::new(PATH), Options::default()).unwrap()
+}
+
+/// The names in the root, without those that are deeper.
+fn names(files: &MemoryFiles) -> Vec<String> {
+    let entries = files.entries();
+    let top = entries.iter().filter(|entry| entry.path.parent() == Some(Path::new("/")));
+    top.map(|entry| entry.path.to_str().unwrap().to_string()).collect()
+}
+
+/// The hot tier wanted the number after its own last commit, and a load has one that never was in it.
+#[test]
+fn commits_go_on_after_a_bulk_load() {
+    let files = MemoryFiles::new();
+    let (db, mut history) = (create(&files, Options::default()), History::new());
+    assert_eq!(commit(&db, &[(1, Some(1))]).unwrap(), history.commit(&[(1, Some(1))]));
+    assert_eq!(bulk_load(&db, &[(2, 3)]).unwrap(), history.commit(&[(2, Some(3))]));
+    assert_eq!(commit(&db, &[(3, Some(4))]).unwrap(), history.commit(&[(3, Some(4))]));
+    compare(&db.snapshot(), history.now(), "after the load");
+    db.close().unwrap();
+    compare(&open(&files).snapshot(), history.now(), "after opening");
+}
+
+/// Segments built aside stood in the manifest behind others with higher numbers, which no open accepted.
+#[test]
+fn a_segment_built_before_a_checkpoint_and_added_after_it_can_be_opened() {
+    let files = MemoryFiles::new();
+    let options = Options { build_bytes: 1, ..Options::default() };
+    let (db, mut history) = (create(&files, options), History::new());
+    let mut load = db.bulk_load();
+    load.put(&oracle::KEYS[5], &oracle::SETS[3]).unwrap();
+    commit(&db, &[(1, Some(1))]).unwrap();
+    history.commit(&[(1, Some(1))]);
+    db.checkpoint().unwrap();
+    load.commit().unwrap();
+    history.commit(&[(5, Some(3))]);
+    db.close().unwrap();
+    compare(&open(&files).snapshot(), history.now(), "after opening");
+}
+
+/// A crash while a hot tier was made or removed left a directory that nobody ever removed; one without its
+/// id file stopped all later commits (STEP-8).
+#[test]
+fn a_crash_while_a_hot_tier_is_made_or_removed_leaves_nothing_behind() {
+    let files = FaultyFiles::new();
+    let db = create(&files, Options { background: false, ..Options::default() });
+    commit(&db, &[(1, Some(1))]).unwrap();
+    db.close().unwrap();
+    let mut seen = 0;
+    files.for_each_crash(|at, kind, image| {
+        let known = matches!(kind, CrashKind::Killed | CrashKind::NothingUnsynced);
+        // Before the database has its name there is nothing to open, and while it has two, no opening.
+        let links = image.open(Path::new(PATH), ringer::store::file_layer::Access::Read);
+        let links = links.map_or(0, |file| file.identity().unwrap().links);
+        if !known || links != 1 {
+            return;
+        }
+        seen += 1;
+        open(&image).close().unwrap();
+        assert_eq!(names(&image), [PATH], "{kind:?} after {at} changes");
+        let db = open(&image);
+        commit(&db, &[(2, Some(2))]).unwrap();
+        db.close().unwrap();
+        assert_eq!(names(&image), [PATH], "{kind:?} after {at} changes");
+    });
+    assert!(seen > 40, "{seen}");
+}
+
+/// A tier that could not be made stayed beside the database.
+#[test]
+fn a_first_commit_that_fails_leaves_nothing_and_can_be_tried_again() {
+    for (fails, again) in (0..12).flat_map(|fails| [(fails, false), (fails, true)]) {
+        let files = FaultyFiles::new();
+        let db = create(&files, Options { background: false, ..Options::default() });
+        files.arm(Fault::after(fails, Failure::Full));
+        let failed = commit(&db, &[(1, Some(1))]).is_err();
+        files.disarm();
+        if failed && again && commit(&db, &[(1, Some(1))]).is_err() {
+            // It failed where nothing is known of the disk any more: no further commits.
+            assert!(fails > 6, "{fails}");
+            continue;
+        }
+        let closed = db.close();
+        assert!(closed.is_ok() || fails > 6, "{fails}");
+        if closed.is_ok() {
+            assert_eq!(names(files.running()), [PATH], "{fails}");
+        }
+    }
+}
+
+/// The copy stayed, and took the space that was missing.
+#[test]
+fn a_vacuum_that_fails_leaves_no_copy_and_all_as_it_was() {
+    let mut failures = 0;
+    for fails in 0..40 {
+        let files = FaultyFiles::new();
+        let options = Options { background: false, memtable_rows: 2, ..Options::default() };
+        let (db, mut history) = (create(&files, options), History::new());
+        for changes in [&[(1, Some(1)), (2, Some(5))][..], &[(1, None)], &[(4, Some(0))]] {
+            assert_eq!(commit(&db, changes).unwrap(), history.commit(changes));
+        }
+        db.checkpoint().unwrap();
+        files.arm(Fault::after(fails, Failure::Full));
+        let result = db.vacuum();
+        files.disarm();
+        let Err(error) = result else { break };
+        failures += 1;
+        let vacuum = format!("{PATH}-vacuum");
+        let renamed = matches!(&error, Error::NoSpace { operation: "sync" | "rename", .. });
+        assert!(renamed || !names(files.running()).contains(&vacuum), "{fails}: {error}");
+        compare(&db.snapshot(), history.now(), "after a vacuum that failed");
+        let _ = db.close();
+        let db = open(files.running());
+        compare(&db.snapshot(), history.now(), "after opening");
+        db.close().unwrap();
+        assert_eq!(names(files.running()), [PATH], "{fails}");
+    }
+    assert!(failures > 5, "{failures}");
+}
+
+/// Pages of the file before were taken for those of the new one, where numbers of blocks are the same.
+#[test]
+fn a_reader_that_finds_another_database_in_its_place_reads_that_one() {
+    let files = MemoryFiles::new();
+    let layer: Arc<dyn FileLayer> = Arc::new(files.clone());
+    let mut histories = Vec::new();
+    let mut reader: Option<Reader> = None;
+    for changes in [&[(1, Some(3)), (2, Some(4))], &[(1, Some(5)), (2, None)]] {
+        if files.kind(Path::new(PATH)).unwrap().is_some() {
+            files.remove_file(Path::new(PATH)).unwrap();
+        }
+        let (db, mut history) = (create(&files, Options::default()), History::new());
+        commit(&db, changes).unwrap();
+        history.commit(changes);
+        db.close().unwrap();
+        match &reader {
+            None => {
+                let path = Path::new(PATH);
+                let opened = Reader::open_in(Arc::clone(&layer), path, Options::default());
+                reader = Some(opened.unwrap());
+            }
+            Some(reader) => reader.refresh().unwrap(),
+        }
+        let snapshot = reader.as_ref().unwrap().snapshot();
+        compare(&snapshot, history.now(), "the database that is there");
+        histories.push((snapshot, history));
+        for (snapshot, history) in &histories {
+            compare(snapshot, history.now(), "a snapshot of a database that was there");
+        }
+    }
+}
+
+/// A load that waited for a checkpoint waited for ever once the thread that makes them had ended.
+#[test]
+fn a_bulk_load_that_outlives_its_database_is_committed_or_refused() {
+    for round in 0..200 {
+        let files = MemoryFiles::new();
+        let db = create(&files, Options { memtable_rows: 1, ..Options::default() });
+        commit(&db, &[(1, Some(1))]).unwrap();
+        commit(&db, &[(1, Some(2)), (2, Some(3))]).unwrap();
+        let mut load = db.bulk_load();
+        load.put(&oracle::KEYS[3], &oracle::SETS[3]).unwrap();
+        let loading = std::thread::spawn(move || load.commit());
+        if round % 2 == 0 {
+            std::thread::yield_now();
+        }
+        db.close().unwrap();
+        let loaded = match loading.join().unwrap() {
+            Ok(_) => true,
+            Err(error) => {
+                assert!(matches!(error, Error::Poisoned { .. }), "{error}");
+                false
+            }
+        };
+        let db = open(&files);
+        assert_eq!(db.snapshot().contains(&oracle::KEYS[3]).unwrap(), loaded);
+        assert_eq!(names(&files), [PATH, &format!("{PATH}-lock")]);
+    }
+}
+
+/// A merge at the end of a load wrote to the file after the database was closed and its lock was free.
+#[test]
+fn nothing_is_written_once_a_database_is_closed() {
+    for round in 0..300 {
+        let files = MemoryFiles::new();
+        let options = Options { background: false, build_bytes: 1, ..Options::default() };
+        let db = create(&files, options);
+        let mut load = db.bulk_load();
+        for (i, key) in oracle::KEYS.iter().enumerate() {
+            load.put(key, &oracle::SETS[i % oracle::SETS.len()]).unwrap();
+        }
+        let loading = std::thread::spawn(move || load.commit());
+        for _ in 0..round {
+            std::thread::yield_now();
+        }
+        db.close().unwrap();
+        let bytes = files.contents(PATH).unwrap();
+        match loading.join().unwrap() {
+            Ok(_) => {}
+            Err(error) => assert!(matches!(error, Error::Poisoned { .. }), "{error}"),
+        }
+        assert!(files.contents(PATH).unwrap() == bytes, "it changed after it was closed");
+        assert!(open(&files).open_report().clean);
+    }
+}

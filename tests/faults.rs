@@ -1,0 +1,266 @@
+//! Failures of the disk: whichever operation fails, once or for good, the call says so with a typed error,
+//! reads go on, no commit is acknowledged that a power cut could take, and the next open has everything.
+
+mod history;
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::PathBuf;
+
+use rayon::prelude::*;
+use ringer::store::file_layer::faulty::{CrashKind, Failure, Fault, FaultyFiles};
+use ringer::store::file_layer::memory::MemoryFiles;
+use ringer::{Database, Error, Result};
+
+use history::{
+    Contents, History, Model, Operation, PACKED, PATH, Step, create, fill, is_of_the_disk,
+    names_of, open, script, set,
+};
+
+/// A life during which something fails.
+struct Trial {
+    files: FaultyFiles,
+    db: Option<Database>,
+    model: Model,
+    /// What the commits that failed since the last good one would have left.
+    attempts: Vec<Contents>,
+    /// Steps that failed.
+    failures: usize,
+}
+
+impl Trial {
+    fn new(fault: Fault) -> Trial {
+        let files = FaultyFiles::resume(MemoryFiles::new().with_file("/d/other", "not ours"));
+        files.arm(fault);
+        Trial { files, db: None, model: Model::new(), attempts: Vec::new(), failures: 0 }
+    }
+
+    /// Does all steps, and what it takes to go on after a failure; then checks what is left.
+    fn run(mut self, steps: &[Step]) -> usize {
+        for step in steps {
+            if self.db.is_none() && !matches!(step, Step::Create | Step::Open) && !self.restart() {
+                break;
+            }
+            let struck = self.files.struck();
+            let result = self.step(step);
+            let strikes = self.files.struck() - struck;
+            match result {
+                Ok(()) => {}
+                Err(error) => {
+                    assert!(is_of_the_disk(&error), "{step:?}: {error}");
+                    self.failures += 1;
+                }
+            }
+            if strikes > 0 {
+                self.check_disks();
+            }
+            self.check_reads();
+            self.check_poison();
+        }
+        self.files.disarm();
+        self.db = None;
+        self.check_disks();
+        check_disk(self.files.running(), &self.model, &self.attempts);
+        self.failures
+    }
+
+    /// Opens or makes the database again after a failure; `false` if the disk does not come back.
+    fn restart(&mut self) -> bool {
+        let there = self.files.running().contents(PATH).is_some();
+        let result = if there { open(&self.files) } else { create(&self.files) };
+        match result {
+            Ok(db) => self.settle(db),
+            Err(error) => {
+                assert!(is_of_the_disk(&error), "{error}");
+                assert!(self.files.struck() > 0, "{error}");
+            }
+        }
+        self.db.is_some()
+    }
+
+    /// Takes what a new database shows as what is there.
+    fn settle(&mut self, db: Database) {
+        let sequence = db.snapshot().sequence();
+        if sequence > self.model.last() {
+            let attempt = which(&self.model, &self.attempts, &db);
+            self.model.push(attempt);
+        }
+        self.attempts.clear();
+        assert_eq!(sequence, self.model.last(), "an acknowledged commit is lost");
+        self.model.check(&db.snapshot());
+        self.db = Some(db);
+    }
+
+    fn step(&mut self, step: &Step) -> Result<()> {
+        match step {
+            Step::Create => return create(&self.files).map(|db| self.settle(db)),
+            Step::Open => return open(&self.files).map(|db| self.settle(db)),
+            Step::Close | Step::Kill => {
+                self.db.take().map_or(Ok(()), Database::close)?;
+                let left = names_of(self.files.running(), PATH);
+                assert_eq!(left, [PathBuf::from(PATH)], "a closed database is one file");
+                return Ok(());
+            }
+            _ => {}
+        }
+        let db = self.db.as_ref().expect("it was opened");
+        match step {
+            Step::Commit(operations) => {
+                let mut batch = db.batch();
+                fill(&mut batch, operations)?;
+                let committed = db.commit(batch).map(|committed| committed.sequence);
+                self.note(operations, committed)
+            }
+            Step::Bulk(rows) => {
+                let operations: Vec<Operation> =
+                    rows.iter().map(|(key, n)| (key.clone(), Some(*n))).collect();
+                let mut load = db.bulk_load();
+                rows.iter().try_for_each(|(key, n)| load.put(key, &set(*n)))?;
+                let committed = load.commit().map(|committed| committed.sequence);
+                self.note(&operations, committed)
+            }
+            Step::Checkpoint => db.checkpoint(),
+            Step::Compact => db.compact(),
+            Step::Vacuum => db.vacuum(),
+            Step::Pack => db.pack(PACKED),
+            Step::Create | Step::Open | Step::Close | Step::Kill => Ok(()),
+        }
+    }
+
+    fn note(&mut self, operations: &[Operation], committed: Result<u64>) -> Result<()> {
+        let after = self.model.after(operations);
+        match committed {
+            Ok(sequence) => {
+                self.model.push(after);
+                assert_eq!(sequence, self.model.last());
+                self.attempts.clear();
+                Ok(())
+            }
+            Err(error) => {
+                self.attempts.push(after);
+                Err(error)
+            }
+        }
+    }
+
+    /// What was acknowledged is seen, and nothing else.
+    fn check_reads(&self) {
+        let Some(db) = &self.db else { return };
+        assert_eq!(db.snapshot().sequence(), self.model.last());
+        self.model.check(&db.snapshot());
+    }
+
+    /// A writer that stopped for good takes nothing more until it is opened again.
+    fn check_poison(&mut self) {
+        let Some(db) = &self.db else { return };
+        let Err(Error::Poisoned { .. }) = db.checkpoint() else { return };
+        let mut batch = db.batch();
+        batch.put("poisoned", &set(1)).unwrap();
+        assert!(matches!(db.commit(batch), Err(Error::Poisoned { .. })));
+        self.check_reads();
+        let closed = self.db.take().map_or(Ok(()), Database::close);
+        assert!(matches!(closed, Err(Error::Poisoned { .. })), "{closed:?}");
+    }
+
+    /// Whatever becomes of the process and of the power now, all that was acknowledged is there.
+    fn check_disks(&self) {
+        for kind in [CrashKind::Killed, CrashKind::NothingUnsynced, CrashKind::LostNames] {
+            let image = self.files.crash_image(self.files.operations(), kind);
+            check_disk(&image, &self.model, &self.attempts);
+        }
+    }
+}
+
+/// Which of the failed commits is there after all.
+fn which(model: &Model, attempts: &[Contents], db: &Database) -> Contents {
+    let snapshot = db.snapshot();
+    let next = model.last() + 1;
+    assert_eq!(snapshot.sequence(), next, "more than one commit that failed is there");
+    let rows = snapshot.range::<&[u8]>(..).map(|row| {
+        let (key, stored) = row.unwrap();
+        (key.into_vec(), (stored.signature, stored.sequence))
+    });
+    let found: Contents = rows.collect();
+    assert!(attempts.contains(&found), "a commit that failed is there in part");
+    found
+}
+
+/// The database opens, has every acknowledged commit, and goes on.
+fn check_disk(disk: &MemoryFiles, model: &Model, attempts: &[Contents]) {
+    let there = disk.contents(PATH).is_some();
+    assert!(there || model.last() == 0, "the database is gone");
+    let db = if there { open(disk).unwrap() } else { create(disk).unwrap() };
+    let mut model = model.clone();
+    if db.snapshot().sequence() > model.last() {
+        let attempt = which(&model, attempts, &db);
+        model.push(attempt);
+    }
+    assert_eq!(db.snapshot().sequence(), model.last(), "an acknowledged commit is lost");
+    model.check(&db.snapshot());
+    let mut batch = db.batch();
+    let operations = [(b"one more".to_vec(), Some(5))];
+    fill(&mut batch, &operations).unwrap();
+    db.commit(batch).unwrap();
+    model.commit(&operations);
+    db.close().unwrap();
+    assert_eq!(names_of(disk, PATH), [PathBuf::from(PATH)], "a closed database is one file");
+    let db = open(disk).unwrap();
+    model.check(&db.snapshot());
+}
+
+/// The whole life, with closes where it would be killed.
+fn steps() -> Vec<Step> {
+    let all = script::all().into_iter();
+    all.map(|step| if matches!(step, Step::Kill) { Step::Close } else { step }).collect()
+}
+
+/// Lives with each of these faults, in turn for each operation of the life.
+fn try_each(counts: usize, faults: impl Fn(usize) -> Vec<Fault> + Sync) -> (usize, usize) {
+    let steps = steps();
+    let all: Vec<Fault> = (0..counts).flat_map(&faults).collect();
+    let runs = all.len();
+    let failures = all.into_par_iter().map(|fault| {
+        catch_unwind(AssertUnwindSafe(|| Trial::new(fault).run(&steps))).unwrap_or_else(|panic| {
+            eprintln!("failed with {fault:?}");
+            resume_unwind(panic)
+        })
+    });
+    (runs, failures.sum())
+}
+
+/// How many changes, and how many syncs, a life without failures makes.
+fn operations() -> (usize, usize) {
+    let files = History::of(&steps()).files;
+    let is_sync = |change: &ringer::store::file_layer::faulty::Change| {
+        use ringer::store::file_layer::faulty::Change;
+        matches!(change, Change::Sync { .. } | Change::SyncDir { .. })
+    };
+    (files.operations(), files.changes().iter().filter(|change| is_sync(change)).count())
+}
+
+#[test]
+fn an_operation_that_fails_once_loses_nothing() {
+    let (runs, failures) = try_each(operations().0, |n| {
+        [Failure::Device, Failure::Full, Failure::ShortWrite(40)]
+            .map(|failure| Fault::after(n, failure))
+            .to_vec()
+    });
+    eprintln!("{runs} runs, {failures} failed steps");
+    assert!(failures > 0);
+}
+
+#[test]
+fn a_disk_that_fails_for_good_loses_nothing() {
+    let (runs, failures) = try_each(operations().0, |n| {
+        [Failure::Device, Failure::Full].map(|f| Fault::after(n, f).sticky()).to_vec()
+    });
+    eprintln!("{runs} runs, {failures} failed steps");
+}
+
+#[test]
+fn a_sync_that_fails_acknowledges_nothing_after_it() {
+    let (runs, failures) = try_each(operations().1, |n| {
+        let fault = Fault::after_syncs(n, Failure::Device);
+        vec![fault, fault.sticky()]
+    });
+    eprintln!("{runs} runs, {failures} failed steps");
+}

@@ -1,0 +1,136 @@
+//! A full disk: commits are refused with an error that says so, nothing panics, reading goes on, and with
+//! space again everything that was acknowledged is there (STEP-10).
+#![cfg(unix)]
+
+mod child;
+mod folder;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use child::{Known, Said, Task};
+use ringer::{Database, Options};
+
+/// Not a test by itself: the process that runs out of space.
+#[test]
+fn child() {
+    child::be_the_child();
+}
+
+/// Runs the process to its end: it stops after a number of failures and checks that it can still read.
+fn run(mut command: Command) -> Said {
+    let mut process = command.spawn().unwrap();
+    let said = child::listen(&mut process, |_| false);
+    let output = process.wait_with_output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{:?}: {errors}", output.status);
+    assert!(!errors.contains("panicked"), "{errors}");
+    said
+}
+
+/// Opens with space again: what was acknowledged is there, and work goes on.
+fn check(path: &Path, said: &Said) {
+    let acknowledged = said.last().unwrap_or(0);
+    let mut known = Known::new();
+    let reader = Database::open_read_only(path, Options::default()).unwrap();
+    known.check(&reader.snapshot());
+    let db = Database::open(path, Options::default()).unwrap();
+    let found = known.check(&db.snapshot());
+    assert!((acknowledged..=acknowledged + 1).contains(&found), "{found} of {acknowledged}");
+    db.compact().unwrap();
+    db.close().unwrap();
+    assert_eq!(folder::names(path.parent().unwrap()), ["corpus.ringer"]);
+    let said = run(child::command(path, Task { seed: 1, commits: 20, calm: 10 }));
+    assert_eq!((said.opened, said.last(), said.closed), (Some(found), Some(found + 20), true));
+    assert!(said.failures.is_empty(), "{:?}", said.failures);
+}
+
+/// The kinds of failure that a process told of, each once.
+fn kinds(said: &Said) -> Vec<String> {
+    let kind = |text: &String| text.split(' ').nth(1).unwrap_or_default().to_string();
+    let mut kinds: Vec<String> = said.failures.iter().map(kind).collect();
+    kinds.sort();
+    kinds.dedup();
+    kinds
+}
+
+/// No file may grow beyond so many blocks of 512 bytes.
+fn limited(path: &Path, blocks: u64, task: Task) -> Command {
+    let mut command = Command::new("sh");
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+    command.arg("-c").arg(script).arg(std::env::current_exe().unwrap()).args(child::ARGUMENTS);
+    child::tell(&mut command, path, task);
+    command
+}
+
+#[test]
+fn a_limit_of_file_sizes_stops_commits_and_loses_nothing() {
+    let mut failed = 0;
+    for (seed, blocks) in (1..).zip([30, 50, 70, 120, 160, 250]) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("corpus.ringer");
+        drop(run(child::command(&path, Task { seed, commits: 5, calm: 10 })));
+        let said = run(limited(&path, blocks, Task { seed, commits: 300, calm: 30 }));
+        println!("{blocks} blocks: {:?} acknowledged, {:?}", said.acknowledged, kinds(&said));
+        let expected = ["NoSpace", "Poisoned"];
+        assert!(kinds(&said).iter().all(|kind| expected.contains(&&**kind)), "{:?}", said.failures);
+        failed += u64::from(!said.failures.is_empty());
+        check(&path, &said);
+    }
+    assert!(failed > 3, "{failed}");
+}
+
+/// A small file system in memory, until it is dropped.
+struct Small(PathBuf);
+
+impl Small {
+    /// `None` where one cannot be made: that takes root.
+    fn mount(place: &Path, kib: u64) -> Option<Small> {
+        let size = format!("size={kib}k");
+        let mut command = Command::new("mount");
+        command.args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(place);
+        let mounted = command.output().is_ok_and(|output| output.status.success());
+        mounted.then(|| Small(place.to_path_buf()))
+    }
+
+    fn grow(&self, kib: u64) {
+        let options = format!("remount,size={kib}k");
+        let status = Command::new("mount").args(["-o", &options]).arg(&self.0).status().unwrap();
+        assert!(status.success());
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_full_disk_stops_commits_and_loses_nothing() {
+    let place = tempfile::tempdir().unwrap();
+    let mut failed = 0;
+    for (seed, kib) in (1..).zip([32, 40, 48, 56, 64, 72, 80, 96, 112, 128, 160, 200]) {
+        let Some(disk) = Small::mount(place.path(), 16_384) else {
+            println!("skipped: a tmpfs cannot be mounted here");
+            return;
+        };
+        let path = place.path().join("corpus.ringer");
+        drop(run(child::command(&path, Task { seed, commits: 5, calm: 10 })));
+        disk.grow(kib);
+        let said = run(child::command(&path, Task { seed, commits: 300, calm: 30 }));
+        println!("{kib} KiB: {:?} acknowledged, {:?}", said.acknowledged, kinds(&said));
+        let expected = ["NoSpace", "Poisoned"];
+        assert!(kinds(&said).iter().all(|kind| expected.contains(&&**kind)), "{:?}", said.failures);
+        failed += u64::from(!said.failures.is_empty());
+        // Opening it while the disk is full works or is refused, and loses nothing either.
+        let again = run(child::command(&path, Task { seed, commits: 5, calm: 30 }));
+        assert!(again.failures.iter().all(|text| text.contains("no space left")), "{again:?}");
+        if let (Some(before), Some(found)) = (said.last(), again.opened) {
+            assert!((before..=before + 1).contains(&found), "{found} of {before}");
+        }
+        disk.grow(16_384);
+        check(&path, if again.last().is_some() { &again } else { &said });
+    }
+    assert!(failed > 3, "{failed}");
+}

@@ -1,0 +1,147 @@
+//! The golden databases: which commits made them, and so which rows they hold. `format-spec/golden/README.md`
+//! tells the same in words.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
+
+use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
+use ringer::{Database, Options, Parameters, Scheme, presets};
+
+/// One operation of a commit.
+pub(crate) enum Operation {
+    /// A set under a key.
+    Put(Vec<u8>, Vec<u64>),
+    /// No set under a key any more.
+    Delete(Vec<u8>),
+}
+
+use Operation::{Delete, Put};
+
+/// A golden database.
+pub(crate) struct Golden {
+    /// The file's name without its ending.
+    pub(crate) name: &'static str,
+    /// What its signatures are.
+    pub(crate) scheme: Scheme,
+    /// The commits, in groups: a checkpoint follows each group.
+    groups: Vec<Vec<Vec<Operation>>>,
+}
+
+/// Rows by key: the commit that stored the set, and the set.
+pub(crate) type Rows = BTreeMap<Vec<u8>, (u64, Vec<u64>)>;
+
+fn put(key: impl Into<Vec<u8>>, set: Range<u64>) -> Operation {
+    Put(key.into(), set.collect())
+}
+
+fn scheme(parameters: Parameters) -> Scheme {
+    Scheme::new(parameters).expect("a possible scheme")
+}
+
+/// All golden databases.
+pub(crate) fn all() -> Vec<Golden> {
+    let near_duplicate = || scheme(presets::NEAR_DUPLICATE);
+    let one = vec![vec![vec![put("key", 1..4)]]];
+    vec![
+        Golden { name: "empty", scheme: near_duplicate(), groups: Vec::new() },
+        Golden { name: "one", scheme: near_duplicate(), groups: one },
+        mixed(),
+        bounded(),
+        exact16(),
+    ]
+}
+
+fn mixed() -> Golden {
+    let scheme =
+        scheme(Parameters { samples: 64, bits: 2, slots: Slots::NONE, ..presets::NEAR_DUPLICATE });
+    let first = vec![
+        put("apple", 1000..1010),
+        put("banana", 2000..2020),
+        put("cherry", 1000..1010),
+        put("empty", 0..0),
+        put("nothing", 0..0),
+    ];
+    let second = vec![
+        put("date", 4000..4040),
+        put("k", 6000..6010),
+        put(vec![b'k'; 4096], 5000..5005),
+        put(vec![b'l'; 4095], 5000..5006),
+    ];
+    let third = vec![put("banana", 2000..2010), Delete(b"date".to_vec()), put("fig", 1000..1010)];
+    let fourth = vec![
+        put("fig", 7000..7007),
+        put([0x00, 0xFF], 8000..8300),
+        Delete(b"nothing".to_vec()),
+        Delete(b"no such key".to_vec()),
+    ];
+    Golden { name: "mixed", scheme, groups: vec![vec![first, second], vec![third], vec![fourth]] }
+}
+
+fn bounded() -> Golden {
+    let scheme = scheme(Parameters {
+        universe: Universe::Bounded(20_000),
+        samples: 100,
+        cardinality: CardinalityField::Linear4,
+        slots: Slots::NONE,
+        ..presets::NEAR_DUPLICATE
+    });
+    let commit = vec![
+        put("1 set", 0..5000),
+        put("2 set", 2500..7500),
+        put("3 set", 0..1),
+        put("4 set", 0..20_000),
+        put("5 set", 19_000..20_000),
+    ];
+    Golden { name: "bounded", scheme, groups: vec![vec![commit]] }
+}
+
+fn exact16() -> Golden {
+    let scheme = scheme(Parameters {
+        sampler: Sampler::Independent,
+        samples: 64,
+        bits: 16,
+        cardinality: CardinalityField::Exact,
+        slots: Slots { count: 6, samples_per_slot: 10, value_bits: 32, min_matches: 2 },
+        ..presets::NEAR_DUPLICATE
+    });
+    let commit =
+        vec![put([1], 0..1), put([1, 0], 0..300), put([2], 0..301), put([0xFF, 0xFF], 0..0)];
+    Golden { name: "exact16", scheme, groups: vec![vec![commit]] }
+}
+
+impl Golden {
+    /// Makes the database. But for its random id it comes out the same each time.
+    pub(crate) fn make(&self, path: &Path) {
+        let options = Options { background: false, merge: false, ..Options::default() };
+        let db = Database::create(path, &self.scheme, options).expect("a new database");
+        for group in &self.groups {
+            for commit in group {
+                let mut batch = db.batch();
+                for operation in commit {
+                    match operation {
+                        Put(key, set) => batch.put(key, set).expect("a good set"),
+                        Delete(key) => batch.delete(key).expect("a good key"),
+                    };
+                }
+                db.commit(batch).expect("a commit");
+            }
+            db.checkpoint().expect("a checkpoint");
+        }
+        db.close().expect("a close");
+    }
+
+    /// The rows that it holds.
+    pub(crate) fn rows(&self) -> Rows {
+        let mut rows = Rows::new();
+        for (sequence, commit) in (1..).zip(self.groups.iter().flatten()) {
+            for operation in commit {
+                match operation {
+                    Put(key, set) => rows.insert(key.clone(), (sequence, set.clone())),
+                    Delete(key) => rows.remove(key),
+                };
+            }
+        }
+        rows
+    }
+}

@@ -1,0 +1,205 @@
+//! Changing bytes of a database file so that a rule is broken, and repairing the checksums around them so
+//! that this rule is the only one. Offsets are those of `format-spec/`, not of the library's structs.
+
+use std::ops::Range;
+
+use ringer::format::bytes::Seal;
+
+/// Where parts of the file start, see `format-spec/file.md`.
+const SUPERBLOCKS: [usize; 2] = [0, 4096];
+const MANIFEST_ENTRIES: usize = 112;
+
+/// A file that is being changed.
+pub(crate) struct Edit {
+    /// The file.
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// A page: where it starts. See `format-spec/pages.md`.
+#[derive(Clone, Copy)]
+pub(crate) struct Page(pub(crate) usize);
+
+/// The number of a segment in the manifest.
+#[derive(Clone, Copy)]
+pub(crate) struct Segment(pub(crate) usize);
+
+impl Edit {
+    /// A little-endian number of so many bytes.
+    pub(crate) fn number(&self, at: usize, width: usize) -> usize {
+        self.bytes[at..at + width].iter().rev().fold(0, |n, byte| n << 8 | usize::from(*byte))
+    }
+
+    /// Changes the number at a place.
+    pub(crate) fn set(&mut self, at: usize, width: usize, value: usize) {
+        self.bytes[at..at + width].copy_from_slice(&value.to_le_bytes()[..width]);
+    }
+
+    fn sealed(&self, bytes: Range<usize>) -> usize {
+        let database = self.bytes[32..48].try_into().expect("16 bytes");
+        Seal::of(database).checksum(&self.bytes[bytes]) as usize
+    }
+
+    /// Changes both superblocks and repairs their checksums.
+    pub(crate) fn superblocks(&mut self, change: impl Fn(&mut Edit, usize)) {
+        SUPERBLOCKS.iter().for_each(|at| self.superblock(*at, &change));
+    }
+
+    /// Changes one superblock and repairs its checksum.
+    pub(crate) fn superblock(&mut self, at: usize, change: impl Fn(&mut Edit, usize)) {
+        change(self, at);
+        let checksum = crc32fast::hash(&self.bytes[at..at + 4092]) as usize;
+        self.set(at + 4092, 4, checksum);
+    }
+
+    /// Where the manifest is.
+    pub(crate) fn manifest(&self) -> usize {
+        self.number(56, 8)
+    }
+
+    /// Changes the manifest, and repairs its checksum and the superblocks.
+    pub(crate) fn in_manifest(&mut self, change: impl Fn(&mut Edit, usize)) {
+        let at = self.manifest();
+        change(self, at);
+        let end = at + self.number(64, 4) - 4;
+        let checksum = self.sealed(at..end);
+        self.set(end, 4, checksum);
+        self.superblocks(|edit, at| edit.set(at + 68, 4, checksum));
+    }
+
+    /// Where the entry of a segment is.
+    pub(crate) fn entry(&self, segment: Segment) -> usize {
+        self.manifest() + MANIFEST_ENTRIES + 64 * segment.0
+    }
+
+    /// The header page of a segment.
+    pub(crate) fn header(&self, segment: Segment) -> Page {
+        Page(self.number(self.entry(segment) + 8, 8))
+    }
+
+    /// A number in the payload of the header page.
+    fn of_header(&self, segment: Segment, at: usize, width: usize) -> usize {
+        self.number(self.header(segment).payload() + at, width)
+    }
+
+    /// The first page of signatures.
+    pub(crate) fn signatures(&self, segment: Segment) -> Page {
+        Page(self.header(segment).0 + self.of_header(segment, 112, 8))
+    }
+
+    fn keys(&self, segment: Segment, number: usize) -> Page {
+        Page(self.header(segment).0 + self.of_header(segment, 128, 8) + 64 * number)
+    }
+
+    /// The root of the fences.
+    pub(crate) fn root(&self, segment: Segment) -> Page {
+        self.keys(segment, self.of_header(segment, 168, 4))
+    }
+
+    /// Where the fence entry of a leaf is. Of fences with one level.
+    pub(crate) fn fence_entry(&self, segment: Segment, leaf: usize) -> usize {
+        self.root(segment).payload() + 8 + 20 * leaf
+    }
+
+    /// A leaf. Of fences with one level.
+    pub(crate) fn leaf(&self, segment: Segment, leaf: usize) -> Page {
+        self.keys(segment, self.number(self.fence_entry(segment, leaf), 4))
+    }
+
+    /// The first page of copies.
+    pub(crate) fn copies(&self, segment: Segment) -> Page {
+        Page(self.header(segment).0 + self.of_header(segment, 144, 8))
+    }
+
+    /// The copies directory, after one page of pairs.
+    pub(crate) fn directory(&self, segment: Segment) -> Page {
+        let pairs = self.copies(segment);
+        Page(pairs.0 + self.whole(pairs))
+    }
+
+    /// The first page of the liveness block.
+    pub(crate) fn liveness(&self, segment: Segment) -> Page {
+        Page(self.number(self.entry(segment) + 48, 8))
+    }
+
+    /// Length of a page with header and padding.
+    pub(crate) fn whole(&self, page: Page) -> usize {
+        (24 + self.payload_length(page)).next_multiple_of(64)
+    }
+
+    /// Length of a page's payload.
+    pub(crate) fn payload_length(&self, page: Page) -> usize {
+        self.number(page.0 + 20, 4)
+    }
+
+    /// Changes a page and repairs its checksum.
+    pub(crate) fn in_page(&mut self, page: Page, change: impl Fn(&mut Edit, usize)) {
+        change(self, page.payload());
+        let checksum = self.sealed(page.0 + 4..page.0 + self.whole(page));
+        self.set(page.0, 4, checksum);
+    }
+
+    /// Changes the header page of a segment, and repairs its checksum and the manifest.
+    pub(crate) fn in_header(&mut self, segment: Segment, change: impl Fn(&mut Edit, usize)) {
+        let page = self.header(segment);
+        self.in_page(page, change);
+        let checksum = self.number(page.0, 4);
+        self.in_manifest(|edit, _| edit.set(edit.entry(segment) + 24, 4, checksum));
+    }
+
+    /// Makes the payload of a page shorter.
+    pub(crate) fn shorten(&mut self, page: Page, by: usize) {
+        self.in_page(page, |edit, payload| {
+            let length = edit.payload_length(page) - by;
+            edit.bytes[payload + length..payload + length + by].fill(0);
+            edit.set(page.0 + 20, 4, length);
+        });
+    }
+
+    /// What has to be changed in `old` to get this file, as a patch of `format-spec/rejects/`.
+    pub(crate) fn patch(&self, old: &[u8], name: &str, what: &str) -> String {
+        let mut text = format!("# {what}\nof {name}.ringer\n");
+        if self.bytes.len() < old.len() {
+            text += &format!("length {}\n", self.bytes.len());
+        }
+        let differs = |at: &usize| self.bytes[*at] != old[*at];
+        let mut at = 0;
+        while let Some(start) = (at..self.bytes.len()).find(differs) {
+            let same = (start..self.bytes.len()).find(|at| !differs(at));
+            at = same.unwrap_or(self.bytes.len());
+            let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
+            text += &format!("{start} {} {}\n", hex(&old[start..at]), hex(&self.bytes[start..at]));
+        }
+        text
+    }
+}
+
+impl Page {
+    /// Where the payload starts.
+    pub(crate) fn payload(self) -> usize {
+        self.0 + 24
+    }
+}
+
+/// The file that a patch makes of a golden file.
+pub(crate) fn apply(patch: &str, golden: impl Fn(&str) -> Vec<u8>) -> Vec<u8> {
+    let bytes = |text: &str| -> Vec<u8> {
+        let byte = |at| u8::from_str_radix(&text[at..at + 2], 16).expect("a byte");
+        (0..text.len()).step_by(2).map(byte).collect()
+    };
+    let mut file = Vec::new();
+    for line in patch.lines() {
+        match line.split(' ').collect::<Vec<_>>()[..] {
+            ["#", ..] => {}
+            ["of", name] => file = golden(name),
+            ["length", length] => file.truncate(length.parse().expect("a length")),
+            [at, old, new] => {
+                let at: usize = at.parse().expect("an offset");
+                let (old, new) = (bytes(old), bytes(new));
+                assert_eq!(file[at..at + old.len()], old, "made of another golden file");
+                file[at..at + new.len()].copy_from_slice(&new);
+            }
+            _ => panic!("{line:?} is no line of a patch"),
+        }
+    }
+    file
+}

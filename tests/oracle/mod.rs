@@ -1,0 +1,192 @@
+//! What a database should say, kept in a plain map, and how a database is compared with it.
+
+#![allow(dead_code, reason = "each test binary uses its own part")]
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::LazyLock;
+
+use ringer::{Committed, Database, Scheme, Signature, Sketcher, Snapshot, Stored};
+
+/// A key with the set stored there, by its number, and the commit that stored it.
+pub(crate) type Map = BTreeMap<Vec<u8>, (usize, u64)>;
+
+/// Keys to draw from: few, so that most operations meet an earlier one. Prefixes of each other, the ends
+/// of the order, and the longest there can be.
+pub(crate) static KEYS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+    let mut keys: Vec<Vec<u8>> = [&b"\0"[..], b"\0\0", b"a", b"a\0", b"aa", b"ab", b"abc", b"b"]
+        .iter()
+        .chain(&[&b"b\xff"[..], b"b\xff\xff", b"c", b"\xff", b"\xff\xff\xff"])
+        .map(|key| key.to_vec())
+        .collect();
+    keys.push([b"b".repeat(4095), b"x".to_vec()].concat());
+    keys
+});
+
+/// Sets to draw from. The first is empty; two are equal, and two differ but share most elements.
+pub(crate) static SETS: LazyLock<Vec<Vec<u64>>> = LazyLock::new(|| {
+    let mut sets = vec![vec![], vec![7], vec![7], (0..40).collect(), (1..41).collect()];
+    sets.extend((0..3).map(|i| (0..200).map(|j| i * 1_000_003 + j * j).collect::<Vec<u64>>()));
+    sets
+});
+
+/// Their signatures.
+static SIGNATURES: LazyLock<Vec<Signature>> = LazyLock::new(|| {
+    let sketcher = Sketcher::new(&scheme());
+    SETS.iter().map(|set| sketcher.sketch(set).unwrap()).collect()
+});
+
+pub(crate) fn scheme() -> Scheme {
+    Scheme::near_duplicate()
+}
+
+/// One operation on a key: store this set, or delete.
+pub(crate) type Change = (usize, Option<usize>);
+
+/// The states of a database by commit number, the newest last.
+#[derive(Debug, Clone)]
+pub(crate) struct History {
+    states: Vec<Map>,
+}
+
+impl History {
+    pub(crate) fn new() -> History {
+        History { states: vec![Map::new()] }
+    }
+
+    /// The number of the last commit.
+    pub(crate) fn last(&self) -> u64 {
+        self.states.len() as u64 - 1
+    }
+
+    pub(crate) fn now(&self) -> &Map {
+        &self.states[self.states.len() - 1]
+    }
+
+    /// The state after a commit.
+    pub(crate) fn at(&self, sequence: u64) -> &Map {
+        let last = self.last();
+        let state = usize::try_from(sequence).ok().and_then(|i| self.states.get(i));
+        state.unwrap_or_else(|| panic!("commit {sequence} was seen, and the last was {last}"))
+    }
+
+    /// Applies a commit and says what it should report.
+    pub(crate) fn commit(&mut self, changes: &[Change]) -> Committed {
+        if changes.is_empty() {
+            return Committed { sequence: self.last(), stored: 0, deleted: 0, absent: 0 };
+        }
+        let sequence = self.last() + 1;
+        let mut state = self.now().clone();
+        let mut committed = Committed { sequence, stored: 0, deleted: 0, absent: 0 };
+        // Of several operations on one key the last one counts.
+        let effective: BTreeMap<usize, Option<usize>> = changes.iter().copied().collect();
+        for (key, set) in effective {
+            let key = KEYS[key].clone();
+            match set {
+                Some(set) => {
+                    state.insert(key, (set, sequence));
+                    committed.stored += 1;
+                }
+                None if state.remove(&key).is_some() => committed.deleted += 1,
+                None => committed.absent += 1,
+            }
+        }
+        self.states.push(state);
+        committed
+    }
+
+    /// Forgets all commits after one.
+    pub(crate) fn cut(&mut self, last: u64) {
+        self.states.truncate(last as usize + 1);
+    }
+}
+
+fn expect(set: usize, sequence: u64) -> Stored {
+    Stored { signature: SIGNATURES[set].clone(), sequence }
+}
+
+/// Compares everything that a snapshot says with a map.
+pub(crate) fn compare(snapshot: &Snapshot, map: &Map, what: &str) {
+    for key in &*KEYS {
+        let expected = map.get(key).map(|(set, sequence)| expect(*set, *sequence));
+        let name = &key[..key.len().min(8)];
+        assert_eq!(snapshot.get(key).unwrap(), expected, "{what}: key {name:?}");
+        assert_eq!(snapshot.contains(key).unwrap(), expected.is_some(), "{what}: key {name:?}");
+    }
+    assert_eq!(snapshot.len().unwrap(), map.len() as u64, "{what}: len");
+    assert_eq!(snapshot.is_empty().unwrap(), map.is_empty(), "{what}: is_empty");
+    compare_range(snapshot, map, Bound::Unbounded, Bound::Unbounded, what);
+}
+
+/// Compares the rows and the keys within bounds, which need not be in order.
+pub(crate) fn compare_range(
+    snapshot: &Snapshot,
+    map: &Map,
+    from: Bound<&[u8]>,
+    to: Bound<&[u8]>,
+    what: &str,
+) {
+    let after = |key: &[u8]| match from {
+        Bound::Included(from) => key >= from,
+        Bound::Excluded(from) => key > from,
+        Bound::Unbounded => true,
+    };
+    let before = |key: &[u8]| match to {
+        Bound::Included(to) => key <= to,
+        Bound::Excluded(to) => key < to,
+        Bound::Unbounded => true,
+    };
+    let expected: Vec<_> = map.iter().filter(|(key, _)| after(key) && before(key)).collect();
+    let bounds = (from, to);
+    let keys: Vec<_> = snapshot.keys::<&[u8]>(bounds).map(Result::unwrap).collect();
+    let names = |keys: &[&[u8]]| -> Vec<String> {
+        keys.iter().map(|key| key[..key.len().min(8)].escape_ascii().to_string()).collect()
+    };
+    let found: Vec<&[u8]> = keys.iter().map(|key| &**key).collect();
+    let wanted: Vec<&[u8]> = expected.iter().map(|(key, _)| &***key).collect();
+    assert!(found == wanted, "{what}: keys {:?}, not {:?}", names(&found), names(&wanted));
+    let rows: Vec<_> = snapshot.range::<&[u8]>(bounds).map(Result::unwrap).collect();
+    assert_eq!(rows.len(), expected.len(), "{what}: rows");
+    for ((key, stored), (wanted, (set, sequence))) in rows.iter().zip(&expected) {
+        assert!(**key == ***wanted, "{what}: a row has another key than before");
+        assert_eq!(*stored, expect(*set, *sequence), "{what}: {}", key.escape_ascii());
+    }
+}
+
+/// Compares the rows and the keys with a prefix.
+pub(crate) fn compare_prefix(snapshot: &Snapshot, map: &Map, prefix: &[u8], what: &str) {
+    let expected: Vec<_> = map.iter().filter(|(key, _)| key.starts_with(prefix)).collect();
+    let keys: Vec<_> = snapshot.prefix_keys(prefix).map(Result::unwrap).collect();
+    assert!(
+        keys.iter().map(|key| &**key).eq(expected.iter().map(|(key, _)| &***key)),
+        "{what}: keys with prefix {}",
+        prefix.escape_ascii()
+    );
+    let rows = snapshot.prefix(prefix).map(|row| row.unwrap().1);
+    assert!(
+        rows.eq(expected.iter().map(|(_, (set, sequence))| expect(*set, *sequence))),
+        "{what}: rows with prefix {}",
+        prefix.escape_ascii()
+    );
+}
+
+/// Commits changes of [`KEYS`] and [`SETS`] as one batch.
+pub(crate) fn commit(db: &Database, changes: &[Change]) -> ringer::Result<Committed> {
+    let mut batch = db.batch();
+    for (key, set) in changes {
+        match set {
+            Some(set) => batch.put_signature(&KEYS[*key], SIGNATURES[*set].clone())?,
+            None => batch.delete(&KEYS[*key])?,
+        };
+    }
+    db.commit(batch)
+}
+
+/// Bulk loads sets of [`SETS`] under keys of [`KEYS`].
+pub(crate) fn bulk_load(db: &Database, rows: &[(usize, usize)]) -> ringer::Result<Committed> {
+    let mut load = db.bulk_load();
+    for (key, set) in rows {
+        load.put_signature(&KEYS[*key], &SIGNATURES[*set])?;
+    }
+    load.commit()
+}
