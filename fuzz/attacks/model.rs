@@ -269,6 +269,8 @@ impl Run {
         let report = check::check(&self.files, copy, Depth::Deep).expect("it can be read");
         assert_eq!(report.findings, []);
         self.layer().remove_file(copy).expect("it is there");
+        // Or a crash would bring it back.
+        self.layer().sync_dir(Path::new("/")).expect("nothing fails here");
     }
 
     /// Goes on from the disk after a crash, on which one of these maps must be.

@@ -12,6 +12,16 @@ use crate::format::leaf_page::LeafPage;
 use crate::format::page::{AlignedBytes, HEADER_BYTES, Page, PageKind, PagePlace};
 use crate::store::page_source::PageSource;
 
+/// What stands at a unit of the keys.
+enum Here {
+    /// A page, and its length in units.
+    Page(PageKind, Page, u64),
+    /// Nothing that verifies.
+    Nothing,
+    /// The end of the file. A region may claim to go on for longer than anybody could look.
+    End,
+}
+
 /// A walk over the pages of keys.
 #[derive(Debug)]
 pub struct LeafScan<'a> {
@@ -38,10 +48,14 @@ impl<'a> LeafScan<'a> {
     pub fn next_leaf(&mut self) -> Result<Option<LeafPage>> {
         let header = self.segment.header();
         while 64 * self.unit < header.keys.length {
-            let Some((kind, page, units)) = self.page_here()? else {
-                self.lost_units += 1;
-                self.unit += 1;
-                continue;
+            let (kind, page, units) = match self.page_here()? {
+                Here::Page(kind, page, units) => (kind, page, units),
+                Here::Nothing => {
+                    self.lost_units += 1;
+                    self.unit += 1;
+                    continue;
+                }
+                Here::End => break,
             };
             self.unit += units;
             if kind == PageKind::Leaf {
@@ -57,30 +71,31 @@ impl<'a> LeafScan<'a> {
         Ok(None)
     }
 
-    /// The page that starts at this unit, if one does, and its length in units.
-    fn page_here(&self) -> Result<Option<(PageKind, Page, u64)>> {
+    /// The page that starts at this unit, if one does.
+    fn page_here(&self) -> Result<Here> {
         let source = self.segment.source();
         let region = self.segment.header().keys;
         let start = 64 * self.unit;
         let offset = self.segment.offset() + region.offset + start;
         let mut head = [0; HEADER_BYTES];
         if source.read_up_to(&mut head, offset)? < HEADER_BYTES {
-            return Ok(None);
+            return Ok(Here::End);
         }
         let kind = match head[4] {
             3 => PageKind::Leaf,
             4 => PageKind::Fence,
-            _ => return Ok(None),
+            _ => return Ok(Here::Nothing),
         };
         let payload = index(u32::from_le_bytes([head[20], head[21], head[22], head[23]]));
         let whole = round_up(HEADER_BYTES.saturating_add(payload));
         if whole > kind.max_bytes() || start + whole as u64 > region.length {
-            return Ok(None);
+            return Ok(Here::Nothing);
         }
-        let Ok(number) = u32::try_from(self.unit) else { return Ok(None) };
+        let Ok(number) = u32::try_from(self.unit) else { return Ok(Here::Nothing) };
         let place = PagePlace { kind, block: self.segment.id(), number };
         let verified = verify(source, place, offset, whole)?;
-        Ok(verified.map(|page| (kind, page, whole as u64 / 64)))
+        let units = whole as u64 / 64;
+        Ok(verified.map_or(Here::Nothing, |page| Here::Page(kind, page, units)))
     }
 }
 
