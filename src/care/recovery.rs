@@ -86,6 +86,7 @@ pub(super) fn open_with(
     let file = state_file::open(&**layer, &path, Access::Write)?;
     check_names(layer, &path, &*file)?;
     let state = state_file::read(&*file, &path)?;
+    check_numbers(&state)?;
     let scheme = Arc::new(state.manifest.scheme.clone());
     let mut report = OpenReport { clean: state.superblock.clean, ..OpenReport::default() };
     let hot = beside(&path, "-hot");
@@ -127,6 +128,32 @@ pub(super) fn open_with(
     }
     Ok((writer, report))
 }
+
+/// Refuses to go on counting from where no writer ever came by counting: such a number was forged, and the
+/// one after the last is none.
+fn check_numbers(state: &FileState) -> Result<()> {
+    let (superblock, manifest) = (&state.superblock, &state.manifest);
+    let mark = state.mark.map_or(0, |mark| mark.sequence);
+    for (what, number) in [
+        ("generation", superblock.generation),
+        ("hot tier", superblock.hot_tiers_made),
+        ("commit", manifest.sealed.max(mark)),
+        ("block", manifest.next_block),
+    ] {
+        if number > LAST_NUMBER {
+            return Err(Error::invalid(
+                format!("{what} {number}"),
+                format!(
+                    "numbers go up to {LAST_NUMBER}: `pack` or `salvage` the rows into a new database"
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The last generation, hot tier, commit or block that is still counted on from.
+const LAST_NUMBER: u64 = 1 << 62;
 
 /// Refuses a file with several names, because companions stand beside one. The name that it had while
 /// it was made does not count: a crash may have left it.

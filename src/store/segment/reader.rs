@@ -81,6 +81,10 @@ impl Segment {
             let detail = format!("segment {id} was made with another scheme");
             return Err(broken("segment header", "SEG-6", offset, detail));
         }
+        if offset.checked_add(header.length).is_none() {
+            let detail = format!("segment {id} claims {} bytes", header.length);
+            return Err(broken("segment header", "SEG-4", offset, detail));
+        }
         if Seal::of(header.database) != source.seal() {
             let detail = format!("segment {id} was made for another database");
             return Err(broken("segment header", "SEG-6", offset, detail));
@@ -143,7 +147,14 @@ impl Segment {
     fn fence(&self, number: u32, level: u8, most: u64) -> Result<Pinned<FencePage>> {
         let place = PagePlace { kind: PageKind::Fence, block: self.id, number };
         let extent = self.extent(self.header.keys, number, most);
-        self.source.page(place, extent, Keep::Recent, |page| FencePage::new(page, level))
+        let fence =
+            self.source.page(place, extent, Keep::Recent, |page| FencePage::new(page, level))?;
+        // In the cache it may stand as one of another level, and fences that are their own children would
+        // be followed for ever.
+        if fence.level() != level {
+            return Err(self.lost("FENCE-2", format!("fences of level {level} have another")));
+        }
+        Ok(fence)
     }
 
     /// The topmost fences. Once read they stay in memory.

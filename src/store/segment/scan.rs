@@ -12,14 +12,14 @@ use crate::format::leaf_page::LeafPage;
 use crate::format::page::{AlignedBytes, HEADER_BYTES, Page, PageKind, PagePlace};
 use crate::store::page_source::PageSource;
 
-/// What starts at a unit.
+/// What stands at a unit of the keys.
 enum Here {
     /// A page, and its length in units.
     Page(PageKind, Page, u64),
     /// Nothing that verifies.
     Nothing,
-    /// The file has no more bytes.
-    EndOfFile,
+    /// The end of the file. A region may claim to go on for longer than anybody could look.
+    End,
 }
 
 /// A walk over the pages of keys.
@@ -55,8 +55,7 @@ impl<'a> LeafScan<'a> {
                     self.unit += 1;
                     continue;
                 }
-                // The header may claim more than the file has.
-                Here::EndOfFile => return Ok(None),
+                Here::End => break,
             };
             self.unit += units;
             if kind == PageKind::Leaf {
@@ -72,7 +71,7 @@ impl<'a> LeafScan<'a> {
         Ok(None)
     }
 
-    /// What starts at this unit.
+    /// The page that starts at this unit, if one does.
     fn page_here(&self) -> Result<Here> {
         let source = self.segment.source();
         let region = self.segment.header().keys;
@@ -80,7 +79,7 @@ impl<'a> LeafScan<'a> {
         let offset = self.segment.offset() + region.offset + start;
         let mut head = [0; HEADER_BYTES];
         if source.read_up_to(&mut head, offset)? < HEADER_BYTES {
-            return Ok(Here::EndOfFile);
+            return Ok(Here::End);
         }
         let kind = match head[4] {
             3 => PageKind::Leaf,
@@ -95,7 +94,8 @@ impl<'a> LeafScan<'a> {
         let Ok(number) = u32::try_from(self.unit) else { return Ok(Here::Nothing) };
         let place = PagePlace { kind, block: self.segment.id(), number };
         let verified = verify(source, place, offset, whole)?;
-        Ok(verified.map_or(Here::Nothing, |page| Here::Page(kind, page, whole as u64 / 64)))
+        let units = whole as u64 / 64;
+        Ok(verified.map_or(Here::Nothing, |page| Here::Page(kind, page, units)))
     }
 }
 

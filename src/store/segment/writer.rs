@@ -13,7 +13,7 @@ use zerocopy::IntoBytes;
 use super::known::Known;
 use crate::error::{Error, Result};
 use crate::format::DatabaseId;
-use crate::format::bytes::Seal;
+use crate::format::bytes::{Seal, broken};
 use crate::format::copies_page::{self, Pair};
 use crate::format::fence_page::{Child, FenceBuilder, INNER_BYTES, separator};
 use crate::format::filter::{self, KeyHash};
@@ -114,7 +114,15 @@ impl SegmentWriter {
         if self.rows == MAX_ROWS {
             return Err(Error::invalid("rows of a segment", format!("at most {MAX_ROWS}")));
         }
-        debug_assert!(self.rows == 0 || row.key > self.leaf_key().as_slice());
+        // Rows of a merge or a copy come from a file, which may have been forged.
+        let last = match self.leaf.count().checked_sub(1) {
+            Some(last) => self.leaf.key(last),
+            None => &self.last_key,
+        };
+        if row.key <= last {
+            let detail = format!("row {} is out of order", self.rows);
+            return Err(broken("leaf page", "LEAF-7", 0, detail));
+        }
         let known = self.known_id(&row)?;
         let most = PageKind::Leaf.max_payload();
         if self.leaf.payload_bytes_with(row.key, row.sequence, known.is_some()) > most {

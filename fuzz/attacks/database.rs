@@ -1,0 +1,185 @@
+//! A whole database file from anywhere: opened, read in every way, checked, salvaged, packed, and now and
+//! then repaired and written to.
+//!
+//! No panic, whatever the bytes, and:
+//! - what goes wrong when reading is damage or an unknown version, never anything else;
+//! - a deeper check finds something where a shallower one does;
+//! - if a full check finds nothing, every page can be read; if a deep check finds nothing, every reader gets
+//!   the same rows, and salvage and pack save exactly those;
+//! - what salvage and pack write has no damage, whatever they read.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use ringer::care::{check, repair, salvage};
+use ringer::store::file_layer::FileLayer;
+use ringer::store::file_layer::memory::MemoryFiles;
+use ringer::store::hot_tier::HotKind;
+use ringer::{Database, Depth, Error, Reader, Result, Stored};
+
+use super::edits::{Edited, edited};
+use super::seeds::{PATH, key, options};
+
+/// Rows by key.
+type Rows = BTreeMap<Box<[u8]>, Stored>;
+
+/// No file grows beyond this.
+const LONGEST: u64 = 16 << 20;
+
+/// See [`edited`] for what an input says.
+pub(crate) fn database(bytes: &[u8]) {
+    let Edited { bytes, write, keys, .. } = edited(bytes);
+    let layer = layer_of(&bytes);
+    let [quick, full, deep] = [Depth::Quick, Depth::Full, Depth::Deep].map(|depth| {
+        let report = check::check(&layer, Path::new(PATH), depth);
+        report.expect("a file in memory can be read").findings
+    });
+    assert!(quick.is_empty() || !full.is_empty(), "{quick:?}");
+    assert!(full.is_empty() || !deep.is_empty(), "{full:?}");
+    let rows = read(&layer, PATH, &keys);
+    if let Err(error) = &rows {
+        assert!(is_damage(error), "{error}");
+        assert!(!full.is_empty(), "{error}");
+    }
+    let clean = deep.is_empty().then(|| rows.as_ref().expect("a full check found nothing"));
+    salvaged(&layer, clean);
+    packed(&layer, rows.as_ref().ok(), clean.is_some());
+    if write {
+        repaired(&bytes);
+        written(&bytes, clean);
+    }
+}
+
+fn layer_of(bytes: &[u8]) -> MemoryFiles {
+    MemoryFiles::new().with_file(PATH, bytes).limited_to(LONGEST)
+}
+
+fn share(layer: &MemoryFiles) -> Arc<dyn FileLayer> {
+    Arc::new(layer.clone())
+}
+
+fn is_damage(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Corrupt { .. } | Error::UnsupportedFormat { .. } | Error::NotADatabase { .. }
+    )
+}
+
+/// Reads in every way there is, and on after an error. Gives all rows, or the first error.
+fn read(layer: &MemoryFiles, path: &str, keys: &[u8]) -> Result<Rows> {
+    let reader = Reader::open_in(share(layer), Path::new(path), options())?;
+    let snapshot = reader.snapshot();
+    let mut failed = Ok(());
+    let mut note = |result: Result<()>| {
+        if failed.is_ok() {
+            failed = result;
+        }
+    };
+    let unknown =
+        [&keys[..keys.len().min(1)], &keys[..keys.len().min(9)], b"", b"key1", &[255; 5000]];
+    let known: Vec<Vec<u8>> = (0..24).map(|n| key(n * 3)).collect();
+    for key in known.iter().map(|key| &**key).chain(unknown) {
+        note(reader.get(key).map(drop));
+        note(snapshot.contains(key).map(drop));
+    }
+    for prefix in unknown {
+        note(snapshot.prefix(prefix).take(20).try_for_each(|row| row.map(drop)));
+        note(snapshot.prefix_keys(prefix).take(20).try_for_each(|key| key.map(drop)));
+    }
+    let (from, to) = (&known[3], &known[7]);
+    note(snapshot.range::<Vec<u8>>(from..=to).try_for_each(|row| row.map(drop)));
+    note(snapshot.keys::<Vec<u8>>(from..).try_for_each(|key| key.map(drop)));
+    note(snapshot.len().map(drop));
+    note(snapshot.is_empty().map(drop));
+    note(reader.stat().map(drop));
+    note(reader.refresh());
+    let _ = (reader.unsealed(), reader.is_clean(), reader.scheme(), snapshot.sequence());
+    let rows: Result<Rows> = snapshot.range::<&[u8]>(..).collect();
+    failed.and(rows)
+}
+
+/// Whether every way to read gives the same rows.
+fn agrees(layer: &MemoryFiles, path: &str, rows: &Rows) {
+    let reader = Reader::open_in(share(layer), Path::new(path), options()).expect("it is whole");
+    let snapshot = reader.snapshot();
+    let all: Vec<_> = snapshot.range::<&[u8]>(..).map(|row| row.expect("it is whole")).collect();
+    assert!(all.is_sorted_by(|a, b| a.0 < b.0), "keys do not rise");
+    assert_eq!(snapshot.len().expect("it is whole"), rows.len() as u64);
+    assert_eq!(all.len(), rows.len());
+    for (key, stored) in &all {
+        assert_eq!(reader.get(key).expect("it is whole").as_ref(), Some(stored));
+        assert_eq!(rows.get(key).map(|s| &s.signature), Some(&stored.signature));
+    }
+    let report = check::check(layer, Path::new(path), Depth::Deep).expect("it can be read");
+    assert_eq!(report.findings, []);
+}
+
+fn salvaged(layer: &MemoryFiles, clean: Option<&Rows>) {
+    let target = "/saved.ringer";
+    let (source, path) = (Path::new(PATH), Path::new(target));
+    let result = salvage::salvage(&share(layer), source, path, options(), HotKind::Log);
+    match (result, clean) {
+        (Ok(report), clean) => {
+            let saved = read(layer, target, &[]).expect("what salvage wrote is whole");
+            assert_eq!(report.sets, saved.len() as u64);
+            agrees(layer, target, clean.unwrap_or(&saved));
+        }
+        (Err(error), None) => assert!(is_damage(&error), "{error}"),
+        (Err(error), Some(_)) => panic!("a whole database was not saved: {error}"),
+    }
+}
+
+fn packed(layer: &MemoryFiles, rows: Option<&Rows>, clean: bool) {
+    let target = "/packed.ringer";
+    let Ok(reader) = Reader::open_in(share(layer), Path::new(PATH), options()) else { return };
+    match reader.pack(target) {
+        Ok(()) => {
+            let packed = read(layer, target, &[]).expect("what pack wrote is whole");
+            agrees(layer, target, rows.unwrap_or(&packed));
+        }
+        Err(error) => assert!(!clean && is_damage(&error), "{error}"),
+    }
+}
+
+/// Repair mends or refuses. What it mended has no less rows than before.
+fn repaired(bytes: &[u8]) {
+    let layer = layer_of(bytes);
+    let result = repair::repair(&share(&layer), Path::new(PATH), &options(), HotKind::Log);
+    if result.is_ok() {
+        drop(read(&layer, PATH, &[]));
+    }
+}
+
+/// Opens a file for writing and does a little of everything, as far as it goes.
+fn written(bytes: &[u8], clean: Option<&Rows>) {
+    let layer = layer_of(bytes);
+    let Ok(db) = Database::open_in(share(&layer), HotKind::Log, Path::new(PATH), options()) else {
+        return;
+    };
+    let write = || -> Result<Rows> {
+        db.put("new", &[1, 2, 3])?;
+        db.delete(key(9))?;
+        db.checkpoint()?;
+        let mut load = db.bulk_load();
+        load.put(key(1), &[4, 5])?;
+        load.put("newer", &[])?;
+        load.commit()?;
+        db.stat()?;
+        db.compact()?;
+        db.vacuum()?;
+        db.snapshot().range::<&[u8]>(..).collect()
+    };
+    let rows = write();
+    let closed = db.close();
+    if let (Some(before), Ok(rows), Ok(())) = (clean, rows, closed) {
+        agrees(&layer, PATH, &rows);
+        let changed = [&b"new"[..], b"newer", &key(1), &key(9)];
+        let kept = |rows: &Rows| {
+            let kept = rows.iter().filter(|(key, _)| !changed.contains(&&***key));
+            kept.map(|(key, stored)| (key.clone(), stored.clone())).collect::<Rows>()
+        };
+        assert_eq!(kept(&rows), kept(before));
+        assert!(rows.contains_key(&b"newer"[..]) && !rows.contains_key(&*key(9)));
+    }
+}

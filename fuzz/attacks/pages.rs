@@ -1,0 +1,205 @@
+//! Pages of every kind: as the bytes are, and with a good header around a payload from anywhere.
+//!
+//! What a view accepts can be asked anything, in and out of range, and encodes to the same bytes where a
+//! page has one form; where it has several, what is written anew says the same.
+
+use ringer::format::bytes::Seal;
+use ringer::format::copies_page::{CopiesDirectory, CopiesPage};
+use ringer::format::fence_page::{self, FenceBuilder, FencePage};
+use ringer::format::filter::{self, KeyHash};
+use ringer::format::leaf_page::{LeafBuilder, LeafPage};
+use ringer::format::liveness_page::{self, LivenessPage};
+use ringer::format::page::{Page, PageKind, PagePlace, encode};
+use ringer::format::segment_header::SegmentHeader;
+use ringer::format::signature_page::{self, SignaturePage, SignatureShape};
+
+use super::input::Input;
+use super::records::scheme;
+
+const KINDS: [PageKind; 7] = [
+    PageKind::SegmentHeader,
+    PageKind::Signatures,
+    PageKind::Leaf,
+    PageKind::Fence,
+    PageKind::Liveness,
+    PageKind::Copies,
+    PageKind::CopiesDirectory,
+];
+
+/// What a page is said to belong to.
+#[derive(Clone, Copy)]
+struct Claims {
+    scheme: u8,
+    /// Rows of the segment, or rows, pairs or ids of the page.
+    rows: u32,
+    ids: u32,
+    /// Any number, to ask with.
+    any: u32,
+}
+
+/// The first byte is the kind, the next say what the page is claimed to hold; the rest is a page, and is
+/// tried as a payload, too.
+pub(crate) fn pages(bytes: &[u8]) {
+    let mut input = Input::new(bytes);
+    let kind = KINDS[usize::from(input.byte()) % KINDS.len()];
+    let (scheme, rows, ids, any) = (input.byte(), input.word(), input.word(), input.word());
+    let claims = Claims { scheme, rows, ids, any };
+    let place = PagePlace { kind, block: 5, number: 0 };
+    let seal = Seal::of([7; 16]);
+    if let Ok(page) = Page::verify(input.rest().into(), place, seal) {
+        look(kind, page, claims);
+    }
+    let payload = &input.rest()[..input.rest().len().min(kind.max_payload())];
+    let page = Page::verify(encode(place, payload, seal)[..].into(), place, seal);
+    let page = page.expect("what is encoded verifies");
+    assert_eq!(page.payload(), payload);
+    look(kind, page, claims);
+}
+
+fn look(kind: PageKind, page: Page, claims: Claims) {
+    assert!(page.memory() <= kind.max_bytes() + size_of::<Page>());
+    match kind {
+        PageKind::SegmentHeader => drop(SegmentHeader::decode(page.payload())),
+        PageKind::Signatures => signatures(page, claims),
+        PageKind::Leaf => leaf(page, claims),
+        PageKind::Fence => fence(page, claims),
+        PageKind::Liveness => liveness(page, claims),
+        PageKind::Copies => copies(page, claims),
+        PageKind::CopiesDirectory => directory(page, claims),
+    }
+}
+
+fn signatures(page: Page, claims: Claims) {
+    let scheme = scheme(claims.scheme);
+    let shape = SignatureShape::of(&scheme);
+    let empty = (claims.any != 0).then_some(claims.any - claims.any.min(1));
+    let empty = empty.filter(|empty| *empty < claims.rows);
+    let payload = page.payload().to_vec();
+    let Ok(view) = SignaturePage::new(page, shape, claims.rows, empty) else { return };
+    assert_eq!(view.count(), claims.rows as usize);
+    let mut all = Vec::new();
+    for i in 0..view.count() {
+        let is_empty = empty == Some(i as u32);
+        let signature = view.signature(i, &scheme, is_empty).expect("it is in range");
+        let mut planes = Vec::new();
+        assert_eq!(view.copy_planes(i, &mut planes), Some(()));
+        assert_eq!(planes, signature.planes());
+        assert!(shape.fits(&planes, view.code(i).expect("it is in range")));
+        let _ = (signature.cardinality(), signature.sample(0));
+        all.push(signature);
+    }
+    let again = all.iter().map(|s| (s.planes(), s.cardinality_code()));
+    assert_eq!(signature_page::encode(shape, again), payload);
+    for i in
+        [view.count(), claims.any as usize, usize::MAX].into_iter().filter(|i| *i >= view.count())
+    {
+        assert_eq!((view.code(i), view.signature(i, &scheme, false)), (None, None));
+    }
+    let _ = (view.rows(&scheme), view.memory());
+}
+
+fn leaf(page: Page, claims: Claims) {
+    let Ok(view) = LeafPage::new(page, claims.rows, claims.ids) else { return };
+    let key_of = |view: &LeafPage, i| {
+        let (prefix, suffix) = view.key(i);
+        [prefix, suffix].concat()
+    };
+    let keys: Vec<Vec<u8>> = (0..view.count()).map(|i| key_of(&view, i)).collect();
+    let rising = keys.is_sorted_by(|a, b| a < b);
+    let mut builder = LeafBuilder::new(view.first_row(), view.first_id());
+    let mut next = view.first_id();
+    let mut bytes = 0;
+    for (i, key) in keys.iter().enumerate() {
+        assert!((1..=4096).contains(&key.len()) && view.id(i) < claims.ids);
+        assert!(view.first_row() as usize + i < claims.rows as usize);
+        let found = view.find(key);
+        assert!(!rising || found == Ok(i));
+        let copy = (view.id(i) < next).then(|| view.id(i));
+        assert_eq!(view.is_new(i), copy.is_none());
+        next += u32::from(copy.is_none());
+        bytes = builder.payload_bytes_with(key, view.sequence_offset(i), copy.is_some());
+        builder.push(key, view.sequence_offset(i), copy);
+    }
+    for i in [view.count(), claims.any as usize, usize::MAX] {
+        let _ = (view.key(i), view.id(i), view.sequence_offset(i), view.is_new(i));
+    }
+    let _ = (view.first_with_id(claims.any), view.find(&claims.any.to_be_bytes()), view.find(b""));
+    // A prefix may be shorter than it could be, and sequences wider: written anew the page gets no longer.
+    let payload = builder.encode();
+    assert_eq!(payload.len(), bytes);
+    let place = PagePlace { kind: PageKind::Leaf, block: 5, number: 0 };
+    let seal = Seal::of([7; 16]);
+    let page = Page::verify(encode(place, &payload, seal)[..].into(), place, seal);
+    let again = LeafPage::new(page.expect("it is no longer"), claims.rows, claims.ids);
+    let again = again.expect("what was written can be read");
+    for (i, key) in keys.iter().enumerate() {
+        assert_eq!(key_of(&again, i), *key);
+        assert_eq!((again.id(i), again.sequence_offset(i)), (view.id(i), view.sequence_offset(i)));
+    }
+}
+
+fn fence(page: Page, claims: Claims) {
+    let level = claims.scheme;
+    let payload = page.payload().to_vec();
+    let Ok(view) = FencePage::new(page, level) else { return };
+    assert_eq!((view.level(), view.count() > 0), (level, true));
+    let mut builder = FenceBuilder::default();
+    let hash = KeyHash::of(&claims.any.to_le_bytes());
+    for i in 0..view.count() {
+        let child = view.child(i).expect("it is in range");
+        let _ = filter::may_contain(view.filter(i), hash);
+        assert_eq!(view.child_for_row(child.first_row), i);
+        assert!(view.child_for_key(view.separator(i)) < view.count());
+        assert!(view.child_for_id(child.first_id) >= i);
+        builder.push(child, view.separator(i), view.filter(i));
+        if i > 0 {
+            let (before, here) = (view.separator(i - 1), view.separator(i));
+            let short = fence_page::separator(before, here);
+            assert!(here.starts_with(short) && (before >= here || short > before));
+        }
+    }
+    assert_eq!(builder.encode(level), payload);
+    for i in [view.count(), claims.any as usize, usize::MAX] {
+        let _ = (view.child(i), view.separator(i), view.filter(i));
+    }
+    let any = claims.any;
+    for i in
+        [view.child_for_row(any), view.child_for_id(any), view.child_for_key(&any.to_le_bytes())]
+    {
+        assert!(i < view.count());
+    }
+}
+
+fn liveness(page: Page, claims: Claims) {
+    let payload = page.payload().to_vec();
+    let Ok(view) = LivenessPage::new(page, claims.rows) else { return };
+    let rows = claims.rows;
+    let hidden = (0..rows).filter(|row| view.is_hidden(*row)).count();
+    assert_eq!((view.hidden() as usize, view.bitmap()), (hidden, &*payload));
+    for row in
+        [rows, claims.any, u32::MAX].into_iter().filter(|row| *row >= rows.next_multiple_of(8))
+    {
+        assert!(view.is_hidden(row));
+    }
+    let block = liveness_page::encode_block(5, rows, &payload, Seal::of([7; 16]));
+    assert_eq!(block.len() as u64, liveness_page::block_bytes(rows));
+}
+
+fn copies(page: Page, claims: Claims) {
+    let count = (page.payload().len() / 8) as u32;
+    let wrong = CopiesPage::new(page.clone(), claims.any, claims.ids, claims.rows);
+    assert!(wrong.is_err() || claims.any == count);
+    let Ok(view) = CopiesPage::new(page, count, claims.ids, claims.rows) else { return };
+    assert_eq!(view.pairs().len(), count as usize);
+    assert!(view.pairs().is_sorted_by_key(|pair| pair.order()));
+    assert!(view.pairs().iter().all(|p| p.id() < claims.ids && p.row() < claims.rows));
+}
+
+fn directory(page: Page, claims: Claims) {
+    let count = (page.payload().len() / 4) as u32;
+    let wrong = CopiesDirectory::new(page.clone(), claims.any);
+    assert!(wrong.is_err() || claims.any == count);
+    if let Ok(view) = CopiesDirectory::new(page, count) {
+        assert_eq!(view.first_ids().len(), count as usize);
+    }
+}
