@@ -46,7 +46,7 @@ pub(crate) fn beginning() -> Vec<Step> {
 /// (STEP-9).
 pub(crate) fn middle() -> Vec<Step> {
     vec![
-        commit([put("k01", 8), delete("k03"), put("k00", 9)]),
+        commit([put("k01", 8), delete("k03"), put("y", 9)]),
         bulk("k", 20, 30),
         commit([put("k11", 31), delete("k12")]),
         Step::Checkpoint,
