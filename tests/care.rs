@@ -8,6 +8,7 @@ use std::sync::Arc;
 use ringer::care::{check, repair, salvage};
 use ringer::scheme::Slots;
 use ringer::store::file_layer::FileLayer;
+use ringer::store::file_layer::faulty::FaultyFiles;
 use ringer::store::file_layer::memory::MemoryFiles;
 use ringer::store::hot_tier::HotKind;
 use ringer::{Database, Depth, Error, Options, Parameters, Reader, Scheme, Signature, presets};
@@ -131,6 +132,34 @@ fn damage_is_found_and_mended_or_the_rest_is_saved() {
         }
     }
     assert!(repaired > 20 && salvaged > 20, "{repaired} {salvaged}");
+}
+
+/// STEP-1: a crash at any point of a repair leaves what a repair can still mend, with all rows.
+#[test]
+fn every_crash_of_a_repair_can_be_repaired() {
+    let (bytes, rows) = database();
+    let fence = |unit: &usize| bytes[unit * 64 + 4] == 4 && bytes[unit * 64 + 5] == 1;
+    let mut bad = bytes.clone();
+    let mut damaged = 0;
+    for unit in (192..bytes.len() / 64).filter(fence) {
+        bad[unit * 64 + 30] ^= 1;
+        damaged += 1;
+    }
+    assert!(damaged >= 3 && !findings(&bad, Depth::Full).is_empty());
+    let files = FaultyFiles::resume(layer_of(&bad));
+    let layer: Arc<dyn FileLayer> = Arc::new(files.clone());
+    let path = Path::new(PATH);
+    let report = repair::repair(&layer, path, &options(), HotKind::Log).unwrap();
+    assert_eq!(report.segments.len(), 3);
+    let mut crashes = 0;
+    files.for_each_crash(|at, kind, image| {
+        let layer: Arc<dyn FileLayer> = Arc::new(image.clone());
+        repair::repair(&layer, path, &options(), HotKind::Log)
+            .unwrap_or_else(|error| panic!("{at} {kind:?}: {error}"));
+        assert_eq!(rows_of(&image.contents(PATH).unwrap()).as_ref(), Ok(&rows), "{at} {kind:?}");
+        crashes += 1;
+    });
+    assert!(crashes > 50, "{crashes}");
 }
 
 #[test]
