@@ -266,7 +266,7 @@ class Segment:
         need("SEG-3", (self.empty_id < self.ids or self.empty_id == NONE) and self.first <= self.last,
              "the empty id or the sequences")
         need("SEG-4", signatures_at == 256 and keys_at == 256 + signatures and copies_at == keys_at + keys
-             and copies_at + copies == length and length % UNIT == 0,
+             and copies_at + copies == length and length % UNIT == 0 and max(signatures, keys, copies) <= 1 << 38,
              "the regions do not follow each other or fill the segment")
         pages = [own.signature_bytes(n) for n in own.signature_pages(self.ids)]
         need("SEG-4", signatures == sum(aligned(PAGE_HEADER + n) for n in pages), "length of the signatures")

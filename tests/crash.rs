@@ -9,6 +9,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use rayon::prelude::*;
+use ringer::Options;
 use ringer::store::file_layer::faulty::{CrashKind, CrashWalk, FaultyFiles};
 use ringer::store::file_layer::memory::MemoryFiles;
 
@@ -37,7 +38,7 @@ fn check_all(history: &History, from: usize, wanted: impl Fn(CrashKind) -> bool 
     loop {
         let kinds: Vec<CrashKind> = walk.kinds().into_iter().filter(|k| wanted(*k)).collect();
         images += kinds.len();
-        kinds.par_iter().for_each(|kind| {
+        kinds.par_iter().panic_fuse().for_each(|kind| {
             at(
                 || format!("{}: {kind:?}", last_change(&walk)),
                 || history.check_crash(walk.at(), &walk.image(*kind)),
@@ -114,6 +115,7 @@ fn every_crash_of_the_recovery_from_a_crash_leaves_the_same() {
     let first = disks.len();
     let images: usize = disks
         .into_par_iter()
+        .panic_fuse()
         .map(|(point, kind, disk)| {
             let place = || format!("{}: {kind:?}", last_change(&history.files.walk().go_to(point)));
             at(place, || check_recovery(&history, point, disk))
@@ -130,6 +132,7 @@ fn a_power_cut_after_a_kill_takes_nothing_that_was_acknowledged() {
     let points: Vec<usize> = (0..=history.files.operations()).collect();
     let images: usize = points
         .into_par_iter()
+        .panic_fuse()
         .map(|point| {
             let mut next = history.killed_at(point);
             let there = next.files.running().contents(PATH).is_some();
@@ -142,12 +145,39 @@ fn a_power_cut_after_a_kill_takes_nothing_that_was_acknowledged() {
                         next.step(&step).unwrap_or_else(|error| panic!("{step:?}: {error}"));
                     }
                     check_all(&next, point, |kind| {
-                        use CrashKind::{GarbageSector, LostNames, NothingUnsynced};
-                        matches!(kind, NothingUnsynced | LostNames | GarbageSector(0))
+                        use CrashKind::{
+                            EveryWriteTorn, GarbageSector, LostNames, NothingUnsynced,
+                        };
+                        matches!(
+                            kind,
+                            NothingUnsynced | LostNames | GarbageSector(0) | EveryWriteTorn
+                        )
                     })
                 },
             )
         })
         .sum();
     eprintln!("{images} images of power cuts after kills");
+}
+
+/// Checkpoints and merges run beside the commits: in every order in which they happen to write, a crash
+/// leaves every acknowledged commit.
+#[test]
+fn crashes_while_checkpoints_and_merges_run_beside_commits() {
+    let options = Options { background: true, memtable_rows: 5, ..history::options() };
+    let mut images = 0;
+    for round in 0..3 {
+        let mut history = History::with(options.clone());
+        history.step(&Step::Create).unwrap();
+        for step in script::many(60, round) {
+            history.step(&step).unwrap();
+        }
+        history.step(&Step::Kill).unwrap();
+        images += check_all(&history, 0, |kind| {
+            use CrashKind::{GarbageSector, LostWrite, TornWrite, UnwrittenGrowth};
+            let single = matches!(kind, GarbageSector(_) | LostWrite(_) | UnwrittenGrowth(_));
+            !single && !matches!(kind, TornWrite(..))
+        });
+    }
+    eprintln!("{images} images of crashes beside commits");
 }

@@ -146,7 +146,7 @@ impl Original {
         let same = AtomicUsize::new(0);
         let threads = rayon::ThreadPoolBuilder::new().num_threads(THREADS).build().unwrap();
         threads.install(|| {
-            (0..count).into_par_iter().for_each(|i| {
+            (0..count).into_par_iter().panic_fuse().for_each(|i| {
                 let checked = catch_unwind(AssertUnwindSafe(|| self.check(damage(i))));
                 let all = checked.unwrap_or_else(|panic| {
                     eprintln!("failed with damage {i} of {count}");
@@ -193,7 +193,7 @@ fn a_refused_open_for_writing_leaves_every_byte_as_it_was() {
     let original = original();
     let refused = AtomicUsize::new(0);
     let bits: Vec<usize> = (0..8 * original.bytes.len()).step_by(41).collect();
-    bits.par_iter().for_each(|bit| {
+    bits.par_iter().panic_fuse().for_each(|bit| {
         let mut bytes = original.bytes.to_vec();
         bytes[bit / 8] ^= 1 << (bit % 8);
         // What recovery would cut off, and what it would remove.
@@ -279,7 +279,7 @@ fn try_hot(name: &str, count: usize, change: impl Fn(&mut Vec<u8>, usize) + Sync
     let (image, model, sealed) = unclean();
     let path = format!("{PATH}-hot/{name}");
     let bytes = image.contents(&path).unwrap();
-    let changes = (0..count.min(8 * bytes.len())).into_par_iter();
+    let changes = (0..count.min(8 * bytes.len())).into_par_iter().panic_fuse();
     let lost = changes.filter(|&i| {
         let mut bytes = bytes.clone();
         change(&mut bytes, i);

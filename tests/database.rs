@@ -177,3 +177,16 @@ fn a_packed_copy_is_a_database_of_its_own() {
     assert_eq!((all(&packed).len(), all(&packed)), (49, all(&db)));
     assert!(packed.put("07", &set(7)).unwrap().sequence > db.snapshot().sequence() - 1);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_vacuum_keeps_the_permissions_of_the_file() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("corpus.ringer");
+    let db = Database::create(&path, &scheme(), Options::default()).unwrap();
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
+    db.put("a", &set(1)).unwrap();
+    db.compact().unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+}

@@ -73,10 +73,7 @@ fn a_crash_while_a_hot_tier_is_made_or_removed_leaves_nothing_behind() {
     let mut seen = 0;
     files.for_each_crash(|at, kind, image| {
         let known = matches!(kind, CrashKind::Killed | CrashKind::NothingUnsynced);
-        // Before the database has its name there is nothing to open, and while it has two, no opening.
-        let links = image.open(Path::new(PATH), ringer::store::file_layer::Access::Read);
-        let links = links.map_or(0, |file| file.identity().unwrap().links);
-        if !known || links != 1 {
+        if !known || image.kind(Path::new(PATH)).unwrap().is_none() {
             return;
         }
         seen += 1;
@@ -90,26 +87,27 @@ fn a_crash_while_a_hot_tier_is_made_or_removed_leaves_nothing_behind() {
     assert!(seen > 40, "{seen}");
 }
 
-/// A tier that could not be made stayed beside the database.
+/// A tier that could not be made stayed beside the database (STEP-4).
 #[test]
 fn a_first_commit_that_fails_leaves_nothing_and_can_be_tried_again() {
+    let mut again_after_failure = 0;
     for (fails, again) in (0..12).flat_map(|fails| [(fails, false), (fails, true)]) {
         let files = FaultyFiles::new();
         let db = create(&files, Options { background: false, ..Options::default() });
         files.arm(Fault::after(fails, Failure::Full));
         let failed = commit(&db, &[(1, Some(1))]).is_err();
         files.disarm();
-        if failed && again && commit(&db, &[(1, Some(1))]).is_err() {
-            // It failed where nothing is known of the disk any more: no further commits.
-            assert!(fails > 6, "{fails}");
-            continue;
+        if failed && again {
+            again_after_failure += u64::from(commit(&db, &[(1, Some(1))]).is_ok());
         }
-        let closed = db.close();
-        assert!(closed.is_ok() || fails > 6, "{fails}");
-        if closed.is_ok() {
-            assert_eq!(names(files.running()), [PATH], "{fails}");
+        // After a sync that failed nothing is known of the disk any more: this writer writes no more.
+        if let Err(error) = db.close() {
+            assert!(matches!(error, Error::Poisoned { .. }), "{fails}: {error}");
+            open(files.running()).close().unwrap();
         }
+        assert_eq!(names(files.running()), [PATH], "{fails}");
     }
+    assert!(again_after_failure > 3, "{again_after_failure}");
 }
 
 /// The copy stayed, and took the space that was missing.

@@ -4,16 +4,17 @@
 mod history;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use ringer::store::file_layer::faulty::{CrashKind, Failure, Fault, FaultyFiles};
 use ringer::store::file_layer::memory::MemoryFiles;
-use ringer::{Database, Error, Result};
+use ringer::store::hot_tier::HotKind;
+use ringer::{Database, Error, Options, Result};
 
 use history::{
-    Contents, History, Model, Operation, PACKED, PATH, Step, create, fill, is_of_the_disk,
-    names_of, open, script, set,
+    AsLayer, Contents, History, Model, Operation, PACKED, PATH, Step, create, fill, is_of_the_disk,
+    names_of, open, scheme, script, set,
 };
 
 /// A life during which something fails.
@@ -218,7 +219,7 @@ fn try_each(counts: usize, faults: impl Fn(usize) -> Vec<Fault> + Sync) -> (usiz
     let steps = steps();
     let all: Vec<Fault> = (0..counts).flat_map(&faults).collect();
     let runs = all.len();
-    let failures = all.into_par_iter().map(|fault| {
+    let failures = all.into_par_iter().panic_fuse().map(|fault| {
         catch_unwind(AssertUnwindSafe(|| Trial::new(fault).run(&steps))).unwrap_or_else(|panic| {
             eprintln!("failed with {fault:?}");
             resume_unwind(panic)
@@ -235,6 +236,65 @@ fn operations() -> (usize, usize) {
         matches!(change, Change::Sync { .. } | Change::SyncDir { .. })
     };
     (files.operations(), files.changes().iter().filter(|change| is_sync(change)).count())
+}
+
+/// No file grows: checkpoints fail, commits go on while there is room in memory, reads always. With space
+/// again all goes on, without opening anew.
+#[test]
+fn a_full_disk_stops_checkpoints_and_space_lets_them_go_on() {
+    for background in [false, true] {
+        let files = MemoryFiles::new().with_file("/d/other", "");
+        let options = Options { background, ..history::options() };
+        let layer = files.layer();
+        let db = Database::create_in(layer, HotKind::Log, Path::new(PATH), &scheme(), options);
+        let db = db.unwrap();
+        let mut model = Model::new();
+        let mut commit = |n: u64| {
+            let operations = [(format!("k{n}").into_bytes(), Some(n)), (b"k3".to_vec(), None)];
+            let mut batch = db.batch();
+            fill(&mut batch, &operations)?;
+            let committed = db.commit(batch);
+            if committed.is_ok() {
+                model.commit(&operations);
+            }
+            model.check(&db.snapshot());
+            committed.map(drop)
+        };
+        (0..6).for_each(|n| commit(n).unwrap());
+        let full = files.contents(PATH).unwrap().len() as u64 + 300;
+        let _ = files.clone().limited_to(full);
+        let refused = (6..60).find_map(|n| commit(n).err());
+        assert!(matches!(refused, Some(Error::NoSpace { .. })), "{refused:?}");
+        assert!(matches!(db.checkpoint(), Err(Error::NoSpace { .. })));
+        assert!(matches!(db.compact(), Err(Error::NoSpace { .. })));
+        let _ = files.clone().limited_to(1 << 30);
+        // A thread may still have the failure to tell.
+        (60..80).for_each(|n| drop(commit(n)));
+        (80..90).for_each(|n| commit(n).unwrap());
+        db.close().unwrap();
+        model.check(&open(&files).unwrap().snapshot());
+    }
+}
+
+#[test]
+fn after_a_failed_sync_of_a_commit_nothing_is_written_and_everything_is_read() {
+    let history = History::of(&script::beginning());
+    let db = history.db.as_ref().unwrap();
+    history.files.arm(Fault::after_syncs(0, Failure::Device));
+    let before = db.snapshot();
+    assert!(matches!(db.put("k99", &set(1)), Err(Error::Io { operation: "sync", .. })));
+    history.files.disarm();
+    let writes = history.files.operations();
+    assert!(matches!(db.put("k98", &set(1)), Err(Error::Poisoned { .. })));
+    assert!(matches!(db.checkpoint(), Err(Error::Poisoned { .. })));
+    assert!(matches!(db.compact(), Err(Error::Poisoned { .. })));
+    assert!(matches!(db.vacuum(), Err(Error::Poisoned { .. })));
+    let mut load = db.bulk_load();
+    load.put("k97", &set(1)).unwrap();
+    assert!(matches!(load.commit(), Err(Error::Poisoned { .. })));
+    assert_eq!(history.files.operations(), writes);
+    history.model.check(&before);
+    history.model.check(&db.snapshot());
 }
 
 #[test]

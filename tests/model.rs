@@ -13,7 +13,8 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
 use oracle::{Change, History, KEYS, Map, SETS, compare, compare_prefix, compare_range, scheme};
-use ringer::db::Reader;
+use ringer::care::check::check;
+use ringer::db::{Depth, Reader};
 use ringer::store::file_layer::FileLayer;
 use ringer::store::file_layer::faulty::{CrashKind, FaultyFiles};
 use ringer::store::file_layer::real::RealFiles;
@@ -56,9 +57,11 @@ enum Step {
 fn options() -> impl Strategy<Value = Options> {
     let bytes = prop::sample::select(vec![1, 300, 2000, 1 << 20]);
     let cache = prop::sample::select(vec![0, 1, 5000, 1 << 20]);
-    (1..8_usize, bytes, cache, any::<bool>(), prop::bool::weighted(0.9)).prop_map(
-        |(memtable_rows, build_bytes, cache_bytes, background, merge)| Options {
+    let memory = prop::sample::select(vec![1, 300, 1 << 20]);
+    (1..8_usize, memory, bytes, cache, any::<bool>(), prop::bool::weighted(0.9)).prop_map(
+        |(memtable_rows, memtable_bytes, build_bytes, cache_bytes, background, merge)| Options {
             memtable_rows,
+            memtable_bytes,
             build_bytes,
             cache_bytes,
             background,
@@ -346,6 +349,14 @@ impl Run {
         let found = self.db().snapshot().sequence();
         assert!((before..=self.history.last()).contains(&found), "{found}: commits were lost");
         self.history.cut(found);
+        self.check();
+    }
+
+    /// Looks at every page of the file, and up every key.
+    fn check(&self) {
+        let (layer, path) = (self.world.layer(), self.world.path());
+        let report = check(&*layer, &path, Depth::Deep).unwrap();
+        assert_eq!(report.findings, []);
     }
 
     fn compare(&self) {
@@ -366,6 +377,7 @@ fn run(world: World, options: Options, steps: &[Step]) {
     run.look_back();
     run.close(true);
     run.look_back();
+    run.check();
     run.open(Options::default());
     run.compare();
 }

@@ -307,3 +307,43 @@ fn batches_and_empty_batches_of_many_threads_have_the_numbers_they_are_told() {
     });
     assert_eq!(db.snapshot().sequence(), 6 * 133);
 }
+
+/// STEP-11: whoever opens while another has it is refused, and whoever opens after another closed is not.
+#[test]
+fn of_many_that_open_at_once_one_writes_at_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("corpus.ringer");
+    let options = Options { background: false, ..Options::default() };
+    drop(Database::create(&path, &Scheme::near_duplicate(), options.clone()).unwrap());
+    let (writing, refused) = (AtomicU64::new(0), AtomicU64::new(0));
+    thread::scope(|scope| {
+        for thread in 0..4_u64 {
+            let (path, options, writing, refused) = (&path, &options, &writing, &refused);
+            scope.spawn(move || {
+                let mut done = 0;
+                while done < 15 {
+                    match Database::open(path, options.clone()) {
+                        Ok(db) => {
+                            assert_eq!(writing.fetch_add(1, Ordering::SeqCst), 0, "two writers");
+                            assert!(db.open_report().clean);
+                            db.put(format!("{thread}-{done}"), &set(done)).unwrap();
+                            writing.fetch_sub(1, Ordering::SeqCst);
+                            db.close().unwrap();
+                            done += 1;
+                        }
+                        Err(Error::Locked { .. }) => {
+                            refused.fetch_add(1, Ordering::SeqCst);
+                            thread::yield_now();
+                        }
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+            });
+        }
+    });
+    println!("{refused:?} were refused");
+    let db = Database::open(&path, options).unwrap();
+    assert_eq!((db.snapshot().len().unwrap(), db.snapshot().sequence()), (60, 60));
+    drop(db);
+    assert_eq!(folder::names(folder.path()), ["corpus.ringer"]);
+}

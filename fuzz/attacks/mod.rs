@@ -16,8 +16,11 @@ pub(crate) mod pages;
 pub(crate) mod records;
 pub(crate) mod seeds;
 
+/// Takes any bytes, and panics if something is wrong.
+pub(crate) type Attack = fn(&[u8]);
+
 /// Every attack with the name of its target, of its corpus and of its folder of regressions.
-pub(crate) const ALL: &[(&str, fn(&[u8]))] = &[
+pub(crate) const ALL: &[(&str, Attack)] = &[
     ("records", records::records),
     ("pages", pages::pages),
     ("database", database::database),

@@ -3,27 +3,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::format::DatabaseId;
-use crate::ingest::writer::beside;
 use crate::scheme::Scheme;
 use crate::store::file_layer::FileLayer;
 use crate::store::new_file::NewFile;
 use crate::store::state_file;
 
-/// Companions that a writer may leave beside a database, and that hold something.
-const COMPANIONS: [&str; 2] = ["-hot", "-vacuum"];
-
 /// Makes an empty database. Refuses a path where anything stands, or where companions of another database
 /// do (STEP-2).
 pub fn create(layer: &Arc<dyn FileLayer>, path: &Path, scheme: &Scheme) -> Result<()> {
-    for companion in COMPANIONS {
-        let companion = beside(path, companion);
-        let there = layer.kind(&companion).map_err(|e| Error::io("look at", &companion, e))?;
-        if there.is_some() {
-            return Err(Error::Exists { path: companion });
-        }
-    }
     let new = NewFile::create(layer, path)?;
     state_file::write_new(new.file(), new.path(), new_id(), scheme)?;
     new.name()

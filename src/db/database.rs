@@ -194,7 +194,9 @@ impl Database {
     /// Counts and bytes.
     pub fn stat(&self) -> Result<Stat> {
         let (state, superblock) = (self.writer.state(), self.writer.superblock());
-        stat(&state, &superblock, self.writer.cache(), self.writer.hot_bytes()?)
+        let stat = stat(&state, &superblock, self.writer.cache(), self.writer.hot_bytes()?)?;
+        let merge_failure = self.writer.merge_failure().map(|error| error.to_string());
+        Ok(Stat { merge_failure, ..stat })
     }
 
     /// Closes the database: all commits are in its file, and nothing stands beside it. After a failure

@@ -46,6 +46,8 @@ pub struct Stat {
     pub cache_hits: u64,
     /// Pages that had to be read.
     pub cache_misses: u64,
+    /// Why merging stopped until the next open, if it did.
+    pub merge_failure: Option<String>,
 }
 
 pub(super) fn stat(
@@ -79,5 +81,6 @@ pub(super) fn stat(
         cached_bytes: cache.resident_bytes(),
         cache_hits: cache.hits(),
         cache_misses: cache.misses(),
+        merge_failure: None,
     })
 }

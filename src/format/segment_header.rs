@@ -27,6 +27,9 @@ const NO_ID: u32 = u32::MAX;
 /// Most rows of a segment. The numbers above mean "none".
 pub const MAX_ROWS: u32 = u32::MAX - 1;
 
+/// Longest region: its page numbers have 32 bits and count units of 64 bytes.
+pub const MAX_REGION_BYTES: u64 = 1 << 38;
+
 /// The payload, field by field.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
@@ -178,7 +181,9 @@ impl SegmentHeader {
             && h.length == h.copies.end()
             && h.signatures.length == shape.region_bytes(h.ids)
             && h.copies.length == copies_page::region_bytes(h.copy_count());
-        if !in_order || !is_aligned(h.length) {
+        let regions = [h.signatures, h.keys, h.copies];
+        let short = regions.iter().all(|region| region.length <= MAX_REGION_BYTES);
+        if !in_order || !short || !is_aligned(h.length) {
             return refuse("SEG-4", "its regions do not follow each other");
         }
         let root = u64::from(h.root_page).saturating_mul(64);

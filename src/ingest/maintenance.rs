@@ -90,7 +90,6 @@ impl Drop for Maintenance {
 struct Present(Arc<Writer>, Job);
 
 impl Present {
-    #[expect(clippy::needless_pass_by_value, reason = "it ends with the thread")]
     fn work(self) {
         match self.1 {
             Job::Checkpoints => self.0.make_checkpoints(),
@@ -197,21 +196,26 @@ impl Writer {
         self.merge_as_needed();
     }
 
-    /// Waits until no memtable is frozen. Fails as the checkpoint failed, and asks for another try.
+    /// Waits until no memtable is frozen. A checkpoint that failed before is tried once more.
     pub(super) fn wait_for_checkpoint(&self) -> Result<()> {
+        // A failure of before says nothing about now: there may be space again.
+        let mut backlog = lock(&self.backlog);
+        if backlog.failure.take().is_some() {
+            backlog.checkpoint = true;
+            self.wake.notify_all();
+        }
+        drop(backlog);
         loop {
             if self.state().frozen.is_none() {
                 return Ok(());
             }
-            let mut backlog = lock(&self.backlog);
+            let backlog = lock(&self.backlog);
             if !backlog.checkpoints {
                 drop(backlog);
                 return self.checkpoint_frozen();
             }
-            if let Some(error) = backlog.failure.take() {
-                backlog.checkpoint = true;
-                self.wake.notify_all();
-                return Err(error);
+            if let Some(error) = &backlog.failure {
+                return Err(error.clone());
             }
             if self.state().frozen.is_some() {
                 let waited = self.wake.wait(backlog);

@@ -69,6 +69,8 @@ impl Writer {
         remove_file_if_there(&self.layer, target)?;
         let file = self.layer.open(target, Access::CreateNew);
         let file = file.map_err(|error| Error::io("create", target, error))?;
+        let allowed = self.layer.copy_permissions(&self.path, target);
+        allowed.map_err(|error| Error::io("set the permissions of", target, error))?;
         let manifest = Manifest {
             generation: side.superblock.generation + 1,
             database: self.database,

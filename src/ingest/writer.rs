@@ -20,6 +20,7 @@ use crate::sketch::Sketcher;
 use crate::store::file_layer::{File, FileLayer, Kind, Lock};
 use crate::store::hot_tier::{self, HotKind, HotTier};
 use crate::store::memtable::Memtable;
+pub use crate::store::new_file::beside;
 use crate::store::new_file::temporary_name;
 use crate::store::page_cache::PageCache;
 use crate::store::page_source::{CachedPage, PageSource};
@@ -356,13 +357,6 @@ pub fn view(
         liveness: Liveness::new(entry.rows, entry.liveness, source),
         live_rows: entry.live_rows,
     })
-}
-
-/// The name of a companion of a database.
-pub fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    PathBuf::from(name)
 }
 
 /// Takes a lock. A thread that panicked while it held one left nothing half done that matters here: all

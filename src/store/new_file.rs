@@ -1,6 +1,5 @@
 //! A new file that gets its name only when it is complete, and never in place of another (step `create`).
 
-use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,10 +19,11 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Starts a file that will be called `target`. Fails at once if anything has that name.
+    /// Starts a file that will be called `target`. Fails at once if anything has that name, or if
+    /// companions of another database stand there (STEP-2).
     pub fn create(layer: &Arc<dyn FileLayer>, target: &Path) -> Result<NewFile> {
         check_free(layer, target)?;
-        let lock_path = ending(target, "-lock");
+        let lock_path = beside(target, "-lock");
         let lock = layer.try_lock(&lock_path).map_err(|e| Error::io("lock", &lock_path, e))?;
         let Some(lock) = lock else { return Err(Error::Locked { path: target.into() }) };
         check_free(layer, target)?;
@@ -74,6 +74,13 @@ impl Drop for NewFile {
     }
 }
 
+/// The name of a companion of a database.
+pub fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
 /// The directory that a file is in.
 pub fn parent_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
@@ -81,18 +88,16 @@ pub fn parent_of(path: &Path) -> &Path {
 
 /// What a file is called until it is complete. Whoever holds the lock of the target may remove it.
 pub fn temporary_name(target: &Path) -> PathBuf {
-    ending(target, "-new")
+    beside(target, "-new")
 }
 
 fn check_free(layer: &Arc<dyn FileLayer>, target: &Path) -> Result<()> {
-    match layer.kind(target).map_err(|error| Error::io("look at", target, error))? {
-        Some(_) => Err(Error::Exists { path: target.into() }),
-        None => Ok(()),
+    for name in ["", "-hot", "-vacuum"] {
+        let path = beside(target, name);
+        let there = layer.kind(&path).map_err(|error| Error::io("look at", &path, error))?;
+        if there.is_some() {
+            return Err(Error::Exists { path });
+        }
     }
-}
-
-fn ending(path: &Path, ending: &str) -> PathBuf {
-    let mut name: OsString = path.as_os_str().to_owned();
-    name.push(ending);
-    PathBuf::from(name)
+    Ok(())
 }

@@ -179,6 +179,7 @@ pub(crate) struct History {
     pub(crate) files: FaultyFiles,
     pub(crate) db: Option<Database>,
     pub(crate) model: Model,
+    options: Options,
     acks: Vec<Ack>,
     /// After how many changes the file was known to hold all commits up to one.
     seals: Vec<(usize, u64)>,
@@ -191,11 +192,17 @@ pub(crate) struct History {
 impl History {
     /// On an empty disk.
     pub(crate) fn new() -> History {
+        History::with(options())
+    }
+
+    /// On an empty disk, run with these options.
+    pub(crate) fn with(options: Options) -> History {
         let disk = MemoryFiles::new().with_file("/d/other", "not ours");
         History {
             files: FaultyFiles::resume(disk),
             db: None,
             model: Model::new(),
+            options,
             acks: Vec::new(),
             seals: vec![(0, 0)],
             created: usize::MAX,
@@ -222,6 +229,7 @@ impl History {
             files: self.files.killed_at(at),
             db: None,
             model: self.model.clone(),
+            options: self.options.clone(),
             acks,
             seals: self.seals.iter().filter(|(when, _)| *when <= at).copied().collect(),
             created: or_never(self.created),
@@ -241,7 +249,9 @@ impl History {
     pub(crate) fn step(&mut self, step: &Step) -> Result<()> {
         match step {
             Step::Create => {
-                let db = create(&self.files)?;
+                let (layer, options) = (self.files.layer(), self.options.clone());
+                let path = Path::new(PATH);
+                let db = Database::create_in(layer, HotKind::Log, path, &scheme(), options)?;
                 self.settle(db.snapshot().sequence());
                 self.db = Some(db);
             }

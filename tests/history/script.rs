@@ -27,7 +27,8 @@ fn bulk(prefix: &str, first: u64, rows: u64) -> Step {
     Step::Bulk(all)
 }
 
-/// Creation, first commits, a checkpoint that is asked for and one that is not.
+/// Creation (STEP-2), the first commit and others (STEP-4, STEP-5), a checkpoint that is asked for and one
+/// that is not (STEP-6).
 pub(crate) fn beginning() -> Vec<Step> {
     vec![
         Step::Create,
@@ -41,10 +42,11 @@ pub(crate) fn beginning() -> Vec<Step> {
     ]
 }
 
-/// Rows of segments are replaced and deleted by commits and by bulk loads; merges run.
+/// Rows of segments are replaced and deleted by commits and by bulk loads; merges run (STEP-7), then a vacuum
+/// (STEP-9).
 pub(crate) fn middle() -> Vec<Step> {
     vec![
-        commit([put("k01", 8), delete("k03"), put("k00", 9)]),
+        commit([put("k01", 8), delete("k03"), put("y", 9)]),
         bulk("k", 20, 30),
         commit([put("k11", 31), delete("k12")]),
         Step::Checkpoint,
@@ -56,7 +58,7 @@ pub(crate) fn middle() -> Vec<Step> {
     ]
 }
 
-/// A copy, a compaction, a close; then a life after it that ends with a kill.
+/// A copy, a compaction, a close (STEP-8); then a life after it that ends with a kill.
 pub(crate) fn end() -> Vec<Step> {
     vec![
         Step::Pack,
@@ -78,6 +80,20 @@ pub(crate) fn end() -> Vec<Step> {
 /// A short life after a kill at any point.
 pub(crate) fn afterwards() -> Vec<Step> {
     vec![bulk("k", 60, 5), commit([put("k01", 61), delete("k04")]), Step::Close]
+}
+
+/// Many commits that replace and delete each other's rows, with bulk loads between them.
+pub(crate) fn many(count: u64, seed: u64) -> Vec<Step> {
+    let step = |i: u64| {
+        let n = 1 + i + 100 * seed;
+        let key = |n: u64| format!("k{:02}", n * 7 % 30);
+        match i % 20 {
+            19 => bulk("k", n, 6),
+            i if i % 3 == 0 => commit([put(&key(n), n), delete(&key(n + 1))]),
+            _ => commit([put(&key(n), n), put(&key(n + 9), n % 2)]),
+        }
+    };
+    (0..count).map(step).collect()
 }
 
 /// The whole life.

@@ -49,6 +49,11 @@ pub trait FileLayer: Send + Sync + fmt::Debug {
     /// Removes a directory and what is in it.
     fn remove_dir_all(&self, path: &Path) -> io::Result<()>;
 
+    /// Lets the same people read and write `to` as `from`, as far as the layer knows of people.
+    fn copy_permissions(&self, _from: &Path, _to: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Makes the names in a directory durable.
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
 

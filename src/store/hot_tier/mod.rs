@@ -17,10 +17,11 @@ mod sled_tier;
 
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::file_layer::{Access, FileLayer, Kind};
+use super::new_file::beside;
 use crate::error::{Error, Result};
 use crate::format::hot_part::{ID_BYTES, decode_id, encode_id};
 
@@ -201,13 +202,6 @@ fn sync_parent(layer: &Arc<dyn FileLayer>, path: &Path) -> Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
     at(parent, "sync", layer.sync_dir(parent))
-}
-
-/// A path whose last name is longer by `ending`.
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    PathBuf::from(name)
 }
 
 /// The result of an operation on a path, with the crate's own error.

@@ -115,8 +115,11 @@ impl SegmentWriter {
             return Err(Error::invalid("rows of a segment", format!("at most {MAX_ROWS}")));
         }
         // Rows of a merge or a copy come from a file, which may have been forged.
-        let last = self.leaf.count().checked_sub(1).map(|last| self.leaf.key(last));
-        if last.is_some_and(|last| row.key <= last) {
+        let last = match self.leaf.count().checked_sub(1) {
+            Some(last) => self.leaf.key(last),
+            None => &self.last_key,
+        };
+        if row.key <= last {
             let detail = format!("row {} is out of order", self.rows);
             return Err(broken("leaf page", "LEAF-7", 0, detail));
         }

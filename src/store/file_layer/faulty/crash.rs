@@ -38,6 +38,11 @@ pub enum CrashKind {
     UnwrittenGrowth(usize),
     /// All is there, but one sector of this write is garbage, as far as the write covers it.
     GarbageSector(usize),
+    /// All is there, but only the first half of each unsynced write.
+    EveryWriteTorn,
+    /// All names are there, and each unsynced change of bytes by itself is there, lost, torn or in part
+    /// garbage, as this number has it.
+    Mixed(u64),
 }
 
 /// A walk over the points of a run. A step costs what the change costs; an image shares the bytes of all
@@ -79,7 +84,7 @@ impl CrashWalk {
     }
 
     /// The crashes that can happen here, without those that leave the same disk as another: at most
-    /// four, and six for each of [`WRITES_AT_A_POINT`] writes.
+    /// seven, and six for each of [`WRITES_AT_A_POINT`] writes.
     pub fn kinds(&self) -> Vec<CrashKind> {
         let place = |entry: Entry| (entry.path, entry.number);
         let current =
@@ -104,6 +109,9 @@ impl CrashWalk {
         let unsynced = self.disk.unsynced();
         let seen = |&i: &usize| files.contains(&unsynced[i].inode);
         let candidates: Vec<usize> = (0..unsynced.len()).filter(seen).collect();
+        if candidates.len() > 1 {
+            kinds.extend([CrashKind::EveryWriteTorn, CrashKind::Mixed(0), CrashKind::Mixed(1)]);
+        }
         for i in spread(candidates.len()).map(|i| candidates[i]) {
             if candidates.len() > 1 {
                 kinds.push(CrashKind::LostWrite(i));
@@ -115,27 +123,64 @@ impl CrashWalk {
 
     /// The disk after a crash here. A kind that cannot happen here leaves what [`CrashKind::Killed`] does.
     pub fn image(&self, kind: CrashKind) -> MemoryFiles {
-        use CrashKind::{GarbageSector, LostWrite, TornWrite, UnwrittenGrowth};
         let (names, data) = match kind {
             CrashKind::NothingUnsynced => (View::Durable, View::Durable),
             CrashKind::LostNames => (View::Durable, View::Current),
             CrashKind::LostData => (View::Current, View::Durable),
             _ => (View::Current, View::Current),
         };
-        let altered = match kind {
-            LostWrite(i) | TornWrite(i, _) | UnwrittenGrowth(i) | GarbageSector(i) => {
-                self.disk.unsynced().get(i).map(|unsynced| (i, unsynced))
+        MemoryFiles::from_entries(self.disk.entries(names, |inode| {
+            if !self.alters(kind, inode) {
+                return self.disk.bytes(inode, data);
+            }
+            self.disk.bytes_where(inode, |i, unsynced, all| match self.fate(kind, i, unsynced) {
+                Some(fate) => self.arrive(fate, unsynced, all),
+                None => super::disk::apply_to(all, &unsynced.change),
+            })
+        }))
+    }
+
+    /// Whether a crash leaves other bytes in a file than those of a view.
+    fn alters(&self, kind: CrashKind, inode: u64) -> bool {
+        let unsynced = self.disk.unsynced();
+        match kind {
+            CrashKind::Killed
+            | CrashKind::NothingUnsynced
+            | CrashKind::LostNames
+            | CrashKind::LostData => false,
+            CrashKind::LostWrite(i)
+            | CrashKind::TornWrite(i, _)
+            | CrashKind::UnwrittenGrowth(i)
+            | CrashKind::GarbageSector(i) => unsynced.get(i).is_some_and(|u| u.inode == inode),
+            CrashKind::EveryWriteTorn | CrashKind::Mixed(_) => {
+                unsynced.iter().any(|u| u.inode == inode)
+            }
+        }
+    }
+
+    /// What a crash does to one unsynced change, as a crash that does nothing else; `None` if it arrives.
+    fn fate(&self, kind: CrashKind, i: usize, unsynced: &Unsynced) -> Option<CrashKind> {
+        let half = match &unsynced.change {
+            Change::Write { offset, bytes, .. } => sectors_of(*offset, bytes.len() as u64) / 2,
+            _ => 0,
+        };
+        match kind {
+            CrashKind::LostWrite(at)
+            | CrashKind::TornWrite(at, _)
+            | CrashKind::UnwrittenGrowth(at)
+            | CrashKind::GarbageSector(at) => (at == i).then_some(kind),
+            CrashKind::EveryWriteTorn => Some(CrashKind::TornWrite(i, half)),
+            CrashKind::Mixed(seed) => {
+                let place = ((self.at as u64) << 32 | i as u64).to_le_bytes();
+                match xxh3_64_with_seed(&place, seed) % 5 {
+                    0 => Some(CrashKind::LostWrite(i)),
+                    1 => Some(CrashKind::TornWrite(i, half)),
+                    2 => Some(CrashKind::GarbageSector(i)),
+                    _ => None,
+                }
             }
             _ => None,
-        };
-        let altered = altered.and_then(|(i, unsynced)| {
-            let bytes = self.disk.bytes_where(i, |all| self.arrive(kind, unsynced, all))?;
-            Some((unsynced.inode, bytes))
-        });
-        MemoryFiles::from_entries(self.disk.entries(names, |inode| match &altered {
-            Some((other, bytes)) if *other == inode => Bytes::clone(bytes),
-            _ => self.disk.bytes(inode, data),
-        }))
+        }
     }
 
     /// Makes a change of bytes as it arrives in a crash of this kind.

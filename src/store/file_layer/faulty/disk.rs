@@ -204,16 +204,18 @@ impl Disk {
         })
     }
 
-    /// The bytes of the file of an unsynced change, where all unsynced changes arrived but that one
-    /// arrived as `arrive` has it.
-    pub(super) fn bytes_where(&self, index: usize, arrive: impl Fn(&mut Vec<u8>)) -> Option<Bytes> {
-        let inode = self.unsynced.get(index)?.inode;
+    /// The bytes of a file whose unsynced changes arrive as `arrive` has it, by their places in
+    /// [`Disk::unsynced`].
+    pub(super) fn bytes_where(
+        &self,
+        inode: u64,
+        arrive: impl Fn(usize, &Unsynced, &mut Vec<u8>),
+    ) -> Bytes {
         let mut bytes = self.bytes(inode, View::Durable);
         for (i, unsynced) in self.unsynced.iter().enumerate().filter(|(_, u)| u.inode == inode) {
-            let bytes = Arc::make_mut(&mut bytes);
-            if i == index { arrive(bytes) } else { apply_to(bytes, &unsynced.change) }
+            arrive(i, unsynced, Arc::make_mut(&mut bytes));
         }
-        Some(bytes)
+        bytes
     }
 
     /// All names of a view, a directory before what is in it, with these bytes in the files.

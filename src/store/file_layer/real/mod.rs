@@ -82,6 +82,10 @@ impl FileLayer for RealFiles {
         system::sync_dir(path)
     }
 
+    fn copy_permissions(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::set_permissions(to, fs::metadata(from)?.permissions())
+    }
+
     fn is_locked(&self, path: &Path) -> io::Result<bool> {
         let file = match fs::File::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),

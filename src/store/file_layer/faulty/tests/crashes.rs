@@ -124,7 +124,7 @@ fn however_many_writes_are_open_the_crashes_of_a_point_are_few() {
         file.write_all_at(&[1; 4096], i * 4096).unwrap();
     }
     let kinds = files.images_at(1000);
-    assert!(kinds.len() <= 4 + 6 * 16, "{}", kinds.len());
+    assert!(kinds.len() <= 7 + 6 * 16, "{}", kinds.len());
     assert!(kinds.contains(&CrashKind::LostWrite(0)) && kinds.contains(&CrashKind::LostWrite(999)));
 }
 
@@ -143,4 +143,21 @@ fn a_failed_sync_is_not_made_good_by_a_second_one() {
     file.sync().unwrap();
     file.sync().unwrap();
     assert_eq!(crash(&files, CrashKind::NothingUnsynced).contents("/f").unwrap(), b"Nld");
+}
+
+#[test]
+fn all_writes_can_be_torn_at_once_and_each_can_have_its_own_fate() {
+    let (files, file) = with_durable(&[0; 4096]);
+    file.write_all_at(&[1; 1024], 0).unwrap();
+    file.write_all_at(&[2; 1024], 2048).unwrap();
+    let torn = crash(&files, CrashKind::EveryWriteTorn).contents("/f").unwrap();
+    let expected = |i: usize| [1, 0, 0, 0, 2, 0, 0, 0][i / 512];
+    assert!(torn.iter().enumerate().all(|(i, byte)| *byte == expected(i)));
+    let mixed = |seed| crash(&files, CrashKind::Mixed(seed)).contents("/f").unwrap();
+    let whole = [[1; 1024], [0; 1024], [2; 1024], [0; 1024]].concat();
+    let all: Vec<Vec<u8>> = (0..100).map(mixed).collect();
+    assert!(all.contains(&whole) && all.contains(&vec![0; 4096]));
+    assert!(all.contains(&torn));
+    assert!(files.images_at(2).contains(&CrashKind::Mixed(1)));
+    assert!(!files.images_at(1).contains(&CrashKind::Mixed(1)), "one write has no mixture");
 }

@@ -1,0 +1,198 @@
+//! Defects that crash and fault tests found, each in its smallest form.
+
+mod history;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ringer::store::file_layer::FileLayer;
+use ringer::store::file_layer::faulty::{Change, CrashKind, Failure, Fault, FaultyFiles};
+use ringer::store::file_layer::memory::MemoryFiles;
+use ringer::{Error, Reader};
+
+use history::{History, PATH, Step, create, names_of, open, options, script, set};
+
+fn empty() -> MemoryFiles {
+    MemoryFiles::new().with_file("/d/other", "")
+}
+
+/// A closed database with one set.
+fn closed() -> MemoryFiles {
+    let files = empty();
+    let db = create(&files).unwrap();
+    db.put("a", &set(1)).unwrap();
+    db.close().unwrap();
+    files
+}
+
+fn beside(ending: &str) -> PathBuf {
+    PathBuf::from(format!("{PATH}{ending}"))
+}
+
+/// The manifest listed segments in the order in which they were added, and their numbers, given when they
+/// were begun, then did not rise: the next open refused it (MAN-4).
+#[test]
+fn a_segment_begun_before_a_checkpoint_and_added_after_it_can_be_read_again() {
+    let files = empty();
+    let db = create(&files).unwrap();
+    let mut load = db.bulk_load();
+    (0..100).for_each(|i| load.put(format!("b{i}"), &set(i)).unwrap());
+    db.put("a", &set(1)).unwrap();
+    load.commit().unwrap();
+    db.close().unwrap();
+    assert_eq!(open(&files).unwrap().snapshot().len().unwrap(), 101);
+}
+
+/// The hot tier expected the number that the bulk load had taken, and poisoned the writer.
+#[test]
+fn a_commit_follows_a_bulk_load() {
+    let files = empty();
+    let db = create(&files).unwrap();
+    db.put("a", &set(1)).unwrap();
+    let mut load = db.bulk_load();
+    load.put("b", &set(2)).unwrap();
+    assert_eq!(load.commit().unwrap().sequence, 2);
+    assert_eq!(db.put("c", &set(3)).unwrap().sequence, 3);
+}
+
+/// A create that was killed between its link and its unlink left a file with two names, which no open took.
+#[test]
+fn the_name_that_a_file_had_while_it_was_made_is_in_nobodys_way() {
+    let files = closed();
+    files.link(Path::new(PATH), &beside("-new")).unwrap();
+    drop(open(&files).unwrap());
+    assert_eq!(names_of(&files, PATH), [PathBuf::from(PATH)]);
+    files.link(Path::new(PATH), Path::new("/d/second")).unwrap();
+    assert!(matches!(open(&files), Err(Error::InvalidArgument { .. })));
+}
+
+/// A create that was killed before its link left a file that nothing ever removed.
+#[test]
+fn what_an_unfinished_create_left_is_replaced() {
+    let files = empty().with_file(beside("-new"), "half");
+    create(&files).unwrap().close().unwrap();
+    assert_eq!(names_of(&files, PATH), [PathBuf::from(PATH)]);
+}
+
+/// Half a hot tier, without its id, blocked the first commit for ever.
+#[test]
+fn a_hot_tier_that_nobody_names_and_that_says_nothing_goes_out_of_the_way() {
+    let files = closed().with_file(beside("-hot/log"), "remains");
+    let db = open(&files).unwrap();
+    assert_eq!(db.put("b", &set(1)).unwrap().sequence, 2);
+    let kept = db.open_report().quarantine.clone().unwrap();
+    assert_eq!(files.contents(kept.join("log")).unwrap(), b"remains");
+}
+
+/// A tier was removed file by file under its own name.
+#[test]
+fn a_hot_tier_gives_up_its_name_for_good_before_its_files_go() {
+    let history = History::of(&[script::beginning(), vec![Step::Close]].concat());
+    let changes = history.files.changes();
+    let gone = changes.iter().rposition(|change| match change {
+        Change::Rename { to, .. } => to.name == "corpus.ringer-hot-new",
+        _ => false,
+    });
+    let after: Vec<_> = changes[gone.unwrap() + 1..].iter().collect();
+    assert!(matches!(after[0], Change::SyncDir { .. }), "{after:?}");
+    assert!(matches!(after[1], Change::RemoveFile { .. }), "{after:?}");
+}
+
+/// Recovery wrote both superblocks, the good one first: a crash in that write left none.
+#[test]
+fn a_torn_superblock_is_written_from_the_other_and_that_one_is_not_touched() {
+    for slot in [0_u64, 1] {
+        let mut bytes = closed().contents(PATH).unwrap();
+        bytes[slot as usize * 4096 + 50] ^= 1;
+        let files = FaultyFiles::resume(MemoryFiles::new().with_file(PATH, bytes));
+        let db = open(&files).unwrap();
+        assert!(db.open_report().superblock_repaired);
+        let writes = files.changes().into_iter().filter_map(|change| match change {
+            Change::Write { offset, .. } => Some(offset),
+            _ => None,
+        });
+        assert_eq!(writes.collect::<Vec<_>>(), [4096 * slot]);
+    }
+}
+
+/// Two equal superblocks were taken as durable, though the process that wrote the second was killed before
+/// its sync: the hot tier went, and a power cut brought back the superblock that named it.
+#[test]
+fn what_a_killed_writer_left_unsynced_is_synced_before_anything_goes() {
+    let history = History::of(&[script::beginning(), vec![Step::Close]].concat());
+    let second = |change: &Change| matches!(change, Change::Write { offset: 4096, .. });
+    let killed = history.files.changes().iter().rposition(second).unwrap() + 1;
+    let files = history.files.killed_at(killed);
+    drop(open(&files).unwrap());
+    let opened = files.operations();
+    let image = files.crash_image(opened, CrashKind::NothingUnsynced);
+    let mut bytes = image.contents(PATH).unwrap();
+    // The next change of state is cut off in its first superblock.
+    bytes[100] ^= 1;
+    let disk = MemoryFiles::new().with_file(PATH, bytes);
+    history.model.check(&open(&disk).unwrap().snapshot());
+}
+
+/// A create or vacuum that was killed before its directory was synced, then a bulk load: no step of that
+/// synced the directory, and a power cut took the file with the load in it.
+#[test]
+fn a_bulk_load_into_a_file_without_a_durable_name_gives_it_one() {
+    let files = FaultyFiles::resume(empty());
+    drop(create(&files).unwrap());
+    let linked = files.changes().iter().position(|change| matches!(change, Change::Link { .. }));
+    let files = files.killed_at(linked.unwrap() + 1);
+    let db = open(&files).unwrap();
+    let mut load = db.bulk_load();
+    load.put("a", &set(1)).unwrap();
+    load.commit().unwrap();
+    let image = files.crash_image(files.operations(), CrashKind::NothingUnsynced);
+    assert_eq!(open(&image).unwrap().snapshot().len().unwrap(), 1);
+}
+
+/// A vacuum that failed half way left its copy behind a clean close.
+#[test]
+fn a_failed_vacuum_leaves_nothing_behind_a_close() {
+    let history = History::of(&script::beginning());
+    let db = history.db.unwrap();
+    history.files.arm(Fault::after_syncs(0, Failure::Device));
+    assert!(matches!(db.vacuum(), Err(Error::Io { .. })));
+    history.files.disarm();
+    db.close().unwrap();
+    assert_eq!(names_of(history.files.running(), PATH), [PathBuf::from(PATH)]);
+}
+
+/// A checkpoint whose hot tier could not be trimmed failed and stopped all writing, though it was done.
+#[test]
+fn a_hot_tier_that_cannot_be_trimmed_costs_space_only() {
+    let history = History::of(&script::beginning());
+    let db = history.db.as_ref().unwrap();
+    db.put("k50", &set(1)).unwrap();
+    let before = history.files.operations();
+    let twin = History::of(&script::beginning());
+    twin.db.as_ref().unwrap().put("k50", &set(1)).unwrap();
+    twin.db.as_ref().unwrap().checkpoint().unwrap();
+    let is_trim = |change: &Change| match change {
+        Change::CreateFile { at, .. } => at.name == "log-new",
+        _ => false,
+    };
+    let trim = twin.files.changes().iter().rposition(is_trim).unwrap();
+    history.files.arm(Fault::after(trim - before, Failure::Full));
+    db.checkpoint().unwrap();
+    assert_eq!(history.files.struck(), 1);
+    db.put("k51", &set(2)).unwrap();
+}
+
+/// Pages of the old database answered for the new one.
+#[test]
+fn a_reader_refreshed_onto_another_database_shows_that_one() {
+    let (files, other) = (closed(), empty());
+    let db = create(&other).unwrap();
+    db.put("z", &set(7)).unwrap();
+    db.close().unwrap();
+    let reader = Reader::open_in(Arc::new(files.clone()), Path::new(PATH), options()).unwrap();
+    assert!(reader.get("a").unwrap().is_some());
+    let files = files.with_file(PATH, other.contents(PATH).unwrap());
+    reader.refresh().unwrap();
+    assert_eq!(reader.get("a").unwrap(), None);
+    assert_eq!(reader.get("z").unwrap(), open(&files).unwrap().get("z").unwrap());
+}
