@@ -66,6 +66,75 @@ fn model() {
     replay("model");
 }
 
+/// A sequence of numbers that looks random and is the same each time.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end.max(1)
+    }
+
+    /// A number of the kind that breaks things, or any.
+    fn value(&mut self) -> u64 {
+        const EDGES: [u64; 10] = [0, 1, 2, 63, 64, 255, 0xFFFF, 0xFFFF_FFFE, 0xFFFF_FFFF, u64::MAX];
+        match self.below(3) {
+            0 => EDGES[self.below(EDGES.len())],
+            1 => self.below(300) as u64,
+            _ => (self.below(1 << 31) as u64) << self.below(34),
+        }
+    }
+
+    /// An input with a few changes, or with something behind it.
+    fn change(&mut self, input: &mut Vec<u8>) {
+        for _ in 0..=self.below(5) {
+            let (at, width) = (self.below(input.len()), 1 << self.below(4));
+            let value = self.value().to_le_bytes();
+            match self.below(8) {
+                0..=2 => input.iter_mut().skip(at).zip(value).take(width).for_each(|(b, v)| *b = v),
+                // As long as an edit of a database; its numbers are small ones.
+                3..=5 => {
+                    input.extend(
+                        [self.below(40), self.below(8), self.below(256), 0].map(|n| n as u8),
+                    );
+                    input.extend(value);
+                }
+                6 => input.extend((0..width).map(|_| self.below(256) as u8)),
+                _ => input.truncate(input.len() - self.below(input.len().min(30))),
+            }
+        }
+    }
+}
+
+/// What a fuzzer does in its first moments, without one: RINGER_RANDOM says how many inputs of each attack
+/// (default 150), RINGER_RANDOM_START where they start. The input of a failure is left beside the corpora.
+#[test]
+fn changed_seeds() {
+    let number = |name: &str, or| {
+        std::env::var(name).map_or(or, |text| text.parse::<u64>().expect("a number"))
+    };
+    let (count, start) = (number("RINGER_RANDOM", 150), number("RINGER_RANDOM_START", 1));
+    for (name, attack) in attacks::ALL {
+        let seeds: Vec<Vec<u8>> = files("corpus", name)
+            .into_iter()
+            .chain(files("regressions", name))
+            .map(|path| fs::read(path).expect("a readable file"))
+            .collect();
+        for n in start..start + count {
+            let mut numbers = Numbers(n);
+            let mut input = seeds[numbers.below(seeds.len())].clone();
+            numbers.change(&mut input);
+            if std::panic::catch_unwind(|| capped(*attack, &input)).is_err() {
+                let path = fuzz().join("artifacts").join(format!("{name}-{n}"));
+                let kept = fs::create_dir_all(fuzz().join("artifacts"));
+                let kept = kept.and_then(|()| fs::write(&path, &input));
+                panic!("{name}, input {n}: see {} ({kept:?})", path.display());
+            }
+        }
+    }
+}
+
 /// A regression that no attack replays would rest there unseen.
 #[test]
 fn every_folder_of_regressions_has_its_attack() {

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::format::bytes::broken;
 use crate::format::manifest::Manifest;
 use crate::format::superblock::Superblock;
 use crate::format::{DATA_START, DatabaseId};
@@ -32,6 +33,10 @@ pub fn pack(
     let first = first.unwrap_or(1);
     let mut walk = Walk::new(state, Bound::Unbounded, Bound::Unbounded)?;
     while let Some((key, stored)) = walk.next_row()? {
+        if stored.sequence > state.sequence {
+            let detail = format!("a row of commit {} is later than the last", stored.sequence);
+            return Err(broken("segment", "SEG-3", 0, detail));
+        }
         writer.push(NewRow {
             key: &key,
             planes: stored.signature.planes(),
