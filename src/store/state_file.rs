@@ -34,13 +34,10 @@ const TRIES: u32 = if cfg!(fuzzing) { 1 } else { 5 };
 
 /// Opens a file that should be a database.
 pub fn open(layer: &dyn FileLayer, path: &Path, access: Access) -> Result<Arc<dyn File>> {
-    match layer.kind(path).map_err(|error| Error::io("look at", path, error))? {
-        Some(Kind::File) => {}
-        Some(_) => return Err(Error::NotADatabase { path: path.into() }),
-        None => {
-            let missing = std::io::ErrorKind::NotFound.into();
-            return Err(Error::io("open", path, missing));
-        }
+    let kind = layer.kind(path).map_err(|error| Error::io("look at", path, error))?;
+    // A file that is not there is refused by the layer, in the system's own words.
+    if kind.is_some_and(|kind| kind != Kind::File) {
+        return Err(Error::NotADatabase { path: path.into() });
     }
     layer.open(path, access).map_err(|error| Error::io("open", path, error))
 }

@@ -1,12 +1,4 @@
 //! The codec of the hot tier: layouts as specified, every damage refused with its rule.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions,
-    reason = "a test fails by a panic"
-)]
 
 use std::mem::offset_of;
 
