@@ -191,3 +191,27 @@ fn what_is_no_database_is_not_salvaged() {
         salvage::salvage(&layer, Path::new(PATH), Path::new("/x"), options(), HotKind::Log);
     assert!(matches!(result, Err(Error::NotADatabase { .. })));
 }
+
+/// A killed writer's database whose hot tier no longer says whose it is: its commits do, and are saved.
+#[test]
+fn commits_of_a_hot_tier_without_its_id_are_saved() {
+    let (bytes, rows) = database();
+    let running = layer_of(&bytes);
+    let shared: Arc<dyn FileLayer> = Arc::new(running.clone());
+    let db = Database::open_in(shared, HotKind::Log, Path::new(PATH), options()).unwrap();
+    db.put("fresh", &[1, 2, 3]).unwrap();
+    db.delete(rows.keys().next().unwrap()).unwrap();
+    let killed = MemoryFiles::from_entries(running.entries());
+    let id = Path::new("/corpus.ringer-hot/id");
+    let mut bad = killed.contents(id).unwrap();
+    bad[3] ^= 1;
+    let layer: Arc<dyn FileLayer> = Arc::new(killed.with_file(id, bad));
+    let target = Path::new("/saved.ringer");
+    let report =
+        salvage::salvage(&layer, Path::new(PATH), target, options(), HotKind::Log).unwrap();
+    assert_eq!((report.commits_replayed, report.sets), (2, rows.len() as u64));
+    let reader = Reader::open_in(layer, target, options()).unwrap();
+    let expected = db.sketcher().sketch(&[1, 2, 3]).unwrap();
+    assert_eq!(reader.get("fresh").unwrap().unwrap().signature, expected);
+    assert_eq!(reader.get(rows.keys().next().unwrap()).unwrap(), None);
+}

@@ -197,12 +197,8 @@ fn replay(
     };
     let (error, damage) = match kind {
         Some(kind) => {
-            let mut visit = |sequence, payload: Vec<u8>| {
-                let operations = batch::decode(&payload, scheme)?;
-                let operations = operations.iter().map(|o| (&*o.key, o.signature.as_ref()));
-                replay.memtable.apply(sequence, operations);
-                Ok(())
-            };
+            let mut visit =
+                |sequence, payload: Vec<u8>| take(&replay.memtable, sequence, &payload, scheme);
             let replayed =
                 hot_tier::replay(tier.layer, tier.directory, id, kind, sealed, &mut visit)?;
             replay.last = replayed.last;
@@ -233,6 +229,18 @@ fn replay(
     report.hot_tier_damage = Some(damage.clone());
     replay.damage = Some(damage);
     Ok(replay)
+}
+
+/// Takes one commit of a hot tier into memory.
+pub(super) fn take(
+    table: &Memtable,
+    sequence: u64,
+    payload: &[u8],
+    scheme: &Arc<Scheme>,
+) -> Result<()> {
+    let operations = batch::decode(payload, scheme)?;
+    table.apply(sequence, operations.iter().map(|o| (&*o.key, o.signature.as_ref())));
+    Ok(())
 }
 
 /// Cuts off what an unfinished step left behind the data.

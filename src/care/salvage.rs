@@ -11,14 +11,14 @@ use super::{create, recovery};
 use crate::error::{Error, Result};
 use crate::format::bytes::Seal;
 use crate::format::leaf_page::LeafPage;
-use crate::format::{DATA_START, batch, segment_header};
+use crate::format::{DATA_START, segment_header};
 use crate::ingest::BulkLoad;
 use crate::ingest::writer::beside;
 use crate::options::Options;
 use crate::scheme::Scheme;
 use crate::sketch::Signature;
 use crate::store::file_layer::{Access, File, FileLayer};
-use crate::store::hot_tier::{self, Found, HotKind};
+use crate::store::hot_tier::{self, Found, HotKind, TierId};
 use crate::store::memtable::Memtable;
 use crate::store::page_cache::PageCache;
 use crate::store::page_source::PageSource;
@@ -69,7 +69,9 @@ pub fn salvage(
     let Some((scheme, segments)) = found else {
         return Err(Error::NotADatabase { path: source.into() });
     };
-    let fresh = fresh(layer, source, state.as_ref(), &scheme, &mut report)?;
+    let fresh = fresh(layer, source, state.as_ref(), &scheme, hot)?;
+    let sealed = state.as_ref().map_or(0, |state| state.manifest.sealed);
+    report.commits_replayed = fresh.last().saturating_sub(sealed);
     create::create(layer, target, &scheme)?;
     let (writer, _) = recovery::open(layer, target, options, hot)?;
     let writer = Arc::new(writer);
@@ -150,31 +152,32 @@ fn from_scan(file: &Arc<dyn File>, path: &Path, report: &mut SalvageReport) -> R
     Ok(found)
 }
 
-/// The commits of the hot tier, as far as they can be read.
+/// The commits of the hot tier, as far as they can be read. Its id file may be damaged: the commits say
+/// themselves whether they are of this tier.
 fn fresh(
     layer: &Arc<dyn FileLayer>,
     source: &Path,
     state: Option<&FileState>,
     scheme: &Arc<Scheme>,
-    report: &mut SalvageReport,
+    hot: HotKind,
 ) -> Result<Memtable> {
     let table = Memtable::new(scheme);
     let Some(state) = state.filter(|state| state.superblock.hot_tier != 0) else {
         return Ok(table);
     };
+    let own = TierId { database: state.superblock.database, tier: state.superblock.hot_tier };
     let (directory, sealed) = (beside(source, "-hot"), state.manifest.sealed);
-    if let Found::Tier(id, kind) = hot_tier::identify(layer, &directory)?
-        && (id.database, id.tier) == (state.superblock.database, state.superblock.hot_tier)
-    {
-        let mut visit = |sequence, payload: Vec<u8>| {
-            let operations = batch::decode(&payload, scheme)?;
-            table.apply(sequence, operations.iter().map(|o| (&*o.key, o.signature.as_ref())));
-            Ok(())
-        };
-        let replayed = hot_tier::replay(layer, &directory, id, kind, sealed, &mut visit)?;
-        report.commits_replayed = replayed.last - sealed;
+    let kind = match hot_tier::identify(layer, &directory)? {
+        Found::Tier(id, kind) if id == own => kind,
+        Found::Unreadable(_) => hot,
+        Found::Tier(..) | Found::Nothing => return Ok(table),
+    };
+    let mut visit = |sequence, payload: Vec<u8>| recovery::take(&table, sequence, &payload, scheme);
+    match hot_tier::replay(layer, &directory, own, kind, sealed, &mut visit) {
+        // A commit that cannot be decoded ends what is saved, not the salvage.
+        Ok(_) | Err(Error::Corrupt { .. }) => Ok(table),
+        Err(error) => Err(error),
     }
-    Ok(table)
 }
 
 /// Puts the newest row of each key into a load. What the hot tier says goes before everything.
