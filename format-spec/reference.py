@@ -248,6 +248,21 @@ def signature(sampler, size, seed, k, b, field, elements):
     return 0, cardinality_code(field, size, len(elements)), planes
 
 
+def slot_values(planes, k, b, L, g, v):
+    words = ceil_div(k, 64)
+    values = []
+    for s in range(L):
+        bits = 0
+        for j in range(g):  # SLOT-1
+            sample = s * g + j
+            for i in range(b):  # SLOT-2
+                bits |= (planes[i * words + sample // 64] >> sample % 64 & 1) << j * b + i
+        if g * b > v:  # SLOT-3
+            bits = xxh3(bits.to_bytes(ceil_div(g * b, 8), "little")) >> 64 - v
+        values.append(bits)
+    return values
+
+
 # --- scheme.md ---------------------------------------------------------------------------------------
 
 SAMPLERS = {"one-permutation": 1, "independent": 2}
@@ -426,6 +441,22 @@ def signature_rows():
                "".join(f"{word:016x}" for word in planes))
 
 
+SHAPES = ((128, 4, 32, 4, 16), (128, 4, 42, 3, 12), (128, 6, 42, 3, 18), (12, 6, 12, 1, 6), (84, 16, 6, 14, 32),
+          (30, 16, 6, 5, 16), (200, 1, 20, 10, 10), (64, 8, 64, 1, 8), (65, 3, 9, 7, 21), (65, 3, 9, 7, 20),
+          (100, 9, 33, 3, 27), (100, 11, 12, 8, 32), (1, 1, 1, 1, 1), (7, 7, 1, 7, 32), (256, 16, 2, 128, 31))
+
+
+def slot_rows():
+    yield "k", "b", "L", "g", "v", "set", "values"
+    for k, b, L, g, v in SHAPES:
+        for chosen in ("list:7", "mixed:3:20", "mixed:4:500"):
+            one = "one-permutation"
+            scheme("ids", one, 0, SEED, k, b, "none", L, g, v, 1)
+            _, _, planes = signature(one, 0, SEED, k, b, "none", elements_of(chosen, 0))
+            values = slot_values(planes, k, b, L, g, v)
+            yield k, b, L, g, v, chosen, ",".join(map(str, values))
+
+
 def cardinality_rows():
     yield "field", "universe", "f", "code"
     for field, steps in (("linear4", 16), ("linear8", 256)):
@@ -472,7 +503,8 @@ def feature_rows():
 
 def main():
     makers = {"hash": hash_rows, "permutation": permutation_rows, "scheme": scheme_rows,
-              "signature": signature_rows, "cardinality": cardinality_rows, "features": feature_rows}
+              "signature": signature_rows, "slot": slot_rows, "cardinality": cardinality_rows,
+              "features": feature_rows}
     files = {f"{name}.tsv": ("#" + "".join("\t".join(map(str, row)) + "\n" for row in rows())).encode()
              for name, rows in makers.items()}
     folder = Path(__file__).resolve().parent / "vectors"

@@ -1,7 +1,8 @@
 //! The library against the vectors of `format-spec/`, which `format-spec/reference.py` made: an
 //! implementation in another language, written from the specification alone.
 
-use ringer::scheme::{Features, Slots, Universe};
+use ringer::scheme::{CardinalityField, Features, Slots, Universe};
+use ringer::sketch::SlotReader;
 use ringer::{Parameters, Scheme, Sketcher, features, presets};
 
 /// The rows of a table, without its header.
@@ -130,6 +131,33 @@ fn signatures() {
         checked += 1;
     }
     assert!(checked > 100);
+}
+
+/// SLOT-1, SLOT-2, SLOT-3.
+#[test]
+fn slots() {
+    let mut checked = 0;
+    for row in rows(include_str!("../format-spec/vectors/slot.tsv")) {
+        let [k, b, count, g, v, set, values] = row[..] else { panic!("{row:?}") };
+        let slots = Slots {
+            count: number(count),
+            samples_per_slot: number(g),
+            value_bits: number(v),
+            min_matches: 1,
+        };
+        let (samples, bits, cardinality) = (number(k), number(b), CardinalityField::None);
+        let scheme = Parameters { samples, bits, slots, cardinality, ..presets::NEAR_DUPLICATE };
+        let scheme = Scheme::new(scheme).unwrap();
+        let elements = elements(set, scheme.universe);
+        let signature = Sketcher::new(&scheme).sketch(&elements).unwrap();
+        let reader = SlotReader::new(&scheme);
+        let mut found = vec![0; reader.count()];
+        reader.read(signature.planes(), &mut found);
+        let expected: Vec<u32> = values.split(',').map(number).collect();
+        assert_eq!(found, expected, "{row:?}");
+        checked += 1;
+    }
+    assert!(checked > 40);
 }
 
 /// SIG-5.

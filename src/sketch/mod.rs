@@ -14,6 +14,8 @@ mod one_permutation;
 mod permutation;
 mod signature;
 mod sketcher;
+mod slot_values;
 
 pub use signature::{Signature, Signatures};
 pub use sketcher::{Sketcher, Stream};
+pub use slot_values::SlotReader;
