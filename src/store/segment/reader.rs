@@ -18,7 +18,8 @@ use crate::format::segment_header::{HEADER_PAGE_BYTES, Region, SegmentHeader};
 use crate::format::signature_page::{SignaturePage, SignatureShape};
 use crate::scheme::Scheme;
 use crate::sketch::Signature;
-use crate::store::page_source::{Extent, Keep, PageSource, Pinned};
+use crate::store::page_source::{CachedPage, Extent, Keep, PageSource, Pinned};
+use crate::store::page_table::PageTable;
 
 /// An open segment.
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub struct Segment {
     shape: SignatureShape,
     source: PageSource,
     root: OnceLock<Pinned<FencePage>>,
+    /// The signature pages that are in memory.
+    signatures: Arc<PageTable<CachedPage>>,
 }
 
 /// A row that has a key.
@@ -89,11 +92,14 @@ impl Segment {
             let detail = format!("segment {id} was made for another database");
             return Err(broken("segment header", "SEG-6", offset, detail));
         }
+        let shape = SignatureShape::of(scheme);
+        let pages = header.ids.div_ceil(shape.per_page());
         Ok(Segment {
             id,
             offset,
             header_checksum: page.checksum(),
-            shape: SignatureShape::of(scheme),
+            shape,
+            signatures: Arc::new(PageTable::new(pages)),
             scheme: Arc::clone(scheme),
             header,
             source,
@@ -371,7 +377,8 @@ impl Segment {
         let empty =
             self.header.empty_id.and_then(|id| id.checked_sub(first)).filter(|i| *i < count);
         let view = |page| SignaturePage::new(page, self.shape, count, empty);
-        Ok((self.source.page(place, extent, keep, view)?, place_in_page as usize))
+        let table = (&self.signatures, page);
+        Ok((self.source.page_in(table, place, extent, keep, view)?, place_in_page as usize))
     }
 
     /// The signature of an id.
