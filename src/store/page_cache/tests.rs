@@ -209,7 +209,7 @@ fn threads_share_pages_within_the_budget() {
                         0..10 => assert!(cache.get(k).is_none_or(|page| page.key == k)),
                         10..16 => cache.insert(k, page(k, dice(20_000) as usize), None),
                         16..19 => {
-                            drop(cache.insert_if_room(k, page(k, dice(20_000) as usize), None))
+                            let _ = cache.insert_if_room(k, page(k, dice(20_000) as usize), None);
                         }
                         _ => cache.remove_block(k.block),
                     }
