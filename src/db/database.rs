@@ -160,7 +160,7 @@ impl Database {
 
     /// A view of the database as it is now, which stays as it is.
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot::new(self.writer.state())
+        Snapshot::new(self.writer.state(), Arc::clone(self.writer.sketcher()))
     }
 
     /// The set stored under a key, as of now.

@@ -20,7 +20,7 @@ mod portable;
 mod rows;
 
 pub use dispatch::Kernel;
-pub use rows::Rows;
+pub use rows::{Row, Rows};
 
 #[cfg(test)]
 mod tests;

@@ -273,13 +273,15 @@ impl Segment {
         Ok([prefix, suffix].concat())
     }
 
-    /// All rows with an id, rising, one after the other to `visit`.
-    pub fn rows_of_id(&self, id: u32, visit: &mut dyn FnMut(u32) -> Result<()>) -> Result<()> {
+    /// All rows with an id, rising, one after the other to `visit` while it wants more.
+    pub fn rows_of_id(&self, id: u32, visit: &mut dyn FnMut(u32) -> Result<bool>) -> Result<()> {
         let leaf = self.leaf_for(Target::Id(id))?;
         let Some(i) = leaf.first_with_id(id) else {
             return Err(self.lost("LEAF-5", format!("id {id} is in no leaf")));
         };
-        visit(leaf.first_row() + i as u32)?;
+        if !visit(leaf.first_row() + i as u32)? {
+            return Ok(());
+        }
         let copies = self.header.copy_count();
         let mut page = match self.first_copies_page(id)? {
             Some(page) => page,
@@ -290,10 +292,9 @@ impl Segment {
             let pairs = self.copies_page(page)?;
             let start = pairs.pairs().partition_point(|pair| pair.order() < least);
             for pair in &pairs.pairs()[start..] {
-                if pair.id() != id {
+                if pair.id() != id || !visit(pair.row())? {
                     return Ok(());
                 }
-                visit(pair.row())?;
             }
             page += 1;
         }
@@ -379,6 +380,16 @@ impl Segment {
         let view = |page| SignaturePage::new(page, self.shape, count, empty);
         let table = (&self.signatures, page);
         Ok((self.source.page_in(table, place, extent, keep, view)?, place_in_page as usize))
+    }
+
+    /// The signature pages that are in memory.
+    pub fn resident_signatures(&self) -> &PageTable<CachedPage> {
+        &self.signatures
+    }
+
+    /// Pages that were not in memory when they were asked for, in all segments of the file.
+    pub fn cache_misses(&self) -> u64 {
+        self.source.cache().misses()
     }
 
     /// The signature of an id.
