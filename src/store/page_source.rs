@@ -15,6 +15,8 @@ use crate::format::fence_page::FencePage;
 use crate::format::leaf_page::LeafPage;
 use crate::format::liveness_page::LivenessPage;
 use crate::format::page::{AlignedBytes, Page, PagePlace};
+use crate::format::posting_directory::{PostingDirectory, ShortPage};
+use crate::format::posting_lists::{ListPage, ListTable};
 use crate::format::signature_page::SignaturePage;
 
 /// A page in the cache.
@@ -32,6 +34,14 @@ pub enum CachedPage {
     Copies(CopiesPage),
     /// Where those are.
     CopiesDirectory(CopiesDirectory),
+    /// How many postings buckets have.
+    PostingDirectory(PostingDirectory),
+    /// Postings of buckets that have few.
+    ShortPostings(ShortPage),
+    /// Where long lists of postings are.
+    PostingTable(ListTable),
+    /// Long lists of postings.
+    PostingList(ListPage),
 }
 
 impl Weighed for CachedPage {
@@ -43,6 +53,10 @@ impl Weighed for CachedPage {
             CachedPage::Liveness(page) => page.memory(),
             CachedPage::Copies(page) => page.memory(),
             CachedPage::CopiesDirectory(page) => page.memory(),
+            CachedPage::PostingDirectory(page) => page.memory(),
+            CachedPage::ShortPostings(page) => page.memory(),
+            CachedPage::PostingTable(page) => page.memory(),
+            CachedPage::PostingList(page) => page.memory(),
         }
     }
 }
@@ -73,7 +87,9 @@ macro_rules! views {
 }
 
 views!(SignaturePage: Signatures, LeafPage: Leaf, FencePage: Fence, LivenessPage: Liveness,
-       CopiesPage: Copies, CopiesDirectory: CopiesDirectory);
+       CopiesPage: Copies, CopiesDirectory: CopiesDirectory,
+       PostingDirectory: PostingDirectory, ShortPage: ShortPostings, ListTable: PostingTable,
+       ListPage: PostingList);
 
 /// A page kept alive by its holder.
 #[derive(Debug)]
