@@ -50,6 +50,14 @@ pub enum PageKind {
     Copies = 6,
     /// Where copies are.
     CopiesDirectory = 7,
+    /// How many postings each bucket of slot values has.
+    PostingDirectory = 8,
+    /// Postings of buckets that have few.
+    ShortPostings = 9,
+    /// Where long lists of postings are.
+    PostingTable = 10,
+    /// Long lists of postings.
+    PostingList = 11,
 }
 
 impl PageKind {
@@ -63,6 +71,10 @@ impl PageKind {
             PageKind::Liveness => 5,
             PageKind::Copies => 6,
             PageKind::CopiesDirectory => 7,
+            PageKind::PostingDirectory => 8,
+            PageKind::ShortPostings => 9,
+            PageKind::PostingTable => 10,
+            PageKind::PostingList => 11,
         }
     }
 
@@ -71,9 +83,14 @@ impl PageKind {
         match self {
             PageKind::SegmentHeader => 256,
             PageKind::Signatures | PageKind::Fence => 65_536,
-            PageKind::Leaf | PageKind::Liveness | PageKind::Copies | PageKind::CopiesDirectory => {
-                8_192
-            }
+            PageKind::Leaf
+            | PageKind::Liveness
+            | PageKind::Copies
+            | PageKind::CopiesDirectory
+            | PageKind::PostingDirectory
+            | PageKind::ShortPostings
+            | PageKind::PostingTable
+            | PageKind::PostingList => 8_192,
         }
     }
 

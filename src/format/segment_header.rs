@@ -8,6 +8,7 @@ use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::bytes::{Cursor, broken, is_aligned};
+use super::posting_shape::PostingShape;
 use super::signature_page::SignatureShape;
 use super::{DatabaseId, copies_page};
 use crate::error::Result;
@@ -53,7 +54,12 @@ pub struct Layout {
     key_bytes: U64,
     root_page: U32,
     root_level: u8,
-    zero: [u8; 19],
+    zero: [u8; 3],
+    postings_offset: U64,
+    postings_length: U64,
+    short_postings: U64,
+    long_lists: U32,
+    zero2: U32,
 }
 
 /// What a segment is.
@@ -87,6 +93,12 @@ pub struct SegmentHeader {
     pub root_page: u32,
     /// Its level: 1 if its children are leaves.
     pub root_level: u8,
+    /// The region of postings: which signatures have a value in a slot.
+    pub postings: Region,
+    /// Entries in the short pages of that region.
+    pub short_postings: u64,
+    /// Lists in its list table.
+    pub long_lists: u32,
 }
 
 /// A run of bytes in a segment.
@@ -128,7 +140,12 @@ impl SegmentHeader {
             key_bytes: self.key_bytes.into(),
             root_page: self.root_page.into(),
             root_level: self.root_level,
-            zero: [0; 19],
+            zero: [0; 3],
+            postings_offset: self.postings.offset.into(),
+            postings_length: self.postings.length.into(),
+            short_postings: self.short_postings.into(),
+            long_lists: self.long_lists.into(),
+            zero2: 0.into(),
         };
         layout.as_bytes().to_vec()
     }
@@ -140,8 +157,8 @@ impl SegmentHeader {
         let Some(layout) = cursor.layout::<Layout>() else {
             return refuse("SEG-1", "it is cut short");
         };
-        let zero = layout.reserved == 0 && layout.zero == [0; 19] && cursor.rest().is_empty();
-        if layout.magic != MAGIC || !zero {
+        let zero = layout.reserved == 0 && layout.zero == [0; 3] && layout.zero2 == 0;
+        if layout.magic != MAGIC || !zero || !cursor.rest().is_empty() {
             return refuse("SEG-1", "it does not look like one");
         }
         let empty_id = layout.empty_id.get();
@@ -166,6 +183,12 @@ impl SegmentHeader {
             key_bytes: layout.key_bytes.get(),
             root_page: layout.root_page.get(),
             root_level: layout.root_level,
+            postings: Region {
+                offset: layout.postings_offset.get(),
+                length: layout.postings_length.get(),
+            },
+            short_postings: layout.short_postings.get(),
+            long_lists: layout.long_lists.get(),
         };
         let h = &header;
         if h.rows == 0 || h.rows > MAX_ROWS || h.ids == 0 || h.ids > h.rows {
@@ -178,10 +201,11 @@ impl SegmentHeader {
         let in_order = h.signatures.offset == HEADER_PAGE_BYTES
             && h.keys.offset == h.signatures.end()
             && h.copies.offset == h.keys.end()
-            && h.length == h.copies.end()
+            && h.postings.offset == h.copies.end()
+            && h.length == h.postings.end()
             && h.signatures.length == shape.region_bytes(h.ids)
             && h.copies.length == copies_page::region_bytes(h.copy_count());
-        let regions = [h.signatures, h.keys, h.copies];
+        let regions = [h.signatures, h.keys, h.copies, h.postings];
         let short = regions.iter().all(|region| region.length <= MAX_REGION_BYTES);
         if !in_order || !short || !is_aligned(h.length) {
             return refuse("SEG-4", "its regions do not follow each other");
@@ -190,7 +214,15 @@ impl SegmentHeader {
         if root >= h.keys.length || h.root_level == 0 || h.root_level > MAX_LEVELS {
             return refuse("SEG-5", "its root lies outside of its keys");
         }
+        if !h.posting_shape().fits(h.postings.length, h.short_postings, h.long_lists) {
+            return refuse("POST-1", "its postings do not have the length that their counts give");
+        }
         Ok(header)
+    }
+
+    /// The measures of its postings.
+    pub fn posting_shape(&self) -> PostingShape {
+        PostingShape::of(&self.scheme, self.ids, self.empty_id.is_some())
     }
 
     /// Rows whose signature an earlier row has too.
@@ -231,7 +263,12 @@ mod tests {
             ("key bytes", offset_of!(Layout, key_bytes), 8),
             ("root page", offset_of!(Layout, root_page), 4),
             ("root level", offset_of!(Layout, root_level), 1),
-            ("zero", offset_of!(Layout, zero), 19),
+            ("zero", offset_of!(Layout, zero), 3),
+            ("postings offset", offset_of!(Layout, postings_offset), 8),
+            ("postings length", offset_of!(Layout, postings_length), 8),
+            ("short postings", offset_of!(Layout, short_postings), 8),
+            ("long lists", offset_of!(Layout, long_lists), 4),
+            ("zero2", offset_of!(Layout, zero2), 4),
         ];
         crate::spec_tables::assert_matches(
             include_str!("../../format-spec/segment.md"),
@@ -248,7 +285,7 @@ mod tests {
         SegmentHeader {
             database: [1; 16],
             scheme,
-            length: signatures.end() + 128,
+            length: signatures.end() + 128 + 320,
             first_sequence: 4,
             last_sequence: 9,
             rows: 3,
@@ -260,6 +297,10 @@ mod tests {
             key_bytes: 12,
             root_page: 1,
             root_level: 1,
+            // A directory of one block, and 64 entries of 18 bits.
+            postings: Region { offset: signatures.end() + 128, length: 320 },
+            short_postings: 64,
+            long_lists: 0,
         }
     }
 
@@ -287,6 +328,9 @@ mod tests {
         assert_eq!(rule_of(|h| h.root_page = 2), "SEG-5");
         assert_eq!(rule_of(|h| h.root_level = 0), "SEG-5");
         assert_eq!(rule_of(|h| h.root_level = 33), "SEG-5");
+        assert_eq!(rule_of(|h| h.postings.offset += 64), "SEG-4");
+        assert_eq!(rule_of(|h| h.short_postings = 63), "POST-1");
+        assert_eq!(rule_of(|h| h.long_lists = 1), "POST-1");
         let mut bytes = header().encode();
         bytes[0] = 0;
         assert!(matches!(SegmentHeader::decode(&bytes), Err(Error::Corrupt { rule: "SEG-1", .. })));

@@ -99,7 +99,8 @@ mod tests {
             // Making room early may cost the first of those in the fewest lists that stay; none in more.
             let count = |set: &[Candidate], lists| set.iter().filter(|c| c.lists == lists).count();
             assert_eq!(found.len(), best.len());
-            (1..=4).for_each(|lists| assert_eq!(count(&found, lists), count(&best, lists), "{most}"));
+            (1..=4)
+                .for_each(|lists| assert_eq!(count(&found, lists), count(&best, lists), "{most}"));
         }
     }
 }

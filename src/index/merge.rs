@@ -182,7 +182,8 @@ mod tests {
     }
 
     fn random(state: &mut u64, below: u64) -> u64 {
-        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        *state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (*state >> 33) % below
     }
 
@@ -191,25 +192,31 @@ mod tests {
     #[test]
     fn both_ways_count_as_a_map_does() {
         let mut state = 1;
-        let bounds = [1, 2, 127, 4_000, WINDOW as u32 - 1, WINDOW as u32, WINDOW as u32 + 1, 100_000];
+        let bounds =
+            [1, 2, 127, 4_000, WINDOW as u32 - 1, WINDOW as u32, WINDOW as u32 + 1, 100_000];
         for bound in bounds {
             for count in [0, 1, 3, 12, 40, 300] {
                 let lists: Vec<Vec<u32>> = (0..count)
                     .map(|_| {
                         let step = 1 + random(&mut state, 2 * u64::from(bound) / 3 + 1) as u32;
-                        let ids = (random(&mut state, u64::from(bound)) as u32..bound).step_by(step as usize);
+                        let ids = (random(&mut state, u64::from(bound)) as u32..bound)
+                            .step_by(step as usize);
                         ids.take(3_000).collect()
                     })
                     .collect();
                 let mut expected: BTreeMap<u32, u32> = BTreeMap::new();
                 lists.iter().flatten().for_each(|id| *expected.entry(*id).or_default() += 1);
                 for least in [1, 2, 5, 260] {
-                    let expected: Vec<(u32, u32)> =
-                        expected.iter().filter(|(_, n)| **n >= least).map(|(id, n)| (*id, *n)).collect();
+                    let expected: Vec<(u32, u32)> = expected
+                        .iter()
+                        .filter(|(_, n)| **n >= least)
+                        .map(|(id, n)| (*id, *n))
+                        .collect();
                     let mut found = Vec::new();
                     sorted(&mut lists.concat(), bound, least, |id, n| found.push((id, n)));
                     assert_eq!(found, expected, "sorted {bound} {count} {least}");
-                    let blocks = lists.iter().map(|ids| Blocks { ids: ids.clone(), at: 0, length: 128 });
+                    let blocks =
+                        lists.iter().map(|ids| Blocks { ids: ids.clone(), at: 0, length: 128 });
                     found.clear();
                     dense(blocks.collect(), bound, least, |id, n| found.push((id, n))).unwrap();
                     assert_eq!(found, expected, "dense {bound} {count} {least}");

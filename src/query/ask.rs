@@ -141,7 +141,8 @@ impl<'a> Query<'a> {
         };
         let least_slots = match self.min_matches {
             Some(m) if m == 0 || m > slots => {
-                let limit = format!("the scheme has slots {}: at least 1, at most all", scheme.slots);
+                let limit =
+                    format!("the scheme has slots {}: at least 1, at most all", scheme.slots);
                 return Err(Error::invalid(format!("min_matches {m}"), limit));
             }
             Some(m) => m,
@@ -151,7 +152,10 @@ impl<'a> Query<'a> {
         if self.within_hamming_1 && !unfolded(scheme) {
             return Err(Error::invalid(
                 "within_hamming_1",
-                format!("slots {} are hashed or missing, and hashes have no neighbours", scheme.slots),
+                format!(
+                    "slots {} are hashed or missing, and hashes have no neighbours",
+                    scheme.slots
+                ),
             ));
         }
         let plan = if self.exhaustive || slots == 0 { Some(Plan::Scan) } else { self.plan };

@@ -120,7 +120,10 @@ impl std::fmt::Display for Explanation {
             }
             let PartPlan { signatures, plan, probe_cost, scan_cost, .. } = part;
             let (probe, scan) = (probe_cost / 1e3, scan_cost / 1e3);
-            writeln!(f, "{plan} of {signatures} signatures (probe {probe:.1} us, scan {scan:.1} us)")?;
+            writeln!(
+                f,
+                "{plan} of {signatures} signatures (probe {probe:.1} us, scan {scan:.1} us)"
+            )?;
         }
         let Work { lists_read, lists_unread, postings, candidates, compared, verified, bytes } =
             self.work;
@@ -128,7 +131,10 @@ impl std::fmt::Display for Explanation {
         writeln!(f, "{candidates} candidates, {compared} compared, {verified} verified")?;
         writeln!(f, "{bytes} bytes looked at, {} pages read from the file", self.pages_read)?;
         if let (Some(resemblance), Some(recall)) = (self.threshold, self.promised_recall()) {
-            writeln!(f, "a set of resemblance {resemblance} is found with probability {recall:.5}")?;
+            writeln!(
+                f,
+                "a set of resemblance {resemblance} is found with probability {recall:.5}"
+            )?;
         }
         let cut = if self.answer.truncated { ", cut short" } else { "" };
         write!(f, "{} matches{cut}", self.answer.matches.len())

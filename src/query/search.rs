@@ -32,8 +32,7 @@ pub(super) fn search(query: &Query<'_>) -> Result<Explanation> {
     }
     let misses = pages_read(state);
     let mut search = Search::new(&target, rule);
-    let mut tally =
-        Tally { left: rule.max_candidates, truncated: false, by_lists: Vec::new() };
+    let mut tally = Tally { left: rule.max_candidates, truncated: false, by_lists: Vec::new() };
     for (i, table) in state.memtables().enumerate() {
         let view = table.view();
         if view.signatures() > 0 {

@@ -71,7 +71,8 @@ impl Target {
         values.resize(self.slots.count(), 0);
         self.slots.read(planes, values);
         let most = u32::from(self.within_hamming_1);
-        let matches = values.iter().zip(&self.values).filter(|(a, b)| (*a ^ *b).count_ones() <= most);
+        let matches =
+            values.iter().zip(&self.values).filter(|(a, b)| (*a ^ *b).count_ones() <= most);
         matches.count() as u32
     }
 }

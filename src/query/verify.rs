@@ -87,7 +87,8 @@ impl<'a> Search<'a> {
     /// Compares loaded signatures: plane 0 of all, then all planes of those that could enter.
     pub(super) fn refine<P: Part>(&mut self, part: &P, ids: &[u32]) -> Result<()> {
         let query = self.target.rows();
-        let (mut left, mut rows, mut counts) = ([0; BATCH], [(&[][..], &[][..]); BATCH], [0; BATCH]);
+        let (mut left, mut rows, mut counts) =
+            ([0; BATCH], [(&[][..], &[][..]); BATCH], [0; BATCH]);
         for ids in ids.chunks(BATCH) {
             let least = self.least_equal();
             for (row, id) in rows.iter_mut().zip(ids) {

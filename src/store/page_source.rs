@@ -17,6 +17,8 @@ use crate::format::fence_page::FencePage;
 use crate::format::leaf_page::LeafPage;
 use crate::format::liveness_page::LivenessPage;
 use crate::format::page::{AlignedBytes, Page, PagePlace};
+use crate::format::posting_directory::{PostingDirectory, ShortPage};
+use crate::format::posting_lists::{ListPage, ListTable};
 use crate::format::signature_page::SignaturePage;
 
 /// A page in the cache.
@@ -52,6 +54,14 @@ enum AnyPage {
     Copies(CopiesPage),
     /// Where those are.
     CopiesDirectory(CopiesDirectory),
+    /// How many postings buckets have.
+    PostingDirectory(PostingDirectory),
+    /// Postings of buckets that have few.
+    ShortPostings(ShortPage),
+    /// Where long lists of postings are.
+    PostingTable(ListTable),
+    /// Long lists of postings.
+    PostingList(ListPage),
 }
 
 impl Weighed for CachedPage {
@@ -63,6 +73,10 @@ impl Weighed for CachedPage {
             AnyPage::Liveness(page) => page.memory(),
             AnyPage::Copies(page) => page.memory(),
             AnyPage::CopiesDirectory(page) => page.memory(),
+            AnyPage::PostingDirectory(page) => page.memory(),
+            AnyPage::ShortPostings(page) => page.memory(),
+            AnyPage::PostingTable(page) => page.memory(),
+            AnyPage::PostingList(page) => page.memory(),
         }
     }
 
@@ -97,7 +111,9 @@ macro_rules! views {
 }
 
 views!(SignaturePage: Signatures, LeafPage: Leaf, FencePage: Fence, LivenessPage: Liveness,
-       CopiesPage: Copies, CopiesDirectory: CopiesDirectory);
+       CopiesPage: Copies, CopiesDirectory: CopiesDirectory,
+       PostingDirectory: PostingDirectory, ShortPage: ShortPostings, ListTable: PostingTable,
+       ListPage: PostingList);
 
 /// A page kept alive by its holder.
 #[derive(Debug)]

@@ -37,6 +37,11 @@ impl Spill {
         Spill { place: place.clone(), tail: Vec::new(), file: None, in_file: 0 }
     }
 
+    /// Where its bytes go.
+    pub fn place(&self) -> &SpillPlace {
+        &self.place
+    }
+
     /// How many bytes there are.
     pub fn length(&self) -> u64 {
         self.in_file + self.tail.len() as u64

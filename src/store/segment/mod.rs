@@ -6,10 +6,12 @@
 
 pub mod known;
 pub mod liveness;
+pub mod postings;
 pub mod reader;
 pub mod rows;
 pub mod scan;
 pub mod writer;
 
 pub use liveness::Liveness;
+pub use postings::{PostingCursor, PostingList};
 pub use reader::{Found, Segment};

@@ -142,7 +142,7 @@ impl Segment {
         &self.source
     }
 
-    fn extent(&self, region: Region, number: u32, most: u64) -> Extent {
+    pub(super) fn extent(&self, region: Region, number: u32, most: u64) -> Extent {
         let start = u64::from(number) * 64;
         Extent {
             offset: self.offset + region.offset + start,

@@ -11,6 +11,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use zerocopy::IntoBytes;
 
 use super::known::Known;
+use super::postings::{PostingsWriter, place_at};
 use crate::error::{Error, Result};
 use crate::format::DatabaseId;
 use crate::format::bytes::{Seal, broken};
@@ -72,6 +73,7 @@ pub struct SegmentWriter {
     last_key: Vec<u8>,
     fences: Vec<Level>,
     copies: SortedSpill,
+    postings: PostingsWriter,
     rows: u32,
     ids: u32,
     empty_id: Option<u32>,
@@ -95,6 +97,7 @@ impl SegmentWriter {
             last_key: Vec::new(),
             fences: Vec::new(),
             copies: SortedSpill::new(&plan.spill),
+            postings: PostingsWriter::new(&plan.scheme, &plan.spill),
             rows: 0,
             ids: 0,
             empty_id: None,
@@ -190,6 +193,7 @@ impl SegmentWriter {
         }
         self.planes.extend_from_slice(row.planes);
         self.codes.push(row.code);
+        self.postings.push(row.planes)?;
         self.ids += 1;
         if self.codes.len() == self.shape.per_page() as usize {
             self.flush_signatures()?;
@@ -212,10 +216,7 @@ impl SegmentWriter {
 
     /// The place of a page that starts at a byte of its region.
     fn place(&self, kind: PageKind, start: u64) -> Result<PagePlace> {
-        let number = u32::try_from(start / 64).map_err(|_| {
-            Error::invalid("a segment's region", "at most 256 GiB; keep segments smaller")
-        })?;
-        Ok(PagePlace { kind, block: self.plan.block, number })
+        place_at(kind, self.plan.block, start)
     }
 
     /// Writes the leaf and gives it to the fences.
@@ -308,13 +309,14 @@ impl SegmentWriter {
         let copies = std::mem::replace(&mut self.copies, SortedSpill::new(&self.plan.spill));
         let copies =
             CopiesWriter::new(&self.plan, self.seal, self.rows - self.ids).write(copies)?;
+        let postings = self.postings.finish(self.plan.block, self.seal, self.ids, self.empty_id)?;
         let signatures = Region { offset: HEADER_PAGE_BYTES, length: self.signatures.length() };
         let keys = Region { offset: signatures.end(), length: self.keys.length() };
         let copies_region = Region { offset: keys.end(), length: copies.length() };
         let header = SegmentHeader {
             database: self.plan.database,
             scheme: (*self.plan.scheme).clone(),
-            length: copies_region.end(),
+            length: copies_region.end() + postings.length(),
             first_sequence: 0,
             last_sequence: self.last_sequence,
             rows: self.rows,
@@ -326,8 +328,12 @@ impl SegmentWriter {
             key_bytes: self.key_bytes,
             root_page,
             root_level: level as u8,
+            postings: Region { offset: copies_region.end(), length: postings.length() },
+            short_postings: postings.short,
+            long_lists: postings.lists,
         };
-        let parts = [self.signatures, self.keys, copies];
+        let parts =
+            [self.signatures, self.keys, copies].into_iter().chain(postings.parts).collect();
         Ok(Some(NewSegment { block: self.plan.block, seal: self.seal, header, parts }))
     }
 }
@@ -422,7 +428,8 @@ pub struct NewSegment {
     block: u64,
     seal: Seal,
     header: SegmentHeader,
-    parts: [Spill; 3],
+    /// All regions, in order.
+    parts: Vec<Spill>,
 }
 
 impl NewSegment {

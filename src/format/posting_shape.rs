@@ -1,0 +1,315 @@
+//! Where postings stand: what follows from a scheme and a number of signatures alone. Mirrors
+//! `format-spec/postings.md`.
+//!
+//! A slot's values are cut into buckets by their top bits, about eight to sixteen entries each, so that a
+//! directory with one byte a bucket finds a list. What a bucket does not say of a value stands in its
+//! entries, before the id.
+
+use super::bytes::{index, position, round_up};
+use super::page::{HEADER_BYTES, PageKind, PagePlace};
+use crate::scheme::Scheme;
+
+/// Buckets in a block of the directory.
+pub const BLOCK_BUCKETS: usize = 60;
+
+/// Bytes of such a block: where its entries start, and a length for each bucket.
+pub const BLOCK_BYTES: usize = 64;
+
+/// Blocks in every directory page but the last.
+pub const BLOCKS_PER_PAGE: usize = 127;
+
+/// The length that stands for a bucket whose lists are in the list table: one more than the most entries
+/// of any other.
+pub const LONG: u8 = 255;
+
+/// Entries in every page of the list table but the last.
+pub const TABLE_PER_PAGE: u32 = 510;
+
+/// Bytes of such an entry.
+const TABLE_ENTRY_BYTES: u64 = 16;
+
+/// Bytes of all pages of a run but its last.
+const FULL_PAGE: u64 = 8_192;
+
+/// Units of such a page.
+const PAGE_UNITS: u64 = 128;
+
+const BUCKETS_PER_PAGE: u64 = 7_620;
+const _: () = assert!(BLOCKS_PER_PAGE * BLOCK_BUCKETS == 7_620 && BLOCK_BYTES == 4 + BLOCK_BUCKETS);
+
+/// The measures of a segment's postings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PostingShape {
+    slots: u32,
+    value_bits: u32,
+    bucket_bits: u32,
+    id_bits: u32,
+    ids: u32,
+    postings: u64,
+}
+
+impl PostingShape {
+    /// For so many signatures, one of which may be that of the empty set.
+    pub fn of(scheme: &Scheme, ids: u32, empty: bool) -> PostingShape {
+        let slots = u32::from(scheme.slots.count);
+        let value_bits = u32::from(scheme.slots.value_bits);
+        let sets = ids.saturating_sub(u32::from(empty));
+        PostingShape {
+            slots,
+            value_bits,
+            bucket_bits: ids.checked_ilog2().unwrap_or(0).saturating_sub(3).min(value_bits),
+            id_bits: bits_of(ids.saturating_sub(1)),
+            ids,
+            postings: u64::from(sets).saturating_mul(slots.into()),
+        }
+    }
+
+    /// L, how many slots there are. Without any the region is empty.
+    pub fn slots(self) -> u32 {
+        self.slots
+    }
+
+    /// Signatures of the segment.
+    pub fn ids(self) -> u32 {
+        self.ids
+    }
+
+    /// Entries of all lists together.
+    pub fn postings(self) -> u64 {
+        self.postings
+    }
+
+    /// v, bits of a value.
+    pub fn value_bits(self) -> u32 {
+        self.value_bits
+    }
+
+    /// h, bits of a value that give its bucket.
+    pub fn bucket_bits(self) -> u32 {
+        self.bucket_bits
+    }
+
+    /// l, bits of a value that its bucket does not give.
+    pub fn low_bits(self) -> u32 {
+        self.value_bits.saturating_sub(self.bucket_bits)
+    }
+
+    /// Bits of an id.
+    pub fn id_bits(self) -> u32 {
+        self.id_bits
+    }
+
+    /// w, bits of an entry: the low part of a value, then an id. Never more than 36.
+    pub fn width(self) -> u32 {
+        self.low_bits().saturating_add(self.id_bits)
+    }
+
+    /// Whether a slot and a value are possible.
+    pub fn holds(self, slot: u32, value: u32) -> bool {
+        slot < self.slots && bits_of(value) <= self.value_bits
+    }
+
+    /// The bucket of a value, counted over all slots, and the part of the value that it does not give.
+    pub fn bucket(self, slot: u32, value: u32) -> (u64, u64) {
+        let value = u64::from(value);
+        let first = u64::from(slot).checked_shl(self.bucket_bits).unwrap_or(u64::MAX);
+        let bucket = value.checked_shr(self.low_bits()).unwrap_or(0);
+        (first.saturating_add(bucket), value & low_mask(self.low_bits()))
+    }
+
+    /// Buckets of all slots.
+    pub fn buckets(self) -> u64 {
+        u64::from(self.slots).checked_shl(self.bucket_bits).unwrap_or(u64::MAX)
+    }
+
+    /// Pages of the directory.
+    pub fn directory_pages(self) -> u64 {
+        self.buckets().div_ceil(BUCKETS_PER_PAGE)
+    }
+
+    /// The page of a bucket and its place there.
+    pub fn directory_page(bucket: u64) -> (u64, usize) {
+        let place = bucket.checked_rem(BUCKETS_PER_PAGE).unwrap_or(0);
+        (bucket / BUCKETS_PER_PAGE, usize::try_from(place).unwrap_or(0))
+    }
+
+    /// Buckets in page `i` of the directory.
+    pub fn buckets_in_page(self, i: u64) -> usize {
+        in_page(self.buckets(), BUCKETS_PER_PAGE, i)
+    }
+
+    /// Bytes of the directory.
+    pub fn directory_bytes(self) -> u64 {
+        let blocks = |buckets: usize| buckets.div_ceil(BLOCK_BUCKETS).saturating_mul(BLOCK_BYTES);
+        run_bytes(self.buckets(), BUCKETS_PER_PAGE, |left| blocks(left).saturating_add(8))
+    }
+
+    /// The place of page `i` of the directory.
+    pub fn directory_place(self, block: u64, i: u64) -> PagePlace {
+        place(PageKind::PostingDirectory, block, 0, i)
+    }
+
+    /// Entries in every short page but the last.
+    pub fn short_per_page(self) -> u64 {
+        let room = position(PageKind::ShortPostings.max_payload()).saturating_mul(8);
+        room.checked_div(self.width().into()).unwrap_or(1)
+    }
+
+    /// The short page of an entry and its place there.
+    pub fn short_page(self, entry: u64) -> (u64, usize) {
+        let per_page = self.short_per_page();
+        let place = entry.checked_rem(per_page).unwrap_or(0);
+        (entry.checked_div(per_page).unwrap_or(0), usize::try_from(place).unwrap_or(0))
+    }
+
+    /// Entries in short page `i` of so many entries.
+    pub fn short_in_page(self, short: u64, i: u64) -> usize {
+        in_page(short, self.short_per_page(), i)
+    }
+
+    /// Bytes of so many entries of `bits` bits.
+    pub fn packed_bytes(entries: usize, bits: u32) -> usize {
+        entries.saturating_mul(index(bits)).div_ceil(8)
+    }
+
+    /// Bytes of the short pages of so many entries.
+    pub fn short_bytes(self, short: u64) -> u64 {
+        run_bytes(short, self.short_per_page(), |left| Self::packed_bytes(left, self.width()))
+    }
+
+    /// The place of short page `i`.
+    pub fn short_place(self, block: u64, i: u64) -> PagePlace {
+        place(PageKind::ShortPostings, block, self.directory_bytes(), i)
+    }
+
+    /// Where the list table starts in the region, and where it ends, which is where lists start.
+    pub fn table_bytes(self, short: u64, lists: u32) -> (u64, u64) {
+        let start = self.directory_bytes().saturating_add(self.short_bytes(short));
+        let entries = |left| position(left).saturating_mul(TABLE_ENTRY_BYTES);
+        let entries = |left: usize| usize::try_from(entries(left)).unwrap_or(usize::MAX);
+        (start, start.saturating_add(run_bytes(lists.into(), TABLE_PER_PAGE.into(), entries)))
+    }
+
+    /// The place of page `i` of the list table.
+    pub fn table_place(self, block: u64, short: u64, i: u32) -> PagePlace {
+        place(PageKind::PostingTable, block, self.table_bytes(short, 0).0, i.into())
+    }
+
+    /// Entries in page `i` of the list table.
+    pub fn table_in_page(lists: u32, i: u32) -> usize {
+        in_page(lists.into(), TABLE_PER_PAGE.into(), i.into())
+    }
+
+    /// POST-1: whether a region of so many bytes could hold so many short entries and long lists.
+    pub fn fits(self, length: u64, short: u64, lists: u32) -> bool {
+        if self.slots == 0 {
+            return length == 0 && short == 0 && lists == 0;
+        }
+        let (_, fixed) = self.table_bytes(short, lists);
+        let least = fixed.saturating_add(u64::from(lists).saturating_mul(64));
+        match lists {
+            0 => length == fixed && short == self.postings,
+            _ => length >= least && short < self.postings,
+        }
+    }
+}
+
+/// The place of page `i` of a run that starts at a byte of the region.
+fn place(kind: PageKind, block: u64, start: u64, i: u64) -> PagePlace {
+    let number = (start / 64).saturating_add(i.saturating_mul(PAGE_UNITS));
+    PagePlace { kind, block, number: u32::try_from(number).unwrap_or(u32::MAX) }
+}
+
+/// Bytes of pages with so many items each, the last of which holds what is left.
+fn run_bytes(items: u64, per_page: u64, payload: impl Fn(usize) -> usize) -> u64 {
+    let full = items.checked_div(per_page).unwrap_or(0).saturating_mul(FULL_PAGE);
+    match items.checked_rem(per_page).unwrap_or(0) {
+        0 => full,
+        left => {
+            let payload = payload(usize::try_from(left).unwrap_or(usize::MAX));
+            full.saturating_add(position(round_up(HEADER_BYTES.saturating_add(payload))))
+        }
+    }
+}
+
+/// Items in page `i` of such a run.
+fn in_page(items: u64, per_page: u64, i: u64) -> usize {
+    let left = items.saturating_sub(i.saturating_mul(per_page)).min(per_page);
+    usize::try_from(left).unwrap_or(0)
+}
+
+/// Bits that a number needs; 0 for 0.
+pub fn bits_of(n: u32) -> u32 {
+    u32::BITS.saturating_sub(n.leading_zeros())
+}
+
+/// The lowest so many bits, up to 63.
+pub fn low_mask(bits: u32) -> u64 {
+    1_u64.checked_shl(bits).map_or(u64::MAX, |bit| bit.saturating_sub(1))
+}
+
+/// The `bits` bits (at most 56) that start at a bit; bytes past the last count as zero.
+pub fn bits_at(bytes: &[u8], start: usize, bits: u32) -> u64 {
+    let rest = bytes.get(start / 8..).unwrap_or_default();
+    let word = match rest.first_chunk::<8>() {
+        Some(word) => u64::from_le_bytes(*word),
+        None => rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+    };
+    word >> (start % 8) & low_mask(bits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheme::{Parameters, presets};
+
+    fn shape(parameters: Parameters, ids: u32) -> PostingShape {
+        PostingShape::of(&Scheme::new(parameters).unwrap(), ids, false)
+    }
+
+    #[test]
+    fn buckets_have_about_eight_entries_or_one_value() {
+        let measures = |s: PostingShape| (s.bucket_bits(), s.low_bits(), s.id_bits(), s.width());
+        assert_eq!(measures(shape(presets::NEAR_DUPLICATE, 1)), (0, 16, 0, 16));
+        assert_eq!(measures(shape(presets::NEAR_DUPLICATE, 15)), (0, 16, 4, 20));
+        assert_eq!(measures(shape(presets::NEAR_DUPLICATE, 16)), (1, 15, 4, 19));
+        assert_eq!(measures(shape(presets::NEAR_DUPLICATE, 17)), (1, 15, 5, 20));
+        assert_eq!(measures(shape(presets::NEAR_DUPLICATE, 1_000_000)), (16, 0, 20, 20));
+        assert_eq!(measures(shape(presets::RDC, 1_000_000)), (6, 0, 20, 20));
+        assert_eq!(measures(shape(presets::ALTA_VISTA, u32::MAX - 1)), (28, 4, 32, 36));
+        let widest = (1..=32).map(|bits| shape(presets::ALTA_VISTA, 1 << (bits - 1)).width()).max();
+        assert!(widest <= Some(36));
+    }
+
+    /// POST-1: the measures of a segment of one row, and of one with full pages.
+    #[test]
+    fn regions_are_as_long_as_their_pages() {
+        let one = shape(presets::NEAR_DUPLICATE, 1);
+        assert_eq!((one.directory_bytes(), one.short_bytes(32)), (128, 128));
+        assert!(one.fits(256, 32, 0));
+        assert!(!one.fits(256, 31, 0) && !one.fits(320, 32, 0) && !one.fits(256, 32, 1));
+        let many = shape(presets::NEAR_DUPLICATE, 1_000_000);
+        assert_eq!(many.buckets(), 32 << 16);
+        assert_eq!(many.directory_pages(), 276);
+        assert_eq!(many.directory_bytes(), 275 * 8_192 + 64 + 64 * (1_652_u64.div_ceil(60)));
+        assert_eq!(many.short_per_page(), 3_267);
+        assert_eq!(many.short_page(3_267), (1, 0));
+        let (table, lists) = many.table_bytes(32_000_000, 511);
+        assert_eq!(table % 64, 0);
+        assert_eq!(lists - table, 8_192 + 64);
+        assert_eq!(PostingShape::table_in_page(511, 1), 1);
+    }
+
+    #[test]
+    fn bits_come_from_anywhere() {
+        let bytes: Vec<u8> = (1..=20).collect();
+        let bit =
+            |i: usize| u64::from(bytes.get(i / 8).is_some_and(|byte| byte >> (i % 8) & 1 == 1));
+        for start in 0..170 {
+            for bits in [0, 1, 7, 20, 36, 56] {
+                let naive = (0..bits).fold(0, |word, i| word | bit(start + i as usize) << i);
+                assert_eq!(bits_at(&bytes, start, bits), naive, "{start} {bits}");
+            }
+        }
+    }
+}

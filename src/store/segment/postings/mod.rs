@@ -1,0 +1,18 @@
+//! Postings: which signatures of a segment have a value in a slot. Layout: `format-spec/postings.md`.
+//!
+//! "Here is a slot and a value, give me the ids." Lists are derived from the signatures and canonical: the
+//! same signatures give the same bytes, so `check` makes them anew and compares.
+
+mod columns;
+mod pages;
+mod reader;
+mod writer;
+
+pub use pages::NewPostings;
+pub use reader::{PostingCursor, PostingList};
+pub use writer::PostingsWriter;
+
+pub(super) use pages::place_at;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,339 @@
+//! Postings in order into pages.
+//!
+//! Entries come in rising order of bucket, value and id. The directory and the short pages know their places
+//! from the start; those of the list table and of the lists depend on how many short entries there are, so
+//! they are kept without headers until the end.
+
+use zerocopy::{FromBytes, IntoBytes};
+
+use crate::error::{Error, Result};
+use crate::format::bytes::{Seal, index, round_up};
+use crate::format::page::{self, HEADER_BYTES, PageKind, PagePlace};
+use crate::format::posting_directory::BitWriter;
+use crate::format::posting_lists::{BLOCK_IDS, ListPageBuilder, TableEntry};
+use crate::format::posting_shape::{
+    BLOCK_BUCKETS, BLOCK_BYTES, BLOCKS_PER_PAGE, LONG, PostingShape, TABLE_PER_PAGE, low_mask,
+};
+use crate::format::segment_header::MAX_REGION_BYTES;
+use crate::store::spill::{Spill, SpillPlace};
+
+/// The place of a page that starts at a byte of its region.
+pub(in crate::store::segment) fn place_at(
+    kind: PageKind,
+    block: u64,
+    start: u64,
+) -> Result<PagePlace> {
+    let number = u32::try_from(start / 64).map_err(|_| too_long())?;
+    Ok(PagePlace { kind, block, number })
+}
+
+fn too_long() -> Error {
+    Error::invalid("a segment's region", "at most 256 GiB; keep segments smaller")
+}
+
+/// The region of postings, complete.
+#[derive(Debug)]
+pub struct NewPostings {
+    /// Its bytes, in order.
+    pub parts: [Spill; 3],
+    /// Entries in the short pages.
+    pub short: u64,
+    /// Lists in the list table.
+    pub lists: u32,
+}
+
+impl NewPostings {
+    /// Bytes of the region.
+    pub fn length(&self) -> u64 {
+        self.parts.iter().map(Spill::length).sum()
+    }
+}
+
+/// Pages that are being filled.
+pub(super) struct PostingPages {
+    block: u64,
+    seal: Seal,
+    shape: PostingShape,
+    directory: Directory,
+    short: Short,
+    lists: Lists,
+    /// The bucket that entries are being added to, counted over all slots.
+    bucket: u64,
+    /// Its entries, while they are few.
+    pending: Vec<u64>,
+    /// Whether they are many, and go into lists.
+    long: bool,
+}
+
+struct Directory {
+    spill: Spill,
+    payload: Vec<u8>,
+    buckets: u64,
+    /// Short entries before the bucket that is next, and those of them before this page.
+    entries: u64,
+    first: u64,
+}
+
+struct Short {
+    spill: Spill,
+    bits: BitWriter,
+    in_page: u64,
+    per_page: u64,
+}
+
+struct Lists {
+    /// Payloads, each after its length of 4 bytes.
+    payloads: Spill,
+    /// Units of their pages.
+    units: u64,
+    /// Entries of the list table whose pages are counted from the first list.
+    table: Spill,
+    count: u32,
+    page: ListPageBuilder,
+    open: Vec<u32>,
+    /// The list that is open: its slot, value, length and first page.
+    list: Option<(u16, u32, u32, u64)>,
+}
+
+impl PostingPages {
+    pub(super) fn new(
+        block: u64,
+        seal: Seal,
+        shape: PostingShape,
+        place: &SpillPlace,
+    ) -> Result<PostingPages> {
+        if shape.directory_bytes() > MAX_REGION_BYTES {
+            return Err(too_long());
+        }
+        let spill = || Spill::new(place);
+        Ok(PostingPages {
+            block,
+            seal,
+            shape,
+            directory: Directory {
+                spill: spill(),
+                payload: Vec::new(),
+                buckets: 0,
+                entries: 0,
+                first: 0,
+            },
+            short: Short {
+                spill: spill(),
+                bits: BitWriter::default(),
+                in_page: 0,
+                per_page: shape.short_per_page(),
+            },
+            lists: Lists {
+                payloads: spill(),
+                units: 0,
+                table: spill(),
+                count: 0,
+                page: ListPageBuilder::default(),
+                open: Vec::with_capacity(BLOCK_IDS),
+                list: None,
+            },
+            bucket: 0,
+            pending: Vec::with_capacity(LONG.into()),
+            long: false,
+        })
+    }
+
+    /// Adds an entry (low part of a value, id) of a bucket. Both rise.
+    #[inline]
+    pub(super) fn push(&mut self, bucket: u64, entry: u64) -> Result<()> {
+        if bucket != self.bucket {
+            self.close_bucket()?;
+            self.bucket = bucket;
+        }
+        if !self.long && self.pending.len() < usize::from(LONG) - 1 {
+            self.pending.push(entry);
+            return Ok(());
+        }
+        if !self.long {
+            self.long = true;
+            for entry in std::mem::take(&mut self.pending) {
+                self.push_long(entry)?;
+            }
+        }
+        self.push_long(entry)
+    }
+
+    fn push_long(&mut self, entry: u64) -> Result<()> {
+        let shape = self.shape;
+        let slot = (self.bucket >> shape.bucket_bits()) as u16;
+        let bucket = self.bucket & low_mask(shape.bucket_bits());
+        let value = (bucket << shape.low_bits() | entry >> shape.id_bits()) as u32;
+        let id = (entry & low_mask(shape.id_bits())) as u32;
+        self.lists.push(slot, value, id, shape.id_bits())
+    }
+
+    fn close_bucket(&mut self) -> Result<()> {
+        while self.directory.buckets < self.bucket {
+            self.push_length(0)?;
+        }
+        if self.long {
+            self.lists.close(self.shape.id_bits())?;
+            self.long = false;
+            return self.push_length(LONG);
+        }
+        let width = self.shape.width();
+        for i in 0..self.pending.len() {
+            self.short.bits.push(self.pending[i], width);
+            self.short.in_page += 1;
+            if self.short.in_page == self.short.per_page {
+                self.flush_short()?;
+            }
+        }
+        let count = self.pending.len() as u8;
+        self.pending.clear();
+        self.push_length(count)
+    }
+
+    /// The length of the next bucket for the directory.
+    fn push_length(&mut self, length: u8) -> Result<()> {
+        let directory = &mut self.directory;
+        let page = &mut directory.payload;
+        if page.is_empty() {
+            directory.first = directory.entries;
+            page.extend_from_slice(&directory.first.to_le_bytes());
+        }
+        if page.len() % BLOCK_BYTES == 8 {
+            let start = (directory.entries - directory.first) as u32;
+            page.extend_from_slice(&start.to_le_bytes());
+        }
+        page.push(length);
+        directory.entries += if length == LONG { 0 } else { u64::from(length) };
+        directory.buckets += 1;
+        if page.len() == 8 + BLOCKS_PER_PAGE * BLOCK_BYTES {
+            self.flush_directory()
+        } else {
+            Ok(())
+        }
+    }
+
+    fn flush_directory(&mut self) -> Result<()> {
+        let directory = &mut self.directory;
+        if directory.payload.is_empty() {
+            return Ok(());
+        }
+        let blocks = (directory.payload.len() - 8).div_ceil(BLOCK_BYTES);
+        directory.payload.resize(8 + blocks * BLOCK_BYTES, 0);
+        let start = directory.spill.length();
+        let place = place_at(PageKind::PostingDirectory, self.block, start)?;
+        directory.spill.push(&page::encode(place, &directory.payload, self.seal))?;
+        directory.payload.clear();
+        Ok(())
+    }
+
+    fn flush_short(&mut self) -> Result<()> {
+        if self.short.in_page == 0 {
+            return Ok(());
+        }
+        let start = self.shape.directory_bytes() + self.short.spill.length();
+        let place = place_at(PageKind::ShortPostings, self.block, start)?;
+        self.short.spill.push(&page::encode(place, &self.short.bits.take(), self.seal))?;
+        self.short.in_page = 0;
+        Ok(())
+    }
+
+    /// Ends the region.
+    pub(super) fn finish(mut self) -> Result<NewPostings> {
+        if self.shape.slots() > 0 {
+            self.close_bucket()?;
+            while self.directory.buckets < self.shape.buckets() {
+                self.push_length(0)?;
+            }
+        }
+        self.flush_directory()?;
+        self.flush_short()?;
+        debug_assert_eq!(self.directory.spill.length(), self.shape.directory_bytes());
+        let short = self.directory.entries;
+        let (table, lists) = self.shape.table_bytes(short, self.lists.count);
+        let count = self.lists.count;
+        let last = self.lists.seal(self.block, self.seal, table, lists)?;
+        let parts = [self.directory.spill, self.short.spill, last];
+        let new = NewPostings { parts, short, lists: count };
+        if new.length() > MAX_REGION_BYTES { Err(too_long()) } else { Ok(new) }
+    }
+}
+
+impl Lists {
+    fn push(&mut self, slot: u16, value: u32, id: u32, id_bits: u32) -> Result<()> {
+        match &mut self.list {
+            Some((_, open, length, _)) if *open == value => *length += 1,
+            _ => {
+                self.close(id_bits)?;
+                self.list = Some((slot, value, 1, self.units));
+            }
+        }
+        self.open.push(id);
+        let Ok(block) = <&[u32; BLOCK_IDS]>::try_from(&*self.open) else { return Ok(()) };
+        let room = PageKind::PostingList.max_payload();
+        if !self.page.push(block, room) {
+            let block = *block;
+            self.flush(&[], id_bits)?;
+            self.page.push(&block, room);
+        }
+        self.open.clear();
+        Ok(())
+    }
+
+    /// Ends the list that is open.
+    fn close(&mut self, id_bits: u32) -> Result<()> {
+        let tail = std::mem::take(&mut self.open);
+        let room = PageKind::PostingList.max_payload();
+        if !tail.is_empty() && !self.page.has_room(tail.len(), id_bits, room) {
+            self.flush(&[], id_bits)?;
+        }
+        if !tail.is_empty() || !self.page.is_empty() {
+            self.flush(&tail, id_bits)?;
+        }
+        self.open = tail;
+        self.open.clear();
+        let Some((slot, value, length, page)) = self.list.take() else { return Ok(()) };
+        let page = u32::try_from(page).map_err(|_| too_long())?;
+        self.count = self.count.checked_add(1).ok_or_else(too_long)?;
+        self.table.push(TableEntry::new(slot, value, length, page).as_bytes())
+    }
+
+    /// Ends the page that is open.
+    fn flush(&mut self, tail: &[u32], id_bits: u32) -> Result<()> {
+        let (slot, value) = self.list.map_or((0, 0), |(slot, value, ..)| (slot, value));
+        let payload = self.page.take(slot, value, tail, id_bits);
+        self.payloads.push(&(payload.len() as u32).to_le_bytes())?;
+        self.units += round_up(HEADER_BYTES + payload.len()) as u64 / 64;
+        self.payloads.push(&payload)
+    }
+
+    /// The list table and the lists with their headers. They start at these bytes of the region.
+    fn seal(self, block: u64, seal: Seal, table: u64, lists: u64) -> Result<Spill> {
+        let mut sealed = Spill::new(self.table.place());
+        let mut buffer = vec![0; 16 * index(TABLE_PER_PAGE.min(self.count))];
+        let mut read = 0;
+        while read < self.table.length() {
+            let bytes = (self.table.length() - read).min(buffer.len() as u64) as usize;
+            self.table.read(&mut buffer[..bytes], read)?;
+            let place = place_at(PageKind::PostingTable, block, table + sealed.length())?;
+            let entries = <[TableEntry]>::mut_from_bytes(&mut buffer[..bytes]);
+            for entry in entries.expect("16 bytes each") {
+                entry.move_by(u32::try_from(lists / 64).map_err(|_| too_long())?);
+            }
+            sealed.push(&page::encode(place, &buffer[..bytes], seal))?;
+            read += bytes as u64;
+        }
+        debug_assert_eq!(table + sealed.length(), lists);
+        let mut read = 0;
+        while read < self.payloads.length() {
+            let mut length = [0; 4];
+            self.payloads.read(&mut length, read)?;
+            buffer.resize(index(u32::from_le_bytes(length)), 0);
+            self.payloads.read(&mut buffer, read + 4)?;
+            let place = place_at(PageKind::PostingList, block, table + sealed.length())?;
+            sealed.push(&page::encode(place, &buffer, seal))?;
+            read += 4 + buffer.len() as u64;
+        }
+        Ok(sealed)
+    }
+}
+
+const _: () = assert!(BLOCK_BYTES == 4 + BLOCK_BUCKETS);

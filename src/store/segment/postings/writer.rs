@@ -1,0 +1,264 @@
+//! Makes the postings of a segment in bounded memory, without comparing entries.
+//!
+//! Slot after slot, entries are dealt by the top bits of their values into parts that fit the first-level
+//! cache, and each part is sorted there, digit after digit. Ids come in order and every step keeps it. A slot
+//! that does not fit into memory is done in several passes over its values.
+
+use std::ops::Range;
+
+use super::columns::Columns;
+use super::pages::{NewPostings, PostingPages};
+use crate::error::Result;
+use crate::format::bytes::Seal;
+use crate::format::posting_shape::{PostingShape, low_mask};
+use crate::scheme::Scheme;
+use crate::store::sorted_spill::SortedSpill;
+use crate::store::spill::SpillPlace;
+
+/// Least memory for sorting.
+const LEAST_BYTES: usize = 8 << 20;
+
+/// Bytes of an entry while it is sorted: where it came from and where it goes.
+const ENTRY_BYTES: usize = 16;
+
+/// Parts have about 2^12 entries.
+const PART_BITS: u32 = 12;
+
+/// The most parts: each is a stream of writes.
+const MOST_PART_BITS: u32 = 10;
+
+/// The longest digit.
+const DIGIT_BITS: u32 = 8;
+
+/// Fewer entries than this are sorted by comparing: counters for digits would be more work.
+const FEW: usize = 64;
+
+/// Postings being collected.
+#[derive(Debug)]
+pub struct PostingsWriter {
+    scheme: Scheme,
+    columns: Columns,
+    place: SpillPlace,
+    /// Entries that may be sorted at once.
+    most: usize,
+}
+
+impl PostingsWriter {
+    /// No signatures yet.
+    pub fn new(scheme: &Scheme, place: &SpillPlace) -> PostingsWriter {
+        PostingsWriter {
+            scheme: scheme.clone(),
+            columns: Columns::new(scheme, place),
+            place: place.clone(),
+            most: place.memory.max(LEAST_BYTES) / ENTRY_BYTES,
+        }
+    }
+
+    /// Lets so many entries be sorted at once.
+    #[cfg(test)]
+    pub(super) fn with_most(self, most: usize) -> PostingsWriter {
+        PostingsWriter { most, ..self }
+    }
+
+    /// Takes the next signature, that of the empty set too.
+    pub fn push(&mut self, planes: &[u64]) -> Result<()> {
+        if self.columns.count() == 0 { Ok(()) } else { self.columns.push(planes) }
+    }
+
+    /// The region of postings for the signatures that came, which were so many.
+    pub fn finish(
+        mut self,
+        block: u64,
+        seal: Seal,
+        ids: u32,
+        empty_id: Option<u32>,
+    ) -> Result<NewPostings> {
+        self.columns.flush()?;
+        let shape = PostingShape::of(&self.scheme, ids, empty_id.is_some());
+        let pages = PostingPages::new(block, seal, shape, &self.place)?;
+        let mut sort = Sort {
+            columns: &self.columns,
+            skip: empty_id,
+            parts: Parts::new(shape),
+            most: self.most,
+            place: &self.place,
+            pages,
+            entries: Vec::new(),
+            scratch: Vec::new(),
+        };
+        for slot in 0..self.columns.count() {
+            sort.slot(slot)?;
+        }
+        sort.pages.finish()
+    }
+}
+
+/// How entries are dealt into parts.
+#[derive(Debug, Clone, Copy)]
+struct Parts {
+    shape: PostingShape,
+    /// Top bits of a value that give its part.
+    part_bits: u32,
+    /// The others.
+    rest_bits: u32,
+}
+
+impl Parts {
+    fn new(shape: PostingShape) -> Parts {
+        let bits = shape.ids().checked_ilog2().unwrap_or(0).saturating_sub(PART_BITS);
+        // A part is a run of whole buckets, because these have fewer entries.
+        let part_bits = bits.min(MOST_PART_BITS).min(shape.bucket_bits());
+        Parts { shape, part_bits, rest_bits: shape.value_bits() - part_bits }
+    }
+
+    #[inline]
+    fn part_of(self, value: u32) -> usize {
+        (u64::from(value) >> self.rest_bits) as usize
+    }
+
+    /// What is sorted: the part of a value that its part does not give, and an id.
+    #[inline]
+    fn entry(self, value: u32, id: u64) -> u64 {
+        (u64::from(value) & low_mask(self.rest_bits)) << self.shape.id_bits() | id
+    }
+
+    /// Gives a sorted entry to the pages.
+    #[inline]
+    fn give(self, pages: &mut PostingPages, slot: usize, part: usize, entry: u64) -> Result<()> {
+        let width = self.shape.width();
+        let part = (slot as u64) << self.part_bits | part as u64;
+        let bucket = part << (self.shape.bucket_bits() - self.part_bits) | entry >> width;
+        pages.push(bucket, entry & low_mask(width))
+    }
+}
+
+struct Sort<'a> {
+    columns: &'a Columns,
+    /// The id of the empty set, which has no postings.
+    skip: Option<u32>,
+    parts: Parts,
+    most: usize,
+    place: &'a SpillPlace,
+    pages: PostingPages,
+    entries: Vec<u64>,
+    scratch: Vec<u64>,
+}
+
+impl Sort<'_> {
+    fn slot(&mut self, slot: usize) -> Result<()> {
+        let parts = self.parts;
+        let mut counts = vec![0_usize; 1 << parts.part_bits];
+        self.columns.read(slot, self.skip, &mut |_, values| {
+            for value in values {
+                counts[parts.part_of(*value)] += 1;
+            }
+            Ok(())
+        })?;
+        let mut start = 0;
+        while start < counts.len() {
+            let mut sum = counts[start];
+            let mut end = start + 1;
+            while end < counts.len() && sum + counts[end] <= self.most {
+                sum += counts[end];
+                end += 1;
+            }
+            if sum <= self.most {
+                self.parts(slot, start..end, &counts[start..end])?;
+            } else {
+                self.large_part(slot, start)?;
+            }
+            start = end;
+        }
+        Ok(())
+    }
+
+    /// Sorts the entries of some parts in memory.
+    fn parts(&mut self, slot: usize, range: Range<usize>, counts: &[usize]) -> Result<()> {
+        let parts = self.parts;
+        let mut sum = 0;
+        let mut ends: Vec<usize> = Vec::with_capacity(counts.len());
+        for count in counts {
+            ends.push(sum);
+            sum += count;
+        }
+        if self.entries.len() < sum {
+            self.entries.resize(sum, 0);
+        }
+        let entries = &mut self.entries[..sum];
+        self.columns.read(slot, self.skip, &mut |first, values| {
+            for (id, value) in (u64::from(first)..).zip(values) {
+                let part = parts.part_of(*value).wrapping_sub(range.start);
+                if let Some(end) = ends.get_mut(part) {
+                    entries[*end] = parts.entry(*value, id);
+                    *end += 1;
+                }
+            }
+            Ok(())
+        })?;
+        let mut start = 0;
+        for (part, end) in range.zip(ends) {
+            let sorted = &mut self.entries[start..end];
+            let shift = parts.shape.id_bits();
+            sort_by_digits(sorted, &mut self.scratch, shift, parts.rest_bits);
+            for entry in sorted {
+                parts.give(&mut self.pages, slot, part, *entry)?;
+            }
+            start = end;
+        }
+        Ok(())
+    }
+
+    /// Entries of one part that are too many for memory. They are in order where the part is one value.
+    fn large_part(&mut self, slot: usize, part: usize) -> Result<()> {
+        let (parts, pages) = (self.parts, &mut self.pages);
+        let mut sorter = SortedSpill::new(self.place);
+        self.columns.read(slot, self.skip, &mut |first, values| {
+            for (id, value) in (u64::from(first)..).zip(values) {
+                if parts.part_of(*value) == part {
+                    let entry = parts.entry(*value, id);
+                    if parts.rest_bits == 0 {
+                        parts.give(pages, slot, part, entry)?;
+                    } else {
+                        sorter.push(entry)?;
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        sorter.drain(&mut |entry| parts.give(pages, slot, part, entry))
+    }
+}
+
+/// Sorts different numbers that are in order but for `bits` bits above the lowest `shift`.
+fn sort_by_digits(numbers: &mut [u64], scratch: &mut Vec<u64>, shift: u32, bits: u32) {
+    if bits == 0 || numbers.len() < 2 {
+        return;
+    }
+    if numbers.len() < FEW {
+        numbers.sort_unstable();
+        return;
+    }
+    if scratch.len() < numbers.len() {
+        scratch.resize(numbers.len(), 0);
+    }
+    let scratch = &mut scratch[..numbers.len()];
+    let passes = bits.div_ceil(DIGIT_BITS);
+    let digit_bits = bits.div_ceil(passes);
+    let mask = low_mask(digit_bits);
+    for pass in 0..passes {
+        let shift = shift + pass * digit_bits;
+        let digit = |number: u64| (number >> shift & mask) as usize;
+        let mut ends = [0_u32; 1 << DIGIT_BITS];
+        numbers.iter().for_each(|number| ends[digit(*number)] += 1);
+        let mut sum = 0;
+        for end in &mut ends[..1 << digit_bits] {
+            sum += std::mem::replace(end, sum);
+        }
+        for number in &*numbers {
+            let end = &mut ends[digit(*number)];
+            scratch[*end as usize] = *number;
+            *end += 1;
+        }
+        numbers.copy_from_slice(scratch);
+    }
+}
