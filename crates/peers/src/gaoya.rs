@@ -42,13 +42,9 @@ impl Gaoya {
                 }
             });
         }
-        let bytes = (resident_bytes() - before) as f64 / w2.len() as f64;
         let mut row = Row::new(format!("gaoya {bands}x{rows}, memory"));
-        row.bytes = Some(bytes);
-        (row.wall, row.processor) = {
-            let (wall, processor) = watch.rates(w2.len());
-            (Some(wall), Some(processor))
-        };
+        row.bytes = Some((resident_bytes() - before) as f64 / w2.len() as f64);
+        row.set_build(watch.rates(w2.len()));
         (Gaoya { index, queries }, row)
     }
 }

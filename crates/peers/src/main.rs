@@ -4,6 +4,7 @@
 mod gaoya;
 mod measure;
 mod minwise;
+mod race;
 mod table;
 mod w2;
 
@@ -11,10 +12,11 @@ use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
 use crate::gaoya::Gaoya;
-use crate::measure::{Queries, queries_of};
+use crate::measure::queries_of;
 use crate::minwise::Minwise;
+use crate::race::Race;
 use crate::table::Row;
-use crate::w2::{W2, resemblance};
+use crate::w2::W2;
 
 const USAGE: &str = "\
 usage: peers table [N [FILE]]   builds, asks and prints the table; rows of other programs from FILE
@@ -22,9 +24,6 @@ usage: peers table [N [FILE]]   builds, asks and prints the table; rows of other
        peers signatures [N]     writes minwise signatures of the sets, then of the queries: 128 words of
                                 32 bits each
 N is the number of sets, 1,000,000 unless given.";
-
-/// Every contender is timed so often, in turns.
-const ROUNDS: usize = 5;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -61,25 +60,14 @@ fn table(w2: &W2, others: Option<&str>) -> Result<()> {
             rows.push(Row::parse(line)?);
         }
     }
-    let (gaoya, mut gaoya_row) = Gaoya::build(w2);
-    let mut gaoya_queries = Queries::default();
-    gaoya_queries.warm(w2, &gaoya);
-    for _ in 0..ROUNDS {
-        gaoya_queries.round(w2, &gaoya);
-    }
-    gaoya_row.set_queries(&gaoya_queries);
-    let name = gaoya_row.name.clone();
-    rows.push(gaoya_row);
+    let mut race = Race::default();
+    race.enter(Gaoya::build(w2));
+    let (raced, recalls): (Vec<Row>, Vec<String>) = race.run(w2).into_iter().unzip();
+    rows.extend(raced);
     println!("{} sets, {} queries, one thread", w2.len(), queries_of(w2));
     print!("{}", table::text(&rows));
-    println!("recall of {name} at each resemblance: {}", recalls(&gaoya_queries));
+    println!("{}", recalls.join("\n"));
     Ok(())
-}
-
-fn recalls(queries: &Queries) -> String {
-    let each = (0..).zip(queries.recall().1);
-    let each = each.map(|(member, recall)| format!("{:.3}: {recall:.4}", resemblance(member)));
-    each.collect::<Vec<_>>().join(", ")
 }
 
 fn write_sets(w2: &W2) -> Result<()> {

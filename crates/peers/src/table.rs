@@ -1,4 +1,5 @@
-//! The table of figures: one row for each peer, and how they compare with the first that has a figure.
+//! The table of figures: a row for each peer, with its latency beside gaoya's and its rate of building
+//! beside rensa's.
 
 use crate::measure::Queries;
 
@@ -39,6 +40,11 @@ impl Row {
         (self.recall, self.recall_at_half) = (Some(pooled), Some(each[0]));
     }
 
+    /// Takes the rates of building, by wall and by processor time.
+    pub(crate) fn set_build(&mut self, (wall, processor): (f64, f64)) {
+        (self.wall, self.processor) = (Some(wall), Some(processor));
+    }
+
     fn figures(&self) -> [Option<f64>; 7] {
         let Row { p50, p99, recall, recall_at_half, bytes, wall, processor, .. } = *self;
         [p50, p99, recall, recall_at_half, bytes, wall, processor]
@@ -73,11 +79,18 @@ impl Row {
 pub(crate) fn text(rows: &[Row]) -> String {
     let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
     let mut lines = vec![format!("{:width$}", "")];
-    TITLES.iter().for_each(|title| lines[0] += &format!("  {title:>12}"));
+    let titles = TITLES.iter().chain(&["p50 / gaoya", "cpu x rensa"]);
+    titles.for_each(|title| lines[0] += &format!("  {title:>12}"));
+    let of = |name: &str, figure: fn(&Row) -> Option<f64>| {
+        rows.iter().find(|row| row.name.starts_with(name)).and_then(figure)
+    };
+    let (gaoya, rensa) = (of("gaoya", |row| row.p50), of("rensa insert", |row| row.processor));
+    let ratio = |figure: Option<f64>, base: Option<f64>| Some(figure? / base?);
     for row in rows {
+        let ratios = [ratio(row.p50, gaoya), ratio(row.processor, rensa)];
         let mut line = format!("{:width$}", row.name);
-        for (column, figure) in row.figures().into_iter().enumerate() {
-            let places = if matches!(column, 2 | 3) { 4 } else { 1 };
+        for (column, figure) in row.figures().into_iter().chain(ratios).enumerate() {
+            let places = [1, 1, 4, 4, 1, 1, 1, 2, 2][column];
             let cell = figure.map_or("-".into(), |figure| format!("{figure:.places$}"));
             line += &format!("  {cell:>12}");
         }
@@ -106,11 +119,19 @@ mod tests {
     }
 
     #[test]
-    fn the_table_has_a_line_for_each() {
-        let rows = [Row { p50: Some(46.0), recall: Some(0.999), ..Row::new("one") }, Row::new("2")];
+    fn the_table_has_a_line_for_each_and_ratios() {
+        let rows = [
+            Row { p50: Some(46.0), recall: Some(0.999), ..Row::new("gaoya 42x3") },
+            Row { processor: Some(250.0), ..Row::new("rensa insert") },
+            Row { p50: Some(23.0), processor: Some(750.0), ..Row::new("another") },
+        ];
         let text = text(&rows);
-        assert_eq!(text.lines().count(), 3);
-        assert!(text.lines().nth(1).unwrap().contains("46.0"));
-        assert!(text.contains("0.9990"));
+        let lines: Vec<Vec<&str>> = text.lines().map(|l| l.split_whitespace().collect()).collect();
+        assert_eq!(lines.len(), 4);
+        assert_eq!(
+            lines[1],
+            ["gaoya", "42x3", "46.0", "-", "0.9990", "-", "-", "-", "-", "1.00", "-"]
+        );
+        assert_eq!(lines[3], ["another", "23.0", "-", "-", "-", "-", "-", "750.0", "0.50", "3.00"]);
     }
 }
