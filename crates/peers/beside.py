@@ -53,6 +53,11 @@ def rensa(n):
     own. What it finds is candidates without verification: not compared."""
     import rensa
 
+    if psutil.virtual_memory().available < 2700 * n + 2 * 8 * ELEMENTS * min(n, BLOCK):
+        print("rensa is left out: it takes 2,700 bytes a set", file=sys.stderr)
+        while sys.stdin.buffer.read(1 << 20):
+            pass
+        return
     wall = processor = 0
     matrices = []
     for first in range(0, n, BLOCK):

@@ -1,5 +1,5 @@
 //! gaoya's index in memory: 42 bands of 3 samples, which is what its own planner chooses for a resemblance
-//! of .5 and 128 samples, with the fastest of its containers.
+//! of .5 and 128 samples.
 
 use ::gaoya::minhash::{MinHashIndex, SmallVecContainer, calculate_minhash_params};
 
@@ -10,6 +10,9 @@ use crate::w2::W2;
 
 /// The least resemblance that it is planned for.
 const THRESHOLD: f64 = 0.5;
+
+/// Bytes of memory that a set takes, and some more.
+pub(crate) const BYTES: u64 = 4000;
 
 /// Sets that are sketched before they are inserted: sketching is not timed.
 const BLOCK: usize = 4096;

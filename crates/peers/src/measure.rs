@@ -37,9 +37,18 @@ impl Watch {
 
 /// Bytes of memory that the process has now.
 pub(crate) fn resident_bytes() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    line.map_or(0, |value| value.trim_end_matches("kB").trim().parse::<u64>().unwrap_or(0) * 1024)
+    bytes_of("/proc/self/status", "VmRSS:").unwrap_or(0)
+}
+
+/// Bytes of memory that programs can still have; without limit where the system does not tell.
+pub(crate) fn available_bytes() -> u64 {
+    bytes_of("/proc/meminfo", "MemAvailable:").unwrap_or(u64::MAX)
+}
+
+fn bytes_of(path: &str, name: &str) -> Option<u64> {
+    let text = fs::read_to_string(path).ok()?;
+    let value = text.lines().find_map(|line| line.strip_prefix(name))?;
+    Some(value.trim_end_matches("kB").trim().parse::<u64>().ok()? * 1024)
 }
 
 /// An index that is filled and knows the queries' signatures.
