@@ -5,6 +5,7 @@ mod gaoya;
 mod measure;
 mod minwise;
 mod race;
+mod ringer;
 mod table;
 mod w2;
 
@@ -15,6 +16,7 @@ use crate::gaoya::Gaoya;
 use crate::measure::queries_of;
 use crate::minwise::Minwise;
 use crate::race::Race;
+use crate::ringer::{Ringer, SCHEMES};
 use crate::table::Row;
 use crate::w2::W2;
 
@@ -65,6 +67,11 @@ fn table(w2: &W2, others: Option<&str>) -> Result<()> {
         race.enter(Gaoya::build(w2));
     } else {
         eprintln!("gaoya is left out: it takes {} bytes a set", gaoya::BYTES);
+    }
+    let folder = std::env::var("PEERS_FOLDER").unwrap_or_else(|_| "target".into());
+    let folder = tempfile::tempdir_in(folder)?;
+    for scheme in SCHEMES {
+        race.enter(Ringer::build(w2, folder.path(), scheme)?);
     }
     let (raced, recalls): (Vec<Row>, Vec<String>) = race.run(w2).into_iter().unzip();
     rows.extend(raced);
