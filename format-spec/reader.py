@@ -2,7 +2,7 @@
 """A second reader of closed Ringer databases, written from the pages beside it alone.
 
 It exists to be compared with, not to be fast: it reads a whole file and checks every rule of file.md,
-pages.md, segment.md and scheme.md on the way. Standard library only.
+pages.md, segment.md, postings.md and scheme.md on the way. Standard library only.
 
     python3 reader.py FILE               print the rows of a database, or of a golden file with a .patch
     python3 reader.py --check [FOLDER]   compare FOLDER/golden/*.ringer with the .rows files beside them, and
@@ -22,13 +22,15 @@ import zlib
 from pathlib import Path
 
 sys.dont_write_bytecode = True
+from postings import DIRECTORY as POSTING_DIRECTORY, LIST, SHORT, TABLE, Postings, shares  # noqa: E402
 from reference import ceil_div, xxh3  # noqa: E402
 
 UNIT = 64
 DATA = 12288
 NONE = 0xFFFFFFFF
 HEADER, SIGNATURES, LEAF, FENCE, LIVENESS, COPIES, DIRECTORY = range(1, 8)
-LONGEST = {HEADER: 256, SIGNATURES: 65536, FENCE: 65536, LEAF: 8192, LIVENESS: 8192, COPIES: 8192, DIRECTORY: 8192}
+LONGEST = {HEADER: 256, SIGNATURES: 65536, FENCE: 65536} | dict.fromkeys(
+    (LEAF, LIVENESS, COPIES, DIRECTORY, POSTING_DIRECTORY, SHORT, TABLE, LIST), 8192)
 INNER_FENCE = 16384
 PAGE_HEADER = 24
 ROWS_PER_LIVENESS = 65344
@@ -51,24 +53,19 @@ def aligned(n):
     return ceil_div(n, UNIT) * UNIT
 
 
-def shares(count, each):
-    """How `count` things lie in pages of `each`."""
-    return [min(each, count - start) for start in range(0, count, each)]
-
-
 # --- scheme.md ---------------------------------------------------------------------------------------
 
 class Scheme:
     def __init__(self, data):
         need("SCHEME-1", len(data) == 48, "a scheme has 48 bytes")
-        (layout, kind, version, parameter, element, measure, sampler, universe, self.b, packing, self.field, v,
-         self.k, slots, g, m, reserved, size, _) = struct.unpack("<HBBIBBBBBBBBIHHH6sQQ", data)
+        (layout, kind, version, parameter, element, measure, sampler, universe, self.b, packing, self.field, self.v,
+         self.k, self.slots, self.g, m, reserved, size, _) = struct.unpack("<HBBIBBBBBBBBIHHH6sQQ", data)
         need("SCHEME-2", layout == 1, f"layout version {layout} is unsupported")
         need("SCHEME-3", not any(reserved), "reserved bytes are not zero")
         need("SCHEME-4", kind in (1, 2, 3) and version == 1 and element in (1, 2) and measure == 1
              and sampler in (1, 2) and universe in (1, 2) and packing == 1 and self.field <= 4,
              "a code that is not in the table")
-        k, b = self.k, self.b
+        k, b, slots, g, v = self.k, self.b, self.slots, self.g, self.v
         need("SCHEME-5", 1 <= k <= 16384, f"k = {k}")
         need("SCHEME-6", 1 <= b <= 16, f"b = {b}")
         need("SCHEME-7", slots == g == v == m == 0
@@ -256,17 +253,20 @@ class Segment:
         self.database, self.entry, self.scheme = database, entry, database.scheme
         need("SEG-6", entry.length >= 256, "no room for the header page")
         header, _ = database.page((entry.offset, entry.offset + 256), 0, HEADER, entry.id)
-        need("SEG-1", len(header) == 192, "the header does not have 192 bytes")
+        need("SEG-1", len(header) == 208, "the header does not have 208 bytes")
         (magic, owner, scheme, length, self.first, self.last, self.n, self.ids, self.empty_id, reserved,
          signatures_at, signatures, keys_at, keys, copies_at, copies, self.key_bytes, self.root, self.level,
-         zero) = struct.unpack("<8s16s48sQQQIIIIQQQQQQQIB19s", header)
-        need("SEG-1", magic == b"RINGSEG\n" and reserved == 0 and not any(zero), "magic, reserved or zero")
+         zero, postings_at, postings, self.short, self.lists, zero2) = struct.unpack(
+             "<8s16s48sQQQIIIIQQQQQQQIB3sQQQII", header)
+        need("SEG-1", magic == b"RINGSEG\n" and reserved == 0 and not any(zero) and zero2 == 0,
+             "magic, reserved or zero")
         own = Scheme(scheme)
         need("SEG-2", 1 <= self.ids <= self.n <= 4294967294, f"{self.ids} ids of {self.n} rows")
         need("SEG-3", (self.empty_id < self.ids or self.empty_id == NONE) and self.first <= self.last,
              "the empty id or the sequences")
         need("SEG-4", signatures_at == 256 and keys_at == 256 + signatures and copies_at == keys_at + keys
-             and copies_at + copies == length and length % UNIT == 0 and max(signatures, keys, copies) <= 1 << 38,
+             and postings_at == copies_at + copies and postings_at + postings == length and length % UNIT == 0
+             and max(signatures, keys, copies, postings) <= 1 << 38,
              "the regions do not follow each other or fill the segment")
         pages = [own.signature_bytes(n) for n in own.signature_pages(self.ids)]
         need("SEG-4", signatures == sum(aligned(PAGE_HEADER + n) for n in pages), "length of the signatures")
@@ -279,7 +279,9 @@ class Segment:
         at = entry.offset
         self.signature_region = (at + 256, at + keys_at)
         self.key_region = (at + keys_at, at + copies_at)
-        self.copy_region = (at + copies_at, at + length)
+        self.copy_region = (at + copies_at, at + postings_at)
+        self.postings = (at + postings_at, at + length)
+        self.index = Postings(self, need)
 
     def signatures(self):
         """(empty, code, words) of each id."""
@@ -316,6 +318,7 @@ class Segment:
         need("SEG-2", sum(map(len, self.keys)) == self.key_bytes, "the bytes of all keys")
         need("SEG-3", max(self.sequences) <= self.last, "a sequence past the last")
         self.check_copies()
+        self.index.check(signatures)
         return [(key, sequence, *signatures[i])
                 for key, sequence, i in zip(self.keys, self.sequences, self.row_ids)]
 

@@ -14,7 +14,7 @@ use ringer::format::hot_part::{PART_HEADER, TierId};
 use ringer::format::liveness_page;
 use ringer::format::manifest::Manifest;
 use ringer::format::page::{HEADER_BYTES, Page, PageKind, PagePlace};
-use ringer::format::segment_header::{self, SegmentHeader};
+use ringer::format::segment_header::{self, Region, SegmentHeader};
 use ringer::format::signature_page::SignatureShape;
 use ringer::format::superblock::{self, Slot, Superblock};
 
@@ -206,7 +206,7 @@ impl File<'_> {
                 break;
             }
         }
-        self.keys(offset.saturating_add(header.keys.offset), &header, seal);
+        self.run(offset, header.keys, PageKind::Fence, seal);
         let root = (header.root_page, header.root_level);
         self.fences(offset.saturating_add(header.keys.offset), id, root, seal);
         let start = offset.saturating_add(header.copies.offset);
@@ -220,16 +220,17 @@ impl File<'_> {
                 break;
             }
         }
+        self.run(offset, header.postings, PageKind::PostingList, seal);
         Some(checksum)
     }
 
-    /// Leaves and fences as they follow each other.
-    fn keys(&mut self, start: u64, header: &SegmentHeader, seal: Seal) {
-        let end = start.saturating_add(header.keys.length).min(self.bytes.len() as u64);
-        let mut at = start;
+    /// Pages of a region as they follow each other: leaves, and others that are as long as `other`.
+    fn run(&mut self, segment: u64, region: Region, other: PageKind, seal: Seal) {
+        let mut at = segment.saturating_add(region.offset);
+        let end = at.saturating_add(region.length).min(self.bytes.len() as u64);
         while at < end {
             let kind = self.bytes.get(at as usize + 4).copied();
-            let kind = if kind == Some(3) { PageKind::Leaf } else { PageKind::Fence };
+            let kind = if kind == Some(3) { PageKind::Leaf } else { other };
             at += match self.page(at, kind, seal) {
                 Some(_) => {
                     let length = &self.bytes[at as usize + 20..][..4];

@@ -13,9 +13,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ringer::care::{check, repair, salvage};
-use ringer::store::file_layer::FileLayer;
+use ringer::format::bytes::Seal;
 use ringer::store::file_layer::memory::MemoryFiles;
+use ringer::store::file_layer::{Access, FileLayer};
 use ringer::store::hot_tier::HotKind;
+use ringer::store::page_cache::PageCache;
+use ringer::store::page_source::PageSource;
+use ringer::store::segment::Segment;
+use ringer::store::state_file;
 use ringer::{Database, Depth, Error, Reader, Result, Stored};
 
 use super::edits::{Edited, edited};
@@ -40,6 +45,10 @@ pub(crate) fn database(bytes: &[u8]) {
     let rows = read(&layer, PATH, &keys);
     if let Err(error) = &rows {
         assert!(is_damage(error), "{error}");
+        assert!(!full.is_empty(), "{error}");
+    }
+    if let Err(error) = postings(&layer, deep.is_empty()) {
+        assert!(is_damage(&error), "{error}");
         assert!(!full.is_empty(), "{error}");
     }
     let clean = deep.is_empty().then(|| rows.as_ref().expect("a full check found nothing"));
@@ -97,6 +106,42 @@ fn read(layer: &MemoryFiles, path: &str, keys: &[u8]) -> Result<Rows> {
     let _ = (reader.unsealed(), reader.is_clean(), reader.scheme(), snapshot.sequence());
     let rows: Result<Rows> = snapshot.range::<&[u8]>(..).collect();
     failed.and(rows)
+}
+
+/// Reads posting lists, and on after an error; gives the first one. In a whole database every id but that of
+/// the empty set is in one list of each slot.
+fn postings(layer: &MemoryFiles, whole: bool) -> Result<()> {
+    let path = Path::new(PATH);
+    let file = state_file::open(layer, path, Access::Read)?;
+    let state = state_file::read(&*file, path)?;
+    let seal = Seal::of(state.superblock.database);
+    let source = PageSource::new(file, path.into(), seal, Arc::new(PageCache::new(1 << 20)));
+    let scheme = Arc::new(state.manifest.scheme.clone());
+    let mut failed = Ok(());
+    for entry in &state.manifest.segments {
+        let segment = Segment::open(source.clone(), entry, &scheme)?;
+        let ids = segment.header().ids;
+        let all = 1_u64 << scheme.slots.value_bits;
+        for slot in 0..usize::from(scheme.slots.count).min(20) {
+            let mut found = Vec::new();
+            for value in 0..all.min(32) as u32 {
+                let (start, list) = (found.len(), segment.posting_list(slot, value));
+                let read = list.and_then(|list| {
+                    segment.read_postings(&list, &mut found)?;
+                    assert!(found.len() - start <= list.length() as usize);
+                    Ok(())
+                });
+                let ids_of_list = &found[start..];
+                assert!(ids_of_list.is_sorted_by(|a, b| a < b));
+                assert!(ids_of_list.iter().all(|id| *id < ids));
+                failed = failed.and(read);
+            }
+            found.sort_unstable();
+            let right = (0..ids).filter(|id| segment.header().empty_id != Some(*id));
+            assert!(!whole || all > 32 || found.into_iter().eq(right));
+        }
+    }
+    failed
 }
 
 /// Whether every way to read gives the same rows.

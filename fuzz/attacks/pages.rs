@@ -10,13 +10,19 @@ use ringer::format::filter::{self, KeyHash};
 use ringer::format::leaf_page::{LeafBuilder, LeafPage};
 use ringer::format::liveness_page::{self, LivenessPage};
 use ringer::format::page::{Page, PageKind, PagePlace, encode};
+use ringer::format::posting_directory::{BitWriter, Bucket, PostingDirectory, ShortPage};
+use ringer::format::posting_lists::{ListPage, ListPageBuilder, ListPlace, ListTable};
+use ringer::format::posting_shape::PostingShape;
 use ringer::format::segment_header::SegmentHeader;
 use ringer::format::signature_page::{self, SignaturePage, SignatureShape};
+
+use ringer::scheme::Slots;
+use ringer::{Parameters, Scheme, presets};
 
 use super::input::Input;
 use super::records::scheme;
 
-const KINDS: [PageKind; 7] = [
+const KINDS: [PageKind; 11] = [
     PageKind::SegmentHeader,
     PageKind::Signatures,
     PageKind::Leaf,
@@ -24,6 +30,10 @@ const KINDS: [PageKind; 7] = [
     PageKind::Liveness,
     PageKind::Copies,
     PageKind::CopiesDirectory,
+    PageKind::PostingDirectory,
+    PageKind::ShortPostings,
+    PageKind::PostingTable,
+    PageKind::PostingList,
 ];
 
 /// What a page is said to belong to.
@@ -66,6 +76,10 @@ fn look(kind: PageKind, page: Page, claims: Claims) {
         PageKind::Liveness => liveness(page, claims),
         PageKind::Copies => copies(page, claims),
         PageKind::CopiesDirectory => directory(page, claims),
+        PageKind::PostingDirectory => posting_directory(page, claims),
+        PageKind::ShortPostings => short_postings(page, claims),
+        PageKind::PostingTable => list_table(page, claims),
+        PageKind::PostingList => posting_list(page, claims),
     }
 }
 
@@ -202,4 +216,72 @@ fn directory(page: Page, claims: Claims) {
     if let Ok(view) = CopiesDirectory::new(page, count) {
         assert_eq!(view.first_ids().len(), count as usize);
     }
+}
+
+/// The measures of postings with up to 32 bits of value.
+fn posting_shape(claims: Claims) -> PostingShape {
+    let (count, value_bits) = (u16::from(claims.scheme >> 5) + 1, claims.scheme % 32 + 1);
+    let slots = Slots { count, samples_per_slot: 8, value_bits, min_matches: 1 };
+    let p = Parameters { samples: 64, bits: 4, slots, ..presets::NEAR_DUPLICATE };
+    PostingShape::of(&Scheme::new(p).expect("a scheme that can be"), claims.ids.max(1), false)
+}
+
+fn posting_directory(page: Page, claims: Claims) {
+    let (buckets, short) = (claims.any as usize % 8_000, u64::from(claims.rows));
+    let Ok(view) = PostingDirectory::new(page, buckets, short) else { return };
+    let mut next = None;
+    for i in 0..buckets {
+        let Bucket::Short { first, count } = view.bucket(i) else { continue };
+        assert!(next.is_none_or(|next| next == first), "entries follow each other");
+        next = Some(first + u64::from(count));
+        assert!(first + u64::from(count) <= short);
+    }
+    for i in [buckets, 7_620, usize::MAX] {
+        assert!(!matches!(view.bucket(i), Bucket::Short { count: 1.., .. } | Bucket::Long));
+    }
+}
+
+fn short_postings(page: Page, claims: Claims) {
+    let (shape, count) = (posting_shape(claims), claims.any as usize % 70_000);
+    let payload = page.payload().to_vec();
+    let Ok(view) = ShortPage::new(page, shape, count) else { return };
+    let mut bits = BitWriter::default();
+    for i in 0..count {
+        let entry = view.entry(i);
+        bits.push(entry, shape.width());
+        let low = entry >> shape.id_bits();
+        assert!(view.id_of(i, low).is_some_and(|id| id < shape.ids()));
+        assert_eq!(view.id_of(i, low + 1), None);
+    }
+    assert_eq!((bits.take(), view.count()), (payload, count));
+    let _ = (view.entry(count), view.entry(usize::MAX), view.id_of(usize::MAX, 0));
+}
+
+fn list_table(page: Page, claims: Claims) {
+    let (shape, count) = (posting_shape(claims), page.payload().len() / 16);
+    let lists = (u64::from(claims.rows), u64::from(claims.any) << 6);
+    assert!(ListTable::new(page.clone(), shape, count + 1, lists).is_err());
+    let Ok(view) = ListTable::new(page, shape, count, lists) else { return };
+    assert_eq!(view.entries().len(), count);
+    assert!(view.entries().is_sorted_by_key(|entry| entry.order()));
+    assert!(view.entries().iter().all(|entry| (1..=shape.ids()).contains(&entry.length())));
+    assert!(view.entries().iter().all(|entry| u64::from(entry.page()) * 64 < lists.1));
+}
+
+fn posting_list(page: Page, claims: Claims) {
+    let shape = posting_shape(claims);
+    let payload = page.payload().to_vec();
+    let Ok(view) = ListPage::new(page, shape) else { return };
+    let (mut place, mut buffer, mut ids) = (ListPlace::default(), [0; 128], Vec::new());
+    while let Some(block) = view.next_block(&mut place, &mut buffer) {
+        ids.extend_from_slice(block);
+    }
+    assert!(ids.is_sorted_by(|a, b| a < b) && ids.len() == view.count() as usize);
+    assert_eq!((ids.first(), ids.last()), (Some(&view.first()), Some(&view.last())));
+    assert!(view.last() < shape.ids());
+    let (blocks, tail) = ids.as_chunks::<128>();
+    let mut builder = ListPageBuilder::default();
+    assert!(blocks.iter().all(|block| builder.push(block, 8_168)));
+    let (slot, value) = view.of();
+    assert_eq!(builder.take(slot as u16, value, tail, shape.id_bits()), payload);
 }

@@ -108,7 +108,8 @@ fn segment_header(bytes: &[u8]) {
     if let Ok(header) = SegmentHeader::decode(bytes) {
         assert_eq!(header.encode(), bytes);
         assert!(header.ids >= 1 && header.ids + header.copy_count() == header.rows);
-        assert_eq!(header.copies.end(), header.length);
+        assert_eq!(header.copies.end(), header.postings.offset);
+        assert_eq!(header.postings.end(), header.length);
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Closed: `segments` (three segments, hidden rows, equal and empty sets), `tall` (one segment of tiny pages
 //! under three levels of fences, which no writer makes and every reader must take), `odd` (a bounded universe,
-//! 12 samples of 3 bits, sizes of 4 bits, long keys). `unclean` was left by a killed writer: a segment, and
+//! 12 samples of 3 bits, sizes of 4 bits, long keys, long posting lists). `unclean` was left by a killed writer: a segment, and
 //! commits in a hot tier, whose log is a seed of its own.
 
 use std::collections::BTreeMap;
@@ -25,6 +25,8 @@ use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
 use ringer::store::file_layer::FileLayer;
 use ringer::store::file_layer::memory::MemoryFiles;
 use ringer::store::hot_tier::HotKind;
+use ringer::store::segment::postings::PostingsWriter;
+use ringer::store::spill::SpillPlace;
 use ringer::{Database, Options, Parameters, Scheme, Signature, Sketcher, presets};
 
 /// Databases that were closed, by name.
@@ -72,7 +74,8 @@ fn set(n: u64) -> Vec<u64> {
 }
 
 fn plain_scheme() -> Scheme {
-    let p = Parameters { samples: 64, bits: 2, slots: Slots::NONE, ..presets::NEAR_DUPLICATE };
+    let slots = Slots { count: 16, samples_per_slot: 2, value_bits: 4, min_matches: 1 };
+    let p = Parameters { samples: 64, bits: 2, slots, ..presets::NEAR_DUPLICATE };
     Scheme::new(p).expect("a scheme that can be")
 }
 
@@ -119,7 +122,7 @@ fn odd() -> Vec<u8> {
         samples: 12,
         bits: 3,
         cardinality: CardinalityField::Linear4,
-        slots: Slots::NONE,
+        slots: Slots { count: 2, samples_per_slot: 2, value_bits: 1, min_matches: 1 },
         ..presets::NEAR_DUPLICATE
     };
     let (layer, db) = create(&Scheme::new(p).expect("a scheme that can be"));
@@ -127,6 +130,9 @@ fn odd() -> Vec<u8> {
     for n in 0..13 {
         load.put(key(n), &set(n)).expect("a set");
         load.put([key(n), vec![b'y'; 500 + n as usize]].concat(), &set(n + 50)).expect("a set");
+    }
+    for n in 0..600_u16 {
+        load.put(n.to_be_bytes(), &set(u64::from(n))).expect("a set");
     }
     load.commit().expect("a load");
     db.put(key(3), &set(77)).expect("a commit");
@@ -257,31 +263,47 @@ fn tall() -> Vec<u8> {
     let mut copies = page::encode(copies_page::place(BLOCK, 0), &payload, tall.seal);
     let place = copies_page::directory_place(BLOCK, rows - ids, 0);
     copies.extend(page::encode(place, &payload[..4], tall.seal));
+    let empty = tall.signatures.iter().position(Signature::is_empty).map(|i| i as u32);
+    let place = SpillPlace { directory: None, memory: 1 << 20 };
+    let mut postings = PostingsWriter::new(&tall.scheme, &place);
+    tall.signatures.iter().for_each(|s| postings.push(s.planes()).expect("it is in memory"));
+    let postings = postings.finish(BLOCK, tall.seal, ids, empty).expect("it is in memory");
+    let mut index = Vec::new();
+    for part in &postings.parts {
+        let copied = part.pieces(&mut |piece| {
+            index.extend_from_slice(piece);
+            Ok(())
+        });
+        copied.expect("it is in memory");
+    }
     let region = |offset: u64, bytes: &[u8]| Region { offset, length: bytes.len() as u64 };
     let signatures_region = region(256, &signatures);
     let keys_region = region(signatures_region.end(), &tall.keys);
     let copies_region = region(keys_region.end(), &copies);
-    let empty = tall.signatures.iter().position(Signature::is_empty);
+    let postings_region = region(copies_region.end(), &index);
     let header = SegmentHeader {
         database: DATABASE,
         scheme: tall.scheme.clone(),
-        length: copies_region.end(),
+        length: postings_region.end(),
         first_sequence: 1,
         last_sequence: 4,
         rows,
         ids,
-        empty_id: empty.map(|i| i as u32),
+        empty_id: empty,
         signatures: signatures_region,
         keys: keys_region,
         copies: copies_region,
         key_bytes,
         root_page,
         root_level,
+        postings: postings_region,
+        short_postings: postings.short,
+        long_lists: postings.lists,
     };
     let place = PagePlace { kind: PageKind::SegmentHeader, block: BLOCK, number: 0 };
     let head = page::encode(place, &header.encode(), tall.seal);
     let header_checksum = u32::from_le_bytes(*head.first_chunk().expect("a page has a checksum"));
-    let segment = [head, signatures, tall.keys, copies].concat();
+    let segment = [head, signatures, tall.keys, copies, index].concat();
     let bitmap = [0b100, 0, 1, 0];
     let liveness = liveness_page::encode_block(2, rows, &bitmap, tall.seal);
     let offset = 12_288;

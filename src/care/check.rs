@@ -2,8 +2,9 @@
 //!
 //! Three depths. *Quick* reads what opening reads, and both superblocks. *Full* reads every page and
 //! compares what can be compared within a segment: fences with leaves, copies with leaves, liveness with
-//! its count. *Deep* also looks up every key the way a reader would, through fences and filters, and makes
-//! sure that no key is live twice.
+//! its count. *Deep* also looks up every key the way a reader would, through fences and filters, makes
+//! sure that no key is live twice, and makes postings anew to compare them; large ones need room in the
+//! system's folder for temporary files.
 
 use std::ops::Bound;
 use std::path::Path;
@@ -21,6 +22,7 @@ use crate::store::page_cache::PageCache;
 use crate::store::page_source::{Keep, PageSource, Pinned};
 use crate::store::range::SegmentCursor;
 use crate::store::segment::Segment;
+use crate::store::spill::SpillPlace;
 use crate::store::state::SegmentView;
 use crate::store::state_file;
 
@@ -31,7 +33,7 @@ pub enum Depth {
     Quick,
     /// Every page, and what a segment says of itself.
     Full,
-    /// Every key as a reader finds it.
+    /// Every key as a reader finds it, and every posting.
     Deep,
 }
 
@@ -109,6 +111,10 @@ const CACHE_BYTES: usize = 16 << 20;
 const SALVAGE: &str = "restore a copy, or `salvage` what can be read into a new database";
 const REPAIR: &str = "`repair` makes it anew from the rows";
 const ROWS_LOST: &str = "some rows cannot be read";
+const LIKES_LOST: &str = "searches miss sets that are alike";
+
+/// Bytes of postings made anew that stay in memory.
+const POSTING_BYTES: usize = 32 << 20;
 
 struct Checking {
     report: CheckReport,
@@ -197,14 +203,30 @@ impl Checking {
             Err(damage(view, "LIVE-3", &detail))
         });
         self.or_note(id, hidden, "deleted rows may show", SALVAGE)?;
+        let before = self.report.findings.len();
         for first in (0..segment.header().ids).step_by(segment.ids_per_page() as usize) {
             let page = segment.signature_page(first, Keep::IfRoom).map(|_| ());
             self.or_note(id, page, "some signatures cannot be read", SALVAGE)?;
         }
+        let signatures_are_whole = self.report.findings.len() == before;
         let leaves = self.leaves(view);
         self.or_note(id, leaves, ROWS_LOST, REPAIR)?;
         let copies = copies(segment);
-        self.or_note(id, copies, "some rows with equal signatures are not found", REPAIR)
+        self.or_note(id, copies, "some rows with equal signatures are not found", REPAIR)?;
+        self.postings(segment, signatures_are_whole)
+    }
+
+    /// The index over slot values: every page, and, for a deep look, whether it is that of the signatures.
+    fn postings(&mut self, segment: &Segment, signatures_are_whole: bool) -> Result<()> {
+        let id = Some(segment.id());
+        self.or_note(id, segment.check_short_postings(), LIKES_LOST, REPAIR)?;
+        self.or_note(id, segment.check_long_postings(), LIKES_LOST, REPAIR)?;
+        if self.depth < Depth::Deep || !signatures_are_whole {
+            return Ok(());
+        }
+        let directory = Some(Arc::new(std::env::temp_dir()));
+        let place = SpillPlace { directory, memory: POSTING_BYTES };
+        self.or_note(id, segment.check_postings_anew(&place), LIKES_LOST, REPAIR)
     }
 
     /// All leaves through the fences: in order, without gaps, with rising keys, and with all their keys in

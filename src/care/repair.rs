@@ -1,7 +1,7 @@
 //! Repair: derived data made anew from the rows. No row that can be read is dropped.
 //!
 //! What can be made anew: one superblock from the other (opening does that), fences, filters and copies
-//! from the leaves. Leaves and signatures are primary data: if those are damaged, repair refuses and
+//! from the leaves, postings from the signatures. Leaves and signatures are primary data: if those are damaged, repair refuses and
 //! changes nothing; `salvage` saves the rest.
 
 use std::path::Path;

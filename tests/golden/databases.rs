@@ -49,6 +49,7 @@ pub(crate) fn all() -> Vec<Golden> {
         mixed(),
         bounded(),
         exact16(),
+        lists(),
     ]
 }
 
@@ -108,6 +109,22 @@ fn exact16() -> Golden {
     let commit =
         vec![put([1], 0..1), put([1, 0], 0..300), put([2], 0..301), put([0xFF, 0xFF], 0..0)];
     Golden { name: "exact16", scheme, groups: vec![vec![commit]] }
+}
+
+/// Many sets that grow by one element, so that they share most slot values: long lists beside short ones.
+fn lists() -> Golden {
+    let scheme = scheme(Parameters {
+        samples: 64,
+        bits: 2,
+        cardinality: CardinalityField::Exact,
+        slots: Slots { count: 4, samples_per_slot: 4, value_bits: 8, min_matches: 1 },
+        ..presets::NEAR_DUPLICATE
+    });
+    // Neighbours in size are not neighbours in order, so that lists have gaps.
+    let key = |i: u64| [((i * 7 % 520) >> 8) as u8, (i * 7 % 520) as u8];
+    let mut commit: Vec<Operation> = (0..520).map(|i| put(key(i), 0..i)).collect();
+    commit.push(put("copy", 0..7));
+    Golden { name: "lists", scheme, groups: vec![vec![commit]] }
 }
 
 impl Golden {

@@ -116,6 +116,34 @@ impl Edit {
         Page(pairs.0 + self.whole(pairs))
     }
 
+    /// The page of the postings that starts at this byte of them.
+    fn postings(&self, segment: Segment, start: usize) -> Page {
+        Page(self.header(segment).0 + self.of_header(segment, 176, 8) + start)
+    }
+
+    /// The directory of postings. Of one page.
+    pub(crate) fn posting_directory(&self, segment: Segment) -> Page {
+        self.postings(segment, 0)
+    }
+
+    /// The first page of short postings, after a directory of one page.
+    pub(crate) fn short_postings(&self, segment: Segment) -> Page {
+        let directory = self.posting_directory(segment);
+        Page(directory.0 + self.whole(directory))
+    }
+
+    /// The list table, of one page and after one short page.
+    pub(crate) fn list_table(&self, segment: Segment) -> Page {
+        let short = self.short_postings(segment);
+        Page(short.0 + self.whole(short))
+    }
+
+    /// The first page of a list.
+    pub(crate) fn list(&self, segment: Segment, i: usize) -> Page {
+        let entry = self.list_table(segment).payload() + 16 * i;
+        self.postings(segment, 64 * self.number(entry + 12, 4))
+    }
+
     /// The first page of the liveness block.
     pub(crate) fn liveness(&self, segment: Segment) -> Page {
         Page(self.number(self.entry(segment) + 48, 8))

@@ -3,6 +3,7 @@
 //! "Here is a slot and a value, give me the ids." Lists are derived from the signatures and canonical: the
 //! same signatures give the same bytes, so `check` makes them anew and compares.
 
+mod check;
 mod columns;
 mod pages;
 mod reader;
