@@ -15,7 +15,6 @@ use std::sync::Arc;
 use ringer::care::{check, repair, salvage};
 use ringer::store::file_layer::FileLayer;
 use ringer::store::file_layer::memory::MemoryFiles;
-use ringer::store::hot_tier::HotKind;
 use ringer::{Database, Depth, Error, Reader, Result, Stored};
 
 use super::edits::{Edited, edited};
@@ -118,7 +117,7 @@ fn agrees(layer: &MemoryFiles, path: &str, rows: &Rows) {
 fn salvaged(layer: &MemoryFiles, clean: Option<&Rows>) {
     let target = "/saved.ringer";
     let (source, path) = (Path::new(PATH), Path::new(target));
-    let result = salvage::salvage(&share(layer), source, path, options(), HotKind::Log);
+    let result = salvage::salvage(&share(layer), source, path, options());
     match (result, clean) {
         (Ok(report), clean) => {
             let saved = read(layer, target, &[]).expect("what salvage wrote is whole");
@@ -145,7 +144,7 @@ fn packed(layer: &MemoryFiles, rows: Option<&Rows>, clean: bool) {
 /// Repair mends or refuses. What it mended has no less rows than before.
 fn repaired(bytes: &[u8]) {
     let layer = layer_of(bytes);
-    let result = repair::repair(&share(&layer), Path::new(PATH), &options(), HotKind::Log);
+    let result = repair::repair(&share(&layer), Path::new(PATH), &options());
     if result.is_ok() {
         drop(read(&layer, PATH, &[]));
     }
@@ -154,7 +153,7 @@ fn repaired(bytes: &[u8]) {
 /// Opens a file for writing and does a little of everything, as far as it goes.
 fn written(bytes: &[u8], clean: Option<&Rows>) {
     let layer = layer_of(bytes);
-    let Ok(db) = Database::open_in(share(&layer), HotKind::Log, Path::new(PATH), options()) else {
+    let Ok(db) = Database::open_in(share(&layer), Path::new(PATH), options()) else {
         return;
     };
     let write = || -> Result<Rows> {
