@@ -86,7 +86,7 @@ pub use db::{
 };
 pub use error::{Error, Result};
 pub use estimate::{Comparison, Estimate, resemblance_of};
-pub use options::{Options, Recovery};
+pub use options::{HotTierKind, Options, Recovery};
 pub use query::{Answer, Explanation, Like, Match, Plan, Query};
 pub use scheme::{Parameters, Scheme, presets};
 pub use sketch::{Signature, Signatures, Sketcher, Stream};

@@ -16,10 +16,11 @@ mod dispatch;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod portable;
-
+mod prefetch;
 mod rows;
 
 pub use dispatch::Kernel;
+pub use prefetch::prefetch;
 pub use rows::{Row, Rows};
 
 #[cfg(test)]

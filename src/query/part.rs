@@ -60,7 +60,7 @@ impl<'a> SegmentPart<'a> {
         SegmentPart {
             state,
             view,
-            resident: view.segment.resident_signatures().view(),
+            resident: view.segment.tables().signatures.view(),
             loaded: Vec::new(),
             per_page: view.segment.ids_per_page(),
         }

@@ -9,7 +9,7 @@ use super::part::{FreshPart, Part, SegmentPart};
 use super::verify::Search;
 use crate::error::Result;
 use crate::index::{Candidate, Candidates, Postings, merge};
-use crate::store::segment::{PostingCursor, PostingList};
+use crate::store::segment::{ListReader, PostingCursor, PostingList};
 
 /// Nanoseconds, measured on one machine: only their ratios matter.
 mod cost {
@@ -89,16 +89,12 @@ pub(super) struct SegmentLists {
 impl SegmentLists {
     /// Finds the lists; reads none.
     pub(super) fn find(part: &SegmentPart<'_>, search: &Search<'_>) -> Result<SegmentLists> {
-        let mut lists = Vec::with_capacity(search.target.values.len());
+        let mut wanted = Vec::with_capacity(search.target.values.len());
         for slot in 0..search.target.values.len() {
-            for value in search.target.values_of(slot) {
-                let list = part.view.segment.posting_list(slot, value)?;
-                if !list.is_empty() {
-                    lists.push(list);
-                }
-            }
+            wanted.extend(search.target.values_of(slot).map(|value| (slot, value)));
         }
-        lists.sort_by_key(PostingList::length);
+        let mut lists = ListReader::new(&part.view.segment).find(&wanted)?;
+        lists.sort_unstable_by_key(PostingList::length);
         let postings = lists.iter().map(|list| u64::from(list.length())).sum();
         Ok(SegmentLists { lists, postings })
     }
@@ -169,9 +165,7 @@ impl SegmentLists {
         // Windows of counters cost something for every id, sorting for every posting.
         if postings <= u64::from(ids) / 16 + 1024 {
             let mut all = Vec::with_capacity(postings as usize);
-            for list in lists {
-                segment.read_postings(list, &mut all)?;
-            }
+            ListReader::new(segment).read(lists, &mut all)?;
             merge::sorted(&mut all, ids, least, |id, lists| candidates.push(id, lists));
         } else {
             let cursors = lists.iter().map(|list| segment.posting_cursor(list));

@@ -30,6 +30,11 @@ impl Scorer {
         Comparison::new(&self.scheme, equal, self.size.zip(other), false)
     }
 
+    /// Whether the resemblance depends on the cardinality code.
+    pub(super) fn needs_code(&self) -> bool {
+        self.sparse.is_none()
+    }
+
     /// Its resemblance. Grows with `equal`.
     pub(super) fn value(&self, equal: u32, code: u32) -> f64 {
         match self.sparse {

@@ -9,7 +9,7 @@ use super::score::Scorer;
 use super::target::{Scratch, Target};
 use crate::error::Result;
 use crate::index::Candidate;
-use crate::kernel::{Kernel, Row};
+use crate::kernel::{Kernel, Row, prefetch};
 use crate::store::page_source::Keep;
 
 /// Candidates compared in one go: enough for the processor to wait for many at once, few enough that
@@ -63,14 +63,16 @@ impl<'a> Search<'a> {
     ) -> Result<()> {
         let mut batch = Vec::with_capacity(BATCH);
         for several in [true, false] {
+            let mut least = self.least_equal();
             for candidate in candidates.iter().filter(|c| (c.lists > 1) == several) {
-                if self.most_equal(candidate.lists + unread) < self.least_equal() {
+                if self.most_equal(candidate.lists + unread) < least {
                     continue;
                 }
                 batch.push(candidate.id);
                 if batch.len() == BATCH {
                     self.verify_batch(part, &batch)?;
                     batch.clear();
+                    least = self.least_equal();
                 }
             }
             self.verify_batch(part, &batch)?;
@@ -92,7 +94,10 @@ impl<'a> Search<'a> {
         for ids in ids.chunks(BATCH) {
             let least = self.least_equal();
             for (row, id) in rows.iter_mut().zip(ids) {
-                *row = (part.row(*id).0, &[]);
+                let (first, rest) = part.row(*id);
+                prefetch(first);
+                prefetch(rest);
+                *row = (first, &[]);
             }
             let counts = &mut counts[..];
             let n = ids.len();
@@ -136,7 +141,11 @@ impl<'a> Search<'a> {
         if part.is_empty(id) {
             return Ok(());
         }
-        let code = part.code(id);
+        // The code stands apart from the planes, and most often it does not matter.
+        let mut code = 0;
+        if self.scorer.needs_code() {
+            code = part.code(id);
+        }
         let value = self.scorer.value(equal, code);
         if value < self.ranking.bound() {
             return Ok(());
@@ -145,6 +154,7 @@ impl<'a> Search<'a> {
         if slots < self.rule.least_slots || !self.ranking.may_enter(value, slots) {
             return Ok(());
         }
+        code = part.code(id);
         let (target, ranking, rise) = (self.target, &mut self.ranking, part.keys_rise());
         part.keys(id, &mut |key| {
             if target.is_itself(key) {

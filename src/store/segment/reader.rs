@@ -32,8 +32,31 @@ pub struct Segment {
     shape: SignatureShape,
     source: PageSource,
     root: OnceLock<Pinned<FencePage>>,
-    /// The signature pages that are in memory.
-    signatures: Arc<PageTable<CachedPage>>,
+    tables: Tables,
+}
+
+/// The pages that are in memory, of the kinds that a query looks at many of.
+#[derive(Debug)]
+pub struct Tables {
+    /// Signature pages.
+    pub signatures: Arc<PageTable<CachedPage>>,
+    /// Directory pages of the postings.
+    pub directory: Arc<PageTable<CachedPage>>,
+    /// Short pages of the postings.
+    pub short: Arc<PageTable<CachedPage>>,
+}
+
+impl Tables {
+    fn new(header: &SegmentHeader, shape: SignatureShape) -> Tables {
+        let postings = header.posting_shape();
+        let short = header.short_postings.div_ceil(postings.short_per_page());
+        let table = |pages: u64| Arc::new(PageTable::new(u32::try_from(pages).unwrap_or(u32::MAX)));
+        Tables {
+            signatures: table(header.ids.div_ceil(shape.per_page()).into()),
+            directory: table(postings.directory_pages()),
+            short: table(short),
+        }
+    }
 }
 
 /// A row that has a key.
@@ -93,13 +116,12 @@ impl Segment {
             return Err(broken("segment header", "SEG-6", offset, detail));
         }
         let shape = SignatureShape::of(scheme);
-        let pages = header.ids.div_ceil(shape.per_page());
         Ok(Segment {
             id,
             offset,
             header_checksum: page.checksum(),
             shape,
-            signatures: Arc::new(PageTable::new(pages)),
+            tables: Tables::new(&header, shape),
             scheme: Arc::clone(scheme),
             header,
             source,
@@ -378,13 +400,13 @@ impl Segment {
         let empty =
             self.header.empty_id.and_then(|id| id.checked_sub(first)).filter(|i| *i < count);
         let view = |page| SignaturePage::new(page, self.shape, count, empty);
-        let table = (&self.signatures, page);
+        let table = (&self.tables.signatures, page);
         Ok((self.source.page_in(table, place, extent, keep, view)?, place_in_page as usize))
     }
 
-    /// The signature pages that are in memory.
-    pub fn resident_signatures(&self) -> &PageTable<CachedPage> {
-        &self.signatures
+    /// The pages that are in memory.
+    pub fn tables(&self) -> &Tables {
+        &self.tables
     }
 
     /// Pages that were not in memory when they were asked for, in all segments of the file.
