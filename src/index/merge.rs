@@ -10,6 +10,9 @@ use crate::error::Result;
 /// Ids of a window of counters: as many bytes as a first-level cache has room for.
 const WINDOW: usize = 1 << 15;
 
+/// Counters looked at in one go.
+const GROUP: usize = 64;
+
 /// Bits that one pass of the sort looks at.
 const DIGIT: u32 = 11;
 
@@ -80,7 +83,7 @@ pub fn dense<P: Postings>(
 }
 
 /// A counter of lists.
-trait Counter: Copy + Default + Into<u32> {
+trait Counter: Copy + Default + Ord + Into<u32> + TryFrom<u32> {
     fn increment(&mut self);
 }
 
@@ -102,6 +105,8 @@ fn windows<C: Counter, P: Postings>(
     least: u32,
     visit: &mut impl FnMut(u32, u32),
 ) -> Result<()> {
+    // No counter reaches more than there are lists.
+    let Ok(least) = C::try_from(least.max(1)) else { return Ok(()) };
     let mut counters = vec![C::default(); WINDOW].into_boxed_slice();
     let counters: &mut [C; WINDOW] = (&mut *counters).try_into().expect("as long as a window");
     for start in (0..bound).step_by(WINDOW) {
@@ -109,15 +114,16 @@ fn windows<C: Counter, P: Postings>(
         for list in lists.iter_mut() {
             list.count_below(end, counters)?;
         }
-        let in_window = (end - start) as usize;
-        for (eight, group) in counters[..in_window].chunks_mut(8).enumerate() {
-            for (i, counter) in group.iter_mut().enumerate() {
-                let count: u32 = std::mem::take(counter).into();
-                if count >= least && count > 0 {
-                    visit(start + (8 * eight + i) as u32, count);
+        for (group, counters) in counters.chunks_mut(GROUP).enumerate() {
+            // Without a branch for each counter: nearly all groups have none.
+            let any = counters.iter().fold(false, |any, counter| any | (*counter >= least));
+            if any {
+                for (i, counter) in counters.iter().enumerate().filter(|(_, c)| **c >= least) {
+                    visit(start + (GROUP * group + i) as u32, (*counter).into());
                 }
             }
         }
+        counters.fill(C::default());
     }
     Ok(())
 }

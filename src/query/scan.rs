@@ -1,6 +1,7 @@
 //! The way through all signatures of a part.
 //!
-//! A scan reads one plane in b and looks at the others only where plane 0 leaves hope. Nothing is missed:
+//! Where that rejects enough, a scan reads one plane in b and looks at the others only where plane 0 leaves
+//! hope. Nothing is missed:
 //! samples whose lowest bits differ are not equal, so plane 0 never shows fewer equal samples than there
 //! are.
 
@@ -17,7 +18,6 @@ impl Search<'_> {
     pub(super) fn scan<P: Part>(&mut self, part: &mut P) -> Result<()> {
         let query = self.target.rows();
         let (mut counts, mut hopeful) = (Vec::new(), Vec::new());
-        let mut whole = query.bits() == 1;
         let length = part.block_length();
         for first in (0..part.signatures()).step_by(length as usize) {
             part.load(&[first], Keep::IfRoom)?;
@@ -25,6 +25,7 @@ impl Search<'_> {
             counts.clear();
             counts.resize(rows.len(), 0);
             let least = self.least_equal();
+            let whole = query.bits() == 1 || !rejects(query.samples(), least);
             if whole {
                 self.kernel.count_equal(query, rows, &mut counts);
                 self.work.verified += rows.len() as u64;
@@ -36,6 +37,10 @@ impl Search<'_> {
             self.work.compared += rows.len() as u64;
             at_least(&counts, least, &mut hopeful);
             if whole {
+                if least == 0 {
+                    // The best first: they raise the bar for the others.
+                    hopeful.sort_unstable_by_key(|i| std::cmp::Reverse(counts[*i as usize]));
+                }
                 for i in &hopeful {
                     self.consider(&*part, first + i, u32::from(counts[*i as usize]))?;
                 }
@@ -45,11 +50,16 @@ impl Search<'_> {
                 self.work.compared -= hopeful.len() as u64;
                 self.refine(&*part, &hopeful)?;
             }
-            // Where plane 0 leaves hope for many, all planes are read at once.
-            whole = query.bits() == 1 || hopeful.len() > counts.len() / 8;
         }
         Ok(())
     }
+}
+
+/// Whether plane 0 alone rejects nearly all signatures that have nothing to do with the query: about half
+/// of their lowest bits agree by chance. If not, all planes are read at once.
+fn rejects(samples: u32, least: u32) -> bool {
+    let samples = f64::from(samples);
+    f64::from(least) > samples / 2.0 + samples.sqrt()
 }
 
 /// The places of all counts that are at least `least`.

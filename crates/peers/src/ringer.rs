@@ -29,10 +29,27 @@ type Key = [u8; KEY_BYTES as usize];
 pub(crate) const SCHEMES: &[(&str, Parameters)] = &[
     ("ringer 32x4, b = 4", presets::NEAR_DUPLICATE),
     (
-        "ringer 42x3, b = 6",
+        "ringer 41x3, b = 6",
         Parameters {
             bits: 6,
-            slots: Slots { count: 42, samples_per_slot: 3, value_bits: 18, min_matches: 2 },
+            slots: Slots { count: 41, samples_per_slot: 3, value_bits: 18, min_matches: 2 },
+            ..presets::NEAR_DUPLICATE
+        },
+    ),
+    (
+        "ringer 24x3, b = 8",
+        Parameters {
+            bits: 8,
+            slots: Slots { count: 24, samples_per_slot: 3, value_bits: 24, min_matches: 1 },
+            ..presets::NEAR_DUPLICATE
+        },
+    ),
+    (
+        "ringer k 64, 21x3, b = 8",
+        Parameters {
+            samples: 64,
+            bits: 8,
+            slots: Slots { count: 21, samples_per_slot: 3, value_bits: 24, min_matches: 1 },
             ..presets::NEAR_DUPLICATE
         },
     ),
