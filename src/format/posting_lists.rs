@@ -349,7 +349,7 @@ impl ListPageBuilder {
         };
         let mut packed = BitWriter::default();
         tail.iter().for_each(|id| packed.push(u64::from(*id), id_bits));
-        let payload = [start.as_bytes(), &self.bits, &self.blocks, &packed.take()].concat();
+        let payload = [start.as_bytes(), &self.bits, &self.blocks, packed.end()].concat();
         self.bits.clear();
         self.blocks.clear();
         self.ends = None;
