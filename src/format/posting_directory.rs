@@ -9,7 +9,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::bytes::{Cursor, broken, index};
 use super::page::Page;
-use super::posting_shape::{BLOCK_BUCKETS, LONG, PostingShape, bits_at, low_mask};
+use super::posting_shape::{BLOCK_BUCKETS, BLOCK_BYTES, LONG, PostingShape, bits_at, low_mask};
 use crate::error::Result;
 
 const DIRECTORY: &str = "posting directory";
@@ -87,7 +87,7 @@ impl PostingDirectory {
     pub fn bucket(&self, i: usize) -> Bucket {
         let mut cursor = Cursor::new(self.page.payload());
         let first = cursor.layout::<U64>().map_or(0, |first| first.get());
-        let blocks = cursor.rest().len() / size_of::<Block>();
+        let blocks = cursor.rest().len() / BLOCK_BYTES;
         let blocks: &[Block] = cursor.layouts(blocks).unwrap_or_default();
         let Some(block) = blocks.get(i / BLOCK_BUCKETS) else {
             return Bucket::Short { first, count: 0 };
