@@ -18,7 +18,7 @@ use std::time::Instant;
 use ratio::Random;
 use ringer::format::signature_page;
 use ringer::scheme::Slots;
-use ringer::{Database, Options, Parameters, Scheme, Signature, presets};
+use ringer::{Database, HotTierKind, Options, Parameters, Scheme, Signature, presets};
 
 const PER_COMMIT: u64 = 1000;
 
@@ -138,38 +138,46 @@ impl Bench {
         println!("  {bytes} bytes, {ratio:.4} of signatures, codes and keys alone (goal: 1.05)");
     }
 
-    /// Commits of one set against a bare append of 4 KiB with a sync, in turns.
+    /// Commits of one set with each kind of hot tier, and a bare append of 4 KiB with a sync, in turns.
     fn single(&self) {
-        let often = Options { memtable_rows: 500, ..Options::default() };
-        let cases =
-            [("no checkpoint within", Options::default()), ("checkpoints every 500", often)];
-        for (name, options) in cases {
-            let (path, bare_path) = (self.path("single.ringer"), self.path("bare"));
-            let db = Database::create(&path, &self.scheme, options).unwrap();
+        const KINDS: [HotTierKind; 2] = [HotTierKind::Log, HotTierKind::Sled];
+        let cases = [("no checkpoint within", 1 << 16), ("checkpoints every 500", 500)];
+        for (name, memtable_rows) in cases {
+            let bare_path = self.path("bare");
             let bare = File::options().create(true).append(true).open(&bare_path).unwrap();
-            let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-            db.put("first", &[1]).unwrap();
+            let mut bare_times = Vec::new();
+            let mut databases = KINDS.map(|hot_tier| {
+                let path = self.path(&format!("single-{hot_tier:?}.ringer"));
+                let options = Options { memtable_rows, hot_tier, ..Options::default() };
+                let db = Database::create(&path, &self.scheme, options).unwrap();
+                db.put("first", &[1]).unwrap();
+                (db, path, Vec::new())
+            });
             for i in 0..3000_u64 {
                 let begun = Instant::now();
                 (&bare).write_all(&[i as u8; 4096]).unwrap();
                 bare.sync_data().unwrap();
-                theirs.push(begun.elapsed().as_secs_f64() * 1e6);
-                let mut batch = db.batch();
-                batch.put_signature(key(i), self.signature(i)).unwrap();
-                let begun = Instant::now();
-                db.commit(batch).unwrap();
-                ours.push(begun.elapsed().as_secs_f64() * 1e6);
+                bare_times.push(begun.elapsed().as_secs_f64() * 1e6);
+                for (db, _, times) in &mut databases {
+                    let mut batch = db.batch();
+                    batch.put_signature(key(i), self.signature(i)).unwrap();
+                    let begun = Instant::now();
+                    db.commit(batch).unwrap();
+                    times.push(begun.elapsed().as_secs_f64() * 1e6);
+                }
             }
-            db.close().unwrap();
-            fs::remove_file(&path).unwrap();
             fs::remove_file(&bare_path).unwrap();
             println!("commits of one set, {name}, against a bare 4 KiB append + fdatasync");
-            for (of, what) in [(0.5, "p50"), (0.99, "p99")] {
-                let (a, b) = (share(&mut ours, of), share(&mut theirs, of));
-                println!(
-                    "  {what}: {a:.0} us, bare {b:.0} us, speed {:.2} (goal at p50: .75)",
-                    b / a
-                );
+            for (kind, (db, path, mut times)) in KINDS.into_iter().zip(databases) {
+                db.close().unwrap();
+                fs::remove_file(&path).unwrap();
+                for (of, what) in [(0.5, "p50"), (0.99, "p99")] {
+                    let (a, b) = (share(&mut times, of), share(&mut bare_times, of));
+                    println!(
+                        "  {kind:?} {what}: {a:.0} us, bare {b:.0} us, speed {:.2} (goal at p50: .75)",
+                        b / a
+                    );
+                }
             }
         }
     }

@@ -98,6 +98,13 @@ pub enum Error {
         needed: u8,
     },
 
+    /// No set is stored under the key.
+    #[error("no set is stored under the key `{}`", key.escape_ascii())]
+    NoSuchKey {
+        /// The key.
+        key: Box<[u8]>,
+    },
+
     /// The operating system refused an operation.
     #[error("cannot {operation} {}: {source}", path.display())]
     Io {

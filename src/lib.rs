@@ -13,7 +13,9 @@
 //! | [`estimate`] | so many samples agree: how alike are the sets, and how sure is that? |
 //! | `format` | here are bytes from a disk: what do they say, and may they be believed? |
 //! | `store` | here is a position, a page, a segment, a key: give me what is there, and keep what I give |
+//! | `index` | here are posting lists: which ids are in several of them? |
 //! | `ingest` | here are operations: make them durable and visible, all or none |
+//! | [`query`] | here is a set, a key or a signature: what looks like it? |
 //! | `care` | here is whatever a crash left: bring it in order, say what is wrong, save the rest |
 //! | [`db`] | the database that a program opens, reads and writes |
 #![cfg_attr(
@@ -55,9 +57,17 @@ mod store;
 
 #[cfg(feature = "internals")]
 #[doc(hidden)]
+pub mod index;
+#[cfg(not(feature = "internals"))]
+mod index;
+
+#[cfg(feature = "internals")]
+#[doc(hidden)]
 pub mod ingest;
 #[cfg(not(feature = "internals"))]
 mod ingest;
+
+pub mod query;
 
 #[cfg(feature = "internals")]
 #[doc(hidden)]
@@ -76,6 +86,7 @@ pub use db::{
 };
 pub use error::{Error, Result};
 pub use estimate::{Comparison, Estimate, resemblance_of};
-pub use options::{Options, Recovery};
+pub use options::{HotTierKind, Options, Recovery};
+pub use query::{Answer, Explanation, Like, Match, Plan, Query};
 pub use scheme::{Parameters, Scheme, presets};
 pub use sketch::{Signature, Signatures, Sketcher, Stream};

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use child::{Known, Said, Task};
-use ringer::{Database, Options};
+use ringer::{Database, HotTierKind, Options};
 
 /// Not a test by itself: the process that writes.
 #[test]
@@ -34,7 +34,8 @@ fn readers_beside_a_writing_process_see_whole_states_and_never_an_error() {
     let (mut refreshes, mut states, mut moved) = (0_u64, 0_u64, 0_u64);
     for round in 1..=3_u64 {
         // Half of its steps are checkpoints, merges and vacuums.
-        let task = Task { seed: round, commits: COMMITS, calm: 6 };
+        let hot_tier = if round == 2 { HotTierKind::Sled } else { HotTierKind::Log };
+        let task = Task { seed: round, commits: COMMITS, calm: 6, hot_tier };
         let mut process = child::command(&path, task).spawn().unwrap();
         let out = process.stdout.take().unwrap();
         let ended = Arc::new(AtomicBool::new(false));

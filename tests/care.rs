@@ -11,7 +11,6 @@ use ringer::scheme::Slots;
 use ringer::store::file_layer::FileLayer;
 use ringer::store::file_layer::faulty::FaultyFiles;
 use ringer::store::file_layer::memory::MemoryFiles;
-use ringer::store::hot_tier::HotKind;
 use ringer::{Database, Depth, Error, Options, Parameters, Reader, Scheme, Signature, presets};
 
 const PATH: &str = "/corpus.ringer";
@@ -29,8 +28,7 @@ fn database() -> (Vec<u8>, Rows) {
     let layer = MemoryFiles::new();
     let scheme = Scheme::new(p).unwrap();
     let shared: Arc<dyn FileLayer> = Arc::new(layer.clone());
-    let db =
-        Database::create_in(shared, HotKind::Log, Path::new(PATH), &scheme, options()).unwrap();
+    let db = Database::create_in(shared, Path::new(PATH), &scheme, options()).unwrap();
     for part in 0..3_u64 {
         let mut batch = db.batch();
         for i in 0..150 {
@@ -98,7 +96,7 @@ fn damage_is_found_and_mended_or_the_rest_is_saved() {
             continue;
         }
         let layer: Arc<dyn FileLayer> = Arc::new(layer_of(&bad));
-        match repair::repair(&layer, Path::new(PATH), &options(), HotKind::Log) {
+        match repair::repair(&layer, Path::new(PATH), &options()) {
             Ok(_) => {
                 let reader = Reader::open_in(layer, Path::new(PATH), options()).unwrap();
                 let now: Rows = reader
@@ -113,8 +111,7 @@ fn damage_is_found_and_mended_or_the_rest_is_saved() {
                 let layer: Arc<dyn FileLayer> = Arc::new(layer_of(&bad));
                 let target = Path::new("/saved.ringer");
                 let source = Path::new(PATH);
-                let report =
-                    salvage::salvage(&layer, source, target, options(), HotKind::Log).unwrap();
+                let report = salvage::salvage(&layer, source, target, options()).unwrap();
                 let reader = Reader::open_in(layer, target, Options::default()).unwrap();
                 let mut kept = 0;
                 for row in reader.snapshot().range::<&[u8]>(..) {
@@ -178,12 +175,12 @@ fn every_crash_of_a_repair_can_be_repaired() {
     let files = FaultyFiles::resume(layer_of(&bad));
     let layer: Arc<dyn FileLayer> = Arc::new(files.clone());
     let path = Path::new(PATH);
-    let report = repair::repair(&layer, path, &options(), HotKind::Log).unwrap();
+    let report = repair::repair(&layer, path, &options()).unwrap();
     assert_eq!(report.segments.len(), 3);
     let mut crashes = 0;
     files.for_each_crash(|at, kind, image| {
         let layer: Arc<dyn FileLayer> = Arc::new(image.clone());
-        repair::repair(&layer, path, &options(), HotKind::Log)
+        repair::repair(&layer, path, &options())
             .unwrap_or_else(|error| panic!("{at} {kind:?}: {error}"));
         assert_eq!(rows_of(&image.contents(PATH).unwrap()).as_ref(), Ok(&rows), "{at} {kind:?}");
         crashes += 1;
@@ -203,8 +200,7 @@ fn rows_are_saved_without_superblocks_and_manifests() {
     manifests.iter().for_each(|at| bytes[*at] ^= 1);
     let layer: Arc<dyn FileLayer> = Arc::new(layer_of(&bytes));
     let target = Path::new("/saved.ringer");
-    let report =
-        salvage::salvage(&layer, Path::new(PATH), target, options(), HotKind::Log).unwrap();
+    let report = salvage::salvage(&layer, Path::new(PATH), target, options()).unwrap();
     assert!(report.deletions_may_return);
     let reader = Reader::open_in(layer, target, options()).unwrap();
     for (key, signature) in &rows {
@@ -216,8 +212,7 @@ fn rows_are_saved_without_superblocks_and_manifests() {
 #[test]
 fn what_is_no_database_is_not_salvaged() {
     let layer: Arc<dyn FileLayer> = Arc::new(layer_of(&[7; 50_000]));
-    let result =
-        salvage::salvage(&layer, Path::new(PATH), Path::new("/x"), options(), HotKind::Log);
+    let result = salvage::salvage(&layer, Path::new(PATH), Path::new("/x"), options());
     assert!(matches!(result, Err(Error::NotADatabase { .. })));
 }
 
@@ -227,7 +222,7 @@ fn commits_of_a_hot_tier_without_its_id_are_saved() {
     let (bytes, rows) = database();
     let running = layer_of(&bytes);
     let shared: Arc<dyn FileLayer> = Arc::new(running.clone());
-    let db = Database::open_in(shared, HotKind::Log, Path::new(PATH), options()).unwrap();
+    let db = Database::open_in(shared, Path::new(PATH), options()).unwrap();
     db.put("fresh", &[1, 2, 3]).unwrap();
     db.delete(rows.keys().next().unwrap()).unwrap();
     let killed = MemoryFiles::from_entries(running.entries());
@@ -236,8 +231,7 @@ fn commits_of_a_hot_tier_without_its_id_are_saved() {
     bad[3] ^= 1;
     let layer: Arc<dyn FileLayer> = Arc::new(killed.with_file(id, bad));
     let target = Path::new("/saved.ringer");
-    let report =
-        salvage::salvage(&layer, Path::new(PATH), target, options(), HotKind::Log).unwrap();
+    let report = salvage::salvage(&layer, Path::new(PATH), target, options()).unwrap();
     assert_eq!((report.commits_replayed, report.sets), (2, rows.len() as u64));
     let reader = Reader::open_in(layer, target, options()).unwrap();
     let expected = db.sketcher().sketch(&[1, 2, 3]).unwrap();

@@ -15,7 +15,6 @@ use rayon::prelude::*;
 use ringer::store::file_layer::FileLayer;
 use ringer::store::file_layer::faulty::CrashKind;
 use ringer::store::file_layer::memory::MemoryFiles;
-use ringer::store::hot_tier::HotKind;
 use ringer::{Database, Error, Options, Reader, Recovery, Result, Stored};
 
 use damaged::{Counting, Damaged, most_in_use};
@@ -42,7 +41,7 @@ fn original() -> Original {
     let files = MemoryFiles::new().with_file("/d/other", "");
     let layer = Arc::new(files.clone());
     let options = Options { merge: false, memtable_rows: 1000, ..history::options() };
-    let db = Database::create_in(layer, HotKind::Log, Path::new(PATH), &scheme(), options);
+    let db = Database::create_in(layer, Path::new(PATH), &scheme(), options);
     let db = db.unwrap();
     let key = |i: u64| match i {
         13 => vec![13; 900],
@@ -253,7 +252,7 @@ fn check_hot_damage(damaged: &MemoryFiles, model: &Model, sealed: u64) -> bool {
 
     let options = Options { recovery: Recovery::Salvage, ..history::options() };
     let layer = Arc::new(damaged.clone());
-    let db = Database::open_in(layer, HotKind::Log, Path::new(PATH), options).unwrap();
+    let db = Database::open_in(layer, Path::new(PATH), options).unwrap();
     let report = db.open_report().clone();
     let (first_lost, last_lost) = report.commits_lost.expect("the report says what is lost");
     assert_eq!(last_lost, last);

@@ -10,19 +10,18 @@ use ringer::db::Reader;
 use ringer::store::file_layer::FileLayer;
 use ringer::store::file_layer::faulty::{CrashKind, Failure, Fault, FaultyFiles};
 use ringer::store::file_layer::memory::MemoryFiles;
-use ringer::store::hot_tier::HotKind;
 use ringer::{Database, Error, Options};
 
 const PATH: &str = "/corpus.ringer";
 
 fn create(layer: &(impl FileLayer + Clone + 'static), options: Options) -> Database {
     let layer: Arc<dyn FileLayer> = Arc::new(layer.clone());
-    Database::create_in(layer, HotKind::Log, Path::new(PATH), &scheme(), options).unwrap()
+    Database::create_in(layer, Path::new(PATH), &scheme(), options).unwrap()
 }
 
 fn open(layer: &(impl FileLayer + Clone + 'static)) -> Database {
     let layer: Arc<dyn FileLayer> = Arc::new(layer.clone());
-    Database::open_in(layer, HotKind::Log, Path::new(PATH), Options::default()).unwrap()
+    Database::open_in(layer, Path::new(PATH), Options::default()).unwrap()
 }
 
 /// The names in the root, without those that are deeper.

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use ringer::store::file_layer::faulty::{CrashKind, Failure, Fault, FaultyFiles};
 use ringer::store::file_layer::memory::MemoryFiles;
-use ringer::store::hot_tier::HotKind;
 use ringer::{Database, Error, Options, Result};
 
 use history::{
@@ -49,6 +48,7 @@ impl Trial {
                 Err(error) => {
                     assert!(is_of_the_disk(&error), "{step:?}: {error}");
                     self.failures += 1;
+                    self.forget_undone();
                 }
             }
             if strikes > 0 {
@@ -140,6 +140,14 @@ impl Trial {
                 self.attempts.push(after);
                 Err(error)
             }
+        }
+    }
+
+    /// A writer that goes on has left nothing of the commits that failed.
+    fn forget_undone(&mut self) {
+        let Some(db) = &self.db else { return };
+        if !matches!(db.commit(db.batch()), Err(Error::Poisoned { .. })) {
+            self.attempts.clear();
         }
     }
 
@@ -246,7 +254,7 @@ fn a_full_disk_stops_checkpoints_and_space_lets_them_go_on() {
         let files = MemoryFiles::new().with_file("/d/other", "");
         let options = Options { background, ..history::options() };
         let layer = files.layer();
-        let db = Database::create_in(layer, HotKind::Log, Path::new(PATH), &scheme(), options);
+        let db = Database::create_in(layer, Path::new(PATH), &scheme(), options);
         let db = db.unwrap();
         let mut model = Model::new();
         let mut commit = |n: u64| {

@@ -9,12 +9,26 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use child::{Known, Said, Task};
-use ringer::{Database, Options};
+use ringer::{Database, Error, HotTierKind, Options, Scheme};
 
 /// Not a test by itself: the process that runs out of space.
 #[test]
 fn child() {
     child::be_the_child();
+}
+
+const KINDS: [HotTierKind; 2] = [HotTierKind::Log, HotTierKind::Sled];
+
+fn task(seed: u64, commits: u64, calm: u64, hot_tier: HotTierKind) -> Task {
+    Task { seed, commits, calm, hot_tier }
+}
+
+/// The failures that a process may tell of. Only sled leaves it open what is on a full disk.
+fn expected(hot_tier: HotTierKind) -> &'static [&'static str] {
+    match hot_tier {
+        HotTierKind::Log => &["NoSpace"],
+        HotTierKind::Sled => &["NoSpace", "Poisoned"],
+    }
 }
 
 /// Runs the process to its end: it stops after a number of failures and checks that it can still read.
@@ -40,7 +54,7 @@ fn check(path: &Path, said: &Said) {
     db.compact().unwrap();
     db.close().unwrap();
     assert_eq!(folder::names(path.parent().unwrap()), ["corpus.ringer"]);
-    let said = run(child::command(path, Task { seed: 1, commits: 20, calm: 10 }));
+    let said = run(child::command(path, task(1, 20, 10, HotTierKind::Log)));
     assert_eq!((said.opened, said.last(), said.closed), (Some(found), Some(found + 20), true));
     assert!(said.failures.is_empty(), "{:?}", said.failures);
 }
@@ -65,19 +79,21 @@ fn limited(path: &Path, blocks: u64, task: Task) -> Command {
 
 #[test]
 fn a_limit_of_file_sizes_stops_commits_and_loses_nothing() {
-    let mut failed = 0;
-    for (seed, blocks) in (1..).zip([30, 50, 70, 120, 160, 250]) {
+    let mut failed = [0; 2];
+    for (seed, blocks) in (1..).zip([30, 50, 70, 120, 160, 250, 50, 160]) {
+        let which = usize::from(seed > 6);
+        let kind = KINDS[which];
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("corpus.ringer");
-        drop(run(child::command(&path, Task { seed, commits: 5, calm: 10 })));
-        let said = run(limited(&path, blocks, Task { seed, commits: 300, calm: 30 }));
-        println!("{blocks} blocks: {:?} acknowledged, {:?}", said.acknowledged, kinds(&said));
-        let expected = ["NoSpace", "Poisoned"];
+        drop(run(child::command(&path, task(seed, 5, 10, kind))));
+        let said = run(limited(&path, blocks, task(seed, 300, 30, kind)));
+        println!("{kind:?}, {blocks} blocks: {:?}, {:?}", said.acknowledged, kinds(&said));
+        let expected = expected(kind);
         assert!(kinds(&said).iter().all(|kind| expected.contains(&&**kind)), "{:?}", said.failures);
-        failed += u64::from(!said.failures.is_empty());
+        failed[which] += u64::from(!said.failures.is_empty());
         check(&path, &said);
     }
-    assert!(failed > 3, "{failed}");
+    assert!(failed[0] > 3 && failed[1] > 0, "{failed:?}");
 }
 
 /// A small file system in memory, until it is dropped.
@@ -109,22 +125,25 @@ impl Drop for Small {
 #[test]
 fn a_full_disk_stops_commits_and_loses_nothing() {
     let place = tempfile::tempdir().unwrap();
-    let mut failed = 0;
-    for (seed, kib) in (1..).zip([32, 40, 48, 56, 64, 72, 80, 96, 112, 128, 160, 200]) {
+    let mut failed = [0; 2];
+    let sizes = [32, 40, 48, 56, 64, 72, 80, 96, 112, 128, 160, 200, 40, 64, 96, 160];
+    for (seed, kib) in (1..).zip(sizes) {
+        let which = usize::from(seed > 12);
+        let kind = KINDS[which];
         let Some(disk) = Small::mount(place.path(), 16_384) else {
             println!("skipped: a tmpfs cannot be mounted here");
             return;
         };
         let path = place.path().join("corpus.ringer");
-        drop(run(child::command(&path, Task { seed, commits: 5, calm: 10 })));
+        drop(run(child::command(&path, task(seed, 5, 10, kind))));
         disk.grow(kib);
-        let said = run(child::command(&path, Task { seed, commits: 300, calm: 30 }));
-        println!("{kib} KiB: {:?} acknowledged, {:?}", said.acknowledged, kinds(&said));
-        let expected = ["NoSpace", "Poisoned"];
+        let said = run(child::command(&path, task(seed, 300, 30, kind)));
+        println!("{kind:?}, {kib} KiB: {:?}, {:?}", said.acknowledged, kinds(&said));
+        let expected = expected(kind);
         assert!(kinds(&said).iter().all(|kind| expected.contains(&&**kind)), "{:?}", said.failures);
-        failed += u64::from(!said.failures.is_empty());
+        failed[which] += u64::from(!said.failures.is_empty());
         // Opening it while the disk is full works or is refused, and loses nothing either.
-        let again = run(child::command(&path, Task { seed, commits: 5, calm: 30 }));
+        let again = run(child::command(&path, task(seed, 5, 30, kind)));
         assert!(again.failures.iter().all(|text| text.contains("no space left")), "{again:?}");
         if let (Some(before), Some(found)) = (said.last(), again.opened) {
             assert!((before..=before + 1).contains(&found), "{found} of {before}");
@@ -132,5 +151,57 @@ fn a_full_disk_stops_commits_and_loses_nothing() {
         disk.grow(16_384);
         check(&path, if again.last().is_some() { &again } else { &said });
     }
-    assert!(failed > 3, "{failed}");
+    assert!(failed[0] > 3 && failed[1] > 0, "{failed:?}");
+}
+
+/// HOT-15: a commit that the log has no room for is undone, and later ones go on in the same process once
+/// there is room. With sled the database has to be opened again.
+#[test]
+fn commits_go_on_when_there_is_space_again() {
+    let place = tempfile::tempdir().unwrap();
+    for kind in KINDS {
+        let Some(_disk) = Small::mount(place.path(), 4096) else {
+            println!("skipped: a tmpfs cannot be mounted here");
+            return;
+        };
+        let path = place.path().join("corpus.ringer");
+        let ballast = place.path().join("ballast");
+        let options = || Options { hot_tier: kind, ..Options::default() };
+        let db = Database::create(&path, &Scheme::near_duplicate(), options()).unwrap();
+        let large = |first: u64| {
+            let mut batch = db.batch();
+            for i in first..first + 300 {
+                batch.put(format!("{i}"), &[i, 7]).unwrap();
+            }
+            db.commit(batch).map(|committed| committed.sequence)
+        };
+        assert_eq!(large(0), Ok(1));
+        for round in 1..=3 {
+            let full = std::fs::write(&ballast, vec![1; 4 << 20]);
+            assert!(full.is_err(), "the ballast fits");
+            let last = db.snapshot().sequence();
+            let refused = large(1000 * round);
+            assert!(matches!(refused, Err(Error::NoSpace { .. })), "{kind:?}: {refused:?}");
+            // The last page may have room for a small one.
+            let small = db.put("small", &[round]).is_ok();
+            assert_eq!(db.snapshot().sequence(), last + u64::from(small), "{kind:?}");
+            std::fs::remove_file(&ballast).unwrap();
+            let later = large(1000 * round);
+            if kind == HotTierKind::Sled {
+                assert!(matches!(later, Err(Error::Poisoned { .. })), "{later:?}");
+                break;
+            }
+            assert_eq!(later, Ok(last + u64::from(small) + 1));
+        }
+        let (sequence, sets) = (db.snapshot().sequence(), db.snapshot().len().unwrap());
+        let closed = db.close();
+        assert_eq!(closed.is_ok(), kind == HotTierKind::Log, "{closed:?}");
+        let db = Database::open(&path, options()).unwrap();
+        let found = (db.snapshot().sequence(), db.snapshot().len().unwrap());
+        // What sled was given before it failed may be there after all.
+        let after_all = kind == HotTierKind::Sled && found == (sequence + 1, sets + 300);
+        assert!(found == (sequence, sets) || after_all, "{kind:?}: {found:?}");
+        db.put("more", &[1]).unwrap();
+        db.close().unwrap();
+    }
 }

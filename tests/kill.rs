@@ -12,9 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use child::{Dice, Known, Said, Task};
-use ringer::{Database, Options};
-
-const CYCLES: u64 = 120;
+use ringer::{Database, HotTierKind, Options};
 
 /// Not a test by itself: the process that is killed.
 #[test]
@@ -48,8 +46,8 @@ fn verify() {
 }
 
 /// Runs the process and kills it some time after its start, after opening, or after its first commits.
-fn run_and_kill(path: &Path, dice: &mut Dice) -> Said {
-    let task = Task { seed: dice.roll(1 << 30), commits: u64::MAX, calm: 20 };
+fn run_and_kill(path: &Path, dice: &mut Dice, hot_tier: HotTierKind) -> Said {
+    let task = Task { seed: dice.roll(1 << 30), commits: u64::MAX, calm: 20, hot_tier };
     let mut process = child::command(path, task).spawn().unwrap();
     let (lines_first, at_most) = match dice.roll(5) {
         0 => (0, 10_000),
@@ -98,16 +96,17 @@ fn check(path: &Path, acknowledged: u64, known: &mut Known) -> u64 {
     found
 }
 
-#[test]
-fn a_killed_process_loses_nothing_that_was_acknowledged() {
+/// Kills so many processes, each with the hot tier that `choose` gives it.
+fn kill(cycles: u64, seed: u64, choose: impl Fn(&mut Dice) -> HotTierKind) {
     let top = tempfile::tempdir().unwrap();
     let folder = top.path().join("database");
     std::fs::create_dir(&folder).unwrap();
     let path = folder.join("corpus.ringer");
-    let (mut dice, mut known) = (Dice(2024), Known::new());
+    let (mut dice, mut known) = (Dice(seed), Known::new());
     let (mut acknowledged, mut opened, mut replayed) = (0, 0, 0);
-    for cycle in 0..CYCLES {
-        let said = run_and_kill(&path, &mut dice);
+    for cycle in 0..cycles {
+        let hot_tier = choose(&mut dice);
+        let said = run_and_kill(&path, &mut dice, hot_tier);
         opened += u64::from(said.opened.is_some());
         if let Some(found) = said.opened {
             assert!((acknowledged..=acknowledged + 1).contains(&found), "cycle {cycle}: {found}");
@@ -134,7 +133,18 @@ fn a_killed_process_loses_nothing_that_was_acknowledged() {
         }
     }
     println!(
-        "{CYCLES} kills, {opened} after opening, {replayed} with a hot tier, {acknowledged} commits"
+        "{cycles} kills, {opened} after opening, {replayed} with a hot tier, {acknowledged} commits"
     );
-    assert!(opened > CYCLES / 2 && acknowledged > 3 * CYCLES);
+    assert!(opened > cycles / 2 && acknowledged > 3 * cycles);
+}
+
+#[test]
+fn a_killed_process_loses_nothing_that_was_acknowledged() {
+    kill(120, 2024, |_| HotTierKind::Log);
+}
+
+/// Each process finds what one with another choice may have left.
+#[test]
+fn a_killed_process_of_either_kind_of_hot_tier_loses_nothing() {
+    kill(60, 2025, |dice| if dice.roll(3) == 0 { HotTierKind::Log } else { HotTierKind::Sled });
 }

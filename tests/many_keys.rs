@@ -7,7 +7,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ringer::store::file_layer::memory::MemoryFiles;
-use ringer::store::hot_tier::HotKind;
 use ringer::{Database, Options, Scheme, Snapshot};
 
 /// Random enough, and the same on every machine.
@@ -77,7 +76,7 @@ fn thousands_of_keys_of_all_lengths_are_found_counted_and_in_order() {
             ..Options::default()
         };
         let scheme = Scheme::near_duplicate();
-        let db = Database::create_in(layer.clone(), HotKind::Log, path, &scheme, options.clone());
+        let db = Database::create_in(layer.clone(), path, &scheme, options.clone());
         let mut db = db.unwrap();
         let (mut map, mut dice, mut held) = (Map::new(), Dice(round), Vec::new());
         for step in 0..24 {
@@ -110,8 +109,7 @@ fn thousands_of_keys_of_all_lengths_are_found_counted_and_in_order() {
                 13 => db.compact().unwrap(),
                 18 => {
                     db.close().unwrap();
-                    db = Database::open_in(layer.clone(), HotKind::Log, path, options.clone())
-                        .unwrap();
+                    db = Database::open_in(layer.clone(), path, options.clone()).unwrap();
                 }
                 _ => {}
             }

@@ -18,8 +18,7 @@ use ringer::db::{Depth, Reader};
 use ringer::store::file_layer::FileLayer;
 use ringer::store::file_layer::faulty::{CrashKind, FaultyFiles};
 use ringer::store::file_layer::real::RealFiles;
-use ringer::store::hot_tier::HotKind;
-use ringer::{Database, Options, Snapshot};
+use ringer::{Database, HotTierKind, Options, Snapshot};
 
 /// Something that is done to a database.
 #[derive(Debug, Clone)]
@@ -58,15 +57,19 @@ fn options() -> impl Strategy<Value = Options> {
     let bytes = prop::sample::select(vec![1, 300, 2000, 1 << 20]);
     let cache = prop::sample::select(vec![0, 1, 5000, 1 << 20]);
     let memory = prop::sample::select(vec![1, 300, 1 << 20]);
-    (1..8_usize, memory, bytes, cache, any::<bool>(), prop::bool::weighted(0.9)).prop_map(
-        |(memtable_rows, memtable_bytes, build_bytes, cache_bytes, background, merge)| Options {
-            memtable_rows,
-            memtable_bytes,
-            build_bytes,
-            cache_bytes,
-            background,
-            merge,
-            ..Options::default()
+    let hot = prop::sample::select(vec![HotTierKind::Log, HotTierKind::Sled]);
+    (1..8_usize, memory, bytes, cache, any::<bool>(), prop::bool::weighted(0.9), hot).prop_map(
+        |(memtable_rows, memtable_bytes, build_bytes, cache_bytes, background, merge, hot_tier)| {
+            Options {
+                memtable_rows,
+                memtable_bytes,
+                build_bytes,
+                cache_bytes,
+                background,
+                merge,
+                hot_tier,
+                ..Options::default()
+            }
         },
     )
 }
@@ -137,10 +140,11 @@ impl World {
         }
     }
 
-    fn hot(&self) -> HotKind {
+    /// The options, as far as they work here: sled needs real files.
+    fn fit(&self, options: Options) -> Options {
         match self {
-            World::Memory(_) => HotKind::Log,
-            World::Disk(..) => HotKind::Sled,
+            World::Memory(_) => Options { hot_tier: HotTierKind::Log, ..options },
+            World::Disk(..) => options,
         }
     }
 
@@ -180,8 +184,8 @@ struct Run {
 
 impl Run {
     fn new(world: World, options: Options) -> Run {
-        let (layer, path) = (world.layer(), world.path());
-        let db = Database::create_in(layer, world.hot(), &path, &scheme(), options.clone());
+        let (layer, path, options) = (world.layer(), world.path(), world.fit(options));
+        let db = Database::create_in(layer, &path, &scheme(), options.clone());
         let (db, history) = (Some(db.unwrap()), History::new());
         Run { world, options, db, history, kept: Vec::new(), reader: None }
     }
@@ -192,7 +196,8 @@ impl Run {
 
     fn open(&mut self, options: Options) {
         let (layer, path) = (self.world.layer(), self.world.path());
-        let opened = Database::open_in(layer, self.world.hot(), &path, options.clone());
+        let options = self.world.fit(options);
+        let opened = Database::open_in(layer, &path, options.clone());
         self.db = Some(opened.unwrap_or_else(|error| panic!("it does not open: {error}")));
         self.options = options;
     }

@@ -12,8 +12,7 @@ use std::thread;
 use ringer::store::file_layer::FileLayer;
 use ringer::store::file_layer::memory::MemoryFiles;
 use ringer::store::file_layer::real::RealFiles;
-use ringer::store::hot_tier::HotKind;
-use ringer::{Database, Error, Options, Scheme, Signature, Snapshot};
+use ringer::{Database, Error, HotTierKind, Options, Scheme, Signature, Snapshot};
 
 /// Random enough, and the same on every machine.
 struct Dice(u64);
@@ -168,9 +167,9 @@ fn maintain(db: &Database, done: &AtomicBool) -> usize {
     times
 }
 
-fn race(layer: &Arc<dyn FileLayer>, hot: HotKind, path: &Path, options: Options, commits: u64) {
+fn race(layer: &Arc<dyn FileLayer>, path: &Path, options: Options, commits: u64) {
     let scheme = Scheme::near_duplicate();
-    let db = Database::create_in(Arc::clone(layer), hot, path, &scheme, options).unwrap();
+    let db = Database::create_in(Arc::clone(layer), path, &scheme, options).unwrap();
     let (done, last) = (AtomicBool::new(false), AtomicU64::new(0));
     let (owns, loaded, looks, times) = thread::scope(|scope| {
         let (db, done, last) = (&db, &done, &last);
@@ -201,7 +200,7 @@ fn race(layer: &Arc<dyn FileLayer>, hot: HotKind, path: &Path, options: Options,
     };
     check(&db);
     db.close().unwrap();
-    let db = Database::open_in(Arc::clone(layer), hot, path, Options::default()).unwrap();
+    let db = Database::open_in(Arc::clone(layer), path, Options::default()).unwrap();
     assert!(db.open_report().clean);
     check(&db);
     db.compact().unwrap();
@@ -219,17 +218,20 @@ fn changes_that_race_merges_and_checkpoints_in_memory_are_kept() {
             build_bytes: 500,
             ..Options::default()
         };
-        race(&layer, HotKind::Log, Path::new("/corpus.ringer"), options, 400);
+        race(&layer, Path::new("/corpus.ringer"), options, 400);
     }
 }
 
 #[test]
 fn changes_that_race_merges_and_checkpoints_on_disk_are_kept() {
-    for (background, memtable_rows) in [(true, 10), (false, 50)] {
+    for (background, memtable_rows, hot_tier) in
+        [(true, 10, HotTierKind::Log), (false, 50, HotTierKind::Log), (true, 30, HotTierKind::Sled)]
+    {
         let folder = tempfile::tempdir().unwrap();
         let layer: Arc<dyn FileLayer> = Arc::new(RealFiles);
-        let options = Options { background, memtable_rows, build_bytes: 500, ..Options::default() };
-        race(&layer, HotKind::Sled, &folder.path().join("corpus.ringer"), options, 100);
+        let options =
+            Options { background, memtable_rows, hot_tier, build_bytes: 500, ..Options::default() };
+        race(&layer, &folder.path().join("corpus.ringer"), options, 100);
     }
 }
 
@@ -282,7 +284,7 @@ fn batches_and_empty_batches_of_many_threads_have_the_numbers_they_are_told() {
     let layer: Arc<dyn FileLayer> = Arc::new(MemoryFiles::new());
     let (path, scheme) = (Path::new("/corpus.ringer"), Scheme::near_duplicate());
     let options = Options { memtable_rows: 5, ..Options::default() };
-    let db = Database::create_in(layer, HotKind::Log, path, &scheme, options).unwrap();
+    let db = Database::create_in(layer, path, &scheme, options).unwrap();
     thread::scope(|scope| {
         for thread in 0..6_u64 {
             let db = &db;

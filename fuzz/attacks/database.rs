@@ -16,7 +16,6 @@ use ringer::care::{check, repair, salvage};
 use ringer::format::bytes::Seal;
 use ringer::store::file_layer::memory::MemoryFiles;
 use ringer::store::file_layer::{Access, FileLayer};
-use ringer::store::hot_tier::HotKind;
 use ringer::store::page_cache::PageCache;
 use ringer::store::page_source::PageSource;
 use ringer::store::segment::Segment;
@@ -163,7 +162,7 @@ fn agrees(layer: &MemoryFiles, path: &str, rows: &Rows) {
 fn salvaged(layer: &MemoryFiles, clean: Option<&Rows>) {
     let target = "/saved.ringer";
     let (source, path) = (Path::new(PATH), Path::new(target));
-    let result = salvage::salvage(&share(layer), source, path, options(), HotKind::Log);
+    let result = salvage::salvage(&share(layer), source, path, options());
     match (result, clean) {
         (Ok(report), clean) => {
             let saved = read(layer, target, &[]).expect("what salvage wrote is whole");
@@ -190,7 +189,7 @@ fn packed(layer: &MemoryFiles, rows: Option<&Rows>, clean: bool) {
 /// Repair mends or refuses. What it mended has no less rows than before.
 fn repaired(bytes: &[u8]) {
     let layer = layer_of(bytes);
-    let result = repair::repair(&share(&layer), Path::new(PATH), &options(), HotKind::Log);
+    let result = repair::repair(&share(&layer), Path::new(PATH), &options());
     if result.is_ok() {
         drop(read(&layer, PATH, &[]));
     }
@@ -199,7 +198,7 @@ fn repaired(bytes: &[u8]) {
 /// Opens a file for writing and does a little of everything, as far as it goes.
 fn written(bytes: &[u8], clean: Option<&Rows>) {
     let layer = layer_of(bytes);
-    let Ok(db) = Database::open_in(share(&layer), HotKind::Log, Path::new(PATH), options()) else {
+    let Ok(db) = Database::open_in(share(&layer), Path::new(PATH), options()) else {
         return;
     };
     let write = || -> Result<Rows> {

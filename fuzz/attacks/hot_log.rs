@@ -14,8 +14,8 @@ use ringer::format::hot_part::{TierId, encode_id, encode_parts};
 use ringer::format::superblock::{Slot, Superblock};
 use ringer::store::file_layer::FileLayer;
 use ringer::store::file_layer::memory::MemoryFiles;
-use ringer::store::hot_tier::{self, HotKind};
-use ringer::{Database, Error, Options, Reader, Recovery, Scheme, Signature};
+use ringer::store::hot_tier;
+use ringer::{Database, Error, HotTierKind, Options, Reader, Recovery, Scheme, Signature};
 
 use super::checksums;
 use super::input::Input;
@@ -77,7 +77,7 @@ pub(crate) fn hot_log(bytes: &[u8]) {
 fn layer_of(log: &[u8]) -> MemoryFiles {
     MemoryFiles::new()
         .with_file(PATH, UNCLEAN)
-        .with_file(format!("{HOT}/id"), encode_id(sealed().id, HotKind::Log))
+        .with_file(format!("{HOT}/id"), encode_id(sealed().id, HotTierKind::Log))
         .with_file(format!("{HOT}/log"), log)
 }
 
@@ -93,7 +93,7 @@ fn replay(log: &[u8], after: u64) -> Vec<(u64, Vec<u8>)> {
         commits.push((sequence, payload));
         Ok(())
     };
-    let replayed = hot_tier::replay(&layer, Path::new(HOT), id, HotKind::Log, after, &mut visit);
+    let replayed = hot_tier::replay(&layer, Path::new(HOT), id, after, &mut visit);
     let replayed = replayed.expect("damage is no error");
     let sequences: Vec<u64> = commits.iter().map(|(sequence, _)| *sequence).collect();
     let without_gap: Vec<u64> = (after..replayed.last).map(|before| before + 1).collect();
@@ -123,7 +123,7 @@ fn expected(commits: &[(u64, Vec<u8>)]) -> Result<Rows, Error> {
 fn opened(log: &[u8], expected: &Result<Rows, Error>, recovery: Recovery) {
     let layer = layer_of(log);
     let options = Options { recovery, ..options() };
-    match Database::open_in(share(&layer), HotKind::Log, Path::new(PATH), options) {
+    match Database::open_in(share(&layer), Path::new(PATH), options) {
         Ok(db) => {
             let expected = expected.as_ref().expect("a commit that says nothing was taken");
             let rows: Rows = db
@@ -148,7 +148,7 @@ fn opened(log: &[u8], expected: &Result<Rows, Error>, recovery: Recovery) {
 fn saved(log: &[u8], expected: Option<Rows>) {
     let layer = layer_of(log);
     let (source, target) = (Path::new(PATH), Path::new("/saved.ringer"));
-    let result = salvage::salvage(&share(&layer), source, target, options(), HotKind::Log);
+    let result = salvage::salvage(&share(&layer), source, target, options());
     let Some(expected) = expected else { return };
     let report = result.expect("what can be read is saved");
     assert_eq!(report.sets, expected.len() as u64);

@@ -13,7 +13,6 @@ use ringer::care::check;
 use ringer::scheme::Slots;
 use ringer::store::file_layer::FileLayer;
 use ringer::store::file_layer::faulty::{CrashKind, Failure, Fault, FaultyFiles};
-use ringer::store::hot_tier::HotKind;
 use ringer::{
     Database, Depth, Options, Parameters, Reader, Result, Scheme, Signature, Sketcher, Snapshot,
     presets,
@@ -161,7 +160,7 @@ impl Run {
         let files = FaultyFiles::new();
         let layer: Arc<dyn FileLayer> = Arc::new(files.clone());
         let path = Path::new(PATH);
-        let db = Database::create_in(layer, HotKind::Log, path, &scheme().0, options.clone());
+        let db = Database::create_in(layer, path, &scheme().0, options.clone());
         let db = Some(db.expect("a new database"));
         Run { files, options, db, map: Map::new(), snapshots: Vec::new() }
     }
@@ -234,7 +233,7 @@ impl Run {
 
     fn open(&mut self) -> Result<()> {
         let (layer, options) = (self.layer(), self.options.clone());
-        self.db = Some(Database::open_in(layer, HotKind::Log, Path::new(PATH), options)?);
+        self.db = Some(Database::open_in(layer, Path::new(PATH), options)?);
         Ok(())
     }
 

@@ -24,7 +24,6 @@ use ringer::format::superblock::Superblock;
 use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
 use ringer::store::file_layer::FileLayer;
 use ringer::store::file_layer::memory::MemoryFiles;
-use ringer::store::hot_tier::HotKind;
 use ringer::store::segment::postings::PostingsWriter;
 use ringer::store::spill::SpillPlace;
 use ringer::{Database, Options, Parameters, Scheme, Signature, Sketcher, presets};
@@ -82,7 +81,7 @@ fn plain_scheme() -> Scheme {
 fn create(scheme: &Scheme) -> (MemoryFiles, Database) {
     let layer = MemoryFiles::new();
     let shared: Arc<dyn FileLayer> = Arc::new(layer.clone());
-    let db = Database::create_in(shared, HotKind::Log, Path::new(PATH), scheme, options());
+    let db = Database::create_in(shared, Path::new(PATH), scheme, options());
     (layer, db.expect("a new database"))
 }
 

@@ -14,7 +14,7 @@ use crate::ingest::writer::{Opened, Writer, beside, remove_leftovers};
 use crate::options::{Options, Recovery};
 use crate::scheme::Scheme;
 use crate::store::file_layer::{Access, File, FileLayer};
-use crate::store::hot_tier::{self, Found, HotKind, TierId};
+use crate::store::hot_tier::{self, Found, TierId};
 use crate::store::memtable::Memtable;
 use crate::store::new_file::{parent_of, temporary_name};
 use crate::store::segment::writer::NewSegment;
@@ -40,11 +40,10 @@ pub struct OpenReport {
     pub quarantine: Option<PathBuf>,
 }
 
-/// Where a hot tier would be, and of which kind it is if it does not say so itself.
+/// Where a hot tier would be.
 struct Tier<'a> {
     layer: &'a Arc<dyn FileLayer>,
     directory: &'a Path,
-    kind: HotKind,
 }
 
 /// What a hot tier gave.
@@ -59,9 +58,8 @@ pub fn open(
     layer: &Arc<dyn FileLayer>,
     path: &Path,
     options: Options,
-    hot_kind: HotKind,
 ) -> Result<(Writer, OpenReport)> {
-    open_with(layer, path, options, hot_kind, |_| Ok(Vec::new()))
+    open_with(layer, path, options, |_| Ok(Vec::new()))
 }
 
 /// A segment's number, and what takes its place: a segment with the same live rows, or nothing.
@@ -72,7 +70,6 @@ pub(super) fn open_with(
     layer: &Arc<dyn FileLayer>,
     path: &Path,
     options: Options,
-    hot_kind: HotKind,
     mend: impl FnOnce(&Writer) -> Result<Vec<Swap>>,
 ) -> Result<(Writer, OpenReport)> {
     options.check()?;
@@ -90,7 +87,7 @@ pub(super) fn open_with(
     let scheme = Arc::new(state.manifest.scheme.clone());
     let mut report = OpenReport { clean: state.superblock.clean, ..OpenReport::default() };
     let hot = beside(&path, "-hot");
-    let tier = Tier { layer, directory: &hot, kind: hot_kind };
+    let tier = Tier { layer, directory: &hot };
     let replay = replay(&tier, &state, &scheme, options.recovery, &mut report)?;
 
     let path: Arc<Path> = path.into();
@@ -103,7 +100,6 @@ pub(super) fn open_with(
         superblock: state.superblock.clone(),
         manifest: state.manifest.clone(),
         options,
-        hot_kind,
     })?;
     let swaps = mend(&writer)?;
     let prepare = || writer.prepare(&replay.memtable, replay.last);
@@ -189,18 +185,17 @@ fn replay(
     let marked = state.mark.map(|mark| mark.sequence).filter(|marked| *marked > sealed);
     let missing = Error::HotTierMissing { sealed, marked };
     // The id file may be damaged: the commits say themselves whether they are of this tier.
-    let (kind, strange) = match hot_tier::identify(tier.layer, tier.directory)? {
-        Found::Tier(found, kind) if found == id => (Some(kind), ""),
-        Found::Unreadable(_) => (Some(tier.kind), ""),
-        Found::Tier(..) => (None, "it belongs to another database"),
-        Found::Nothing => (None, "it is not there"),
+    let strange = match hot_tier::identify(tier.layer, tier.directory)? {
+        Found::Unreadable(_) => None,
+        Found::Tier(found, _) if found == id => None,
+        Found::Tier(..) => Some("it belongs to another database"),
+        Found::Nothing => Some("it is not there"),
     };
-    let (error, damage) = match kind {
-        Some(kind) => {
+    let (error, damage) = match strange {
+        None => {
             let mut visit =
                 |sequence, payload: Vec<u8>| take(&replay.memtable, sequence, &payload, scheme);
-            let replayed =
-                hot_tier::replay(tier.layer, tier.directory, id, kind, sealed, &mut visit)?;
+            let replayed = hot_tier::replay(tier.layer, tier.directory, id, sealed, &mut visit)?;
             replay.last = replayed.last;
             report.commits_replayed = replayed.last - sealed;
             report.hot_tier_damage = replayed.damage.clone();
@@ -216,7 +211,7 @@ fn replay(
                 }
             }
         }
-        None => (missing, strange.into()),
+        Some(strange) => (missing, strange.into()),
     };
     if recovery == Recovery::Strict {
         return Err(error);

@@ -12,7 +12,6 @@ use super::recovery;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::store::file_layer::FileLayer;
-use crate::store::hot_tier::HotKind;
 use crate::store::segment::rows::SignatureCursor;
 use crate::store::segment::scan::LeafScan;
 use crate::store::segment::writer::{NewRow, NewSegment, SegmentPlan, SegmentWriter};
@@ -29,17 +28,12 @@ pub struct RepairReport {
 }
 
 /// Repairs a database and closes it again.
-pub fn repair(
-    layer: &Arc<dyn FileLayer>,
-    path: &Path,
-    options: &Options,
-    hot: HotKind,
-) -> Result<RepairReport> {
+pub fn repair(layer: &Arc<dyn FileLayer>, path: &Path, options: &Options) -> Result<RepairReport> {
     let found = check::check(&**layer, path, Depth::Deep)?;
     let damaged: Vec<u64> = found.findings.iter().filter_map(|finding| finding.block).collect();
     let mut report = RepairReport::default();
     let options = Options { background: false, merge: false, ..options.clone() };
-    let (writer, opened) = recovery::open_with(layer, path, options, hot, |writer| {
+    let (writer, opened) = recovery::open_with(layer, path, options, |writer| {
         let state = writer.state();
         let views = state.segments.iter().filter(|view| damaged.contains(&view.segment.id()));
         let swaps = views.map(|view| Ok((view.segment.id(), rebuild(writer.plan(), view)?)));

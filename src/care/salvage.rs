@@ -18,7 +18,7 @@ use crate::options::Options;
 use crate::scheme::Scheme;
 use crate::sketch::Signature;
 use crate::store::file_layer::{Access, File, FileLayer};
-use crate::store::hot_tier::{self, Found, HotKind, TierId};
+use crate::store::hot_tier::{self, Found, TierId};
 use crate::store::memtable::Memtable;
 use crate::store::page_cache::PageCache;
 use crate::store::page_source::PageSource;
@@ -53,7 +53,6 @@ pub fn salvage(
     source: &Path,
     target: &Path,
     options: Options,
-    hot: HotKind,
 ) -> Result<SalvageReport> {
     let file = state_file::open(&**layer, source, Access::Read)?;
     let mut report = SalvageReport::default();
@@ -69,11 +68,11 @@ pub fn salvage(
     let Some((scheme, segments)) = found else {
         return Err(Error::NotADatabase { path: source.into() });
     };
-    let fresh = fresh(layer, source, state.as_ref(), &scheme, hot)?;
+    let fresh = fresh(layer, source, state.as_ref(), &scheme)?;
     let sealed = state.as_ref().map_or(0, |state| state.manifest.sealed);
     report.commits_replayed = fresh.last().saturating_sub(sealed);
     create::create(layer, target, &scheme)?;
-    let (writer, _) = recovery::open(layer, target, options, hot)?;
+    let (writer, _) = recovery::open(layer, target, options)?;
     let writer = Arc::new(writer);
     let mut load = BulkLoad::new(Arc::clone(&writer));
     merge(&segments, &fresh, &mut load, &mut report)?;
@@ -159,7 +158,6 @@ fn fresh(
     source: &Path,
     state: Option<&FileState>,
     scheme: &Arc<Scheme>,
-    hot: HotKind,
 ) -> Result<Memtable> {
     let table = Memtable::new(scheme);
     let Some(state) = state.filter(|state| state.superblock.hot_tier != 0) else {
@@ -167,13 +165,13 @@ fn fresh(
     };
     let own = TierId { database: state.superblock.database, tier: state.superblock.hot_tier };
     let (directory, sealed) = (beside(source, "-hot"), state.manifest.sealed);
-    let kind = match hot_tier::identify(layer, &directory)? {
-        Found::Tier(id, kind) if id == own => kind,
-        Found::Unreadable(_) => hot,
+    match hot_tier::identify(layer, &directory)? {
+        Found::Unreadable(_) => {}
+        Found::Tier(id, _) if id == own => {}
         Found::Tier(..) | Found::Nothing => return Ok(table),
-    };
+    }
     let mut visit = |sequence, payload: Vec<u8>| recovery::take(&table, sequence, &payload, scheme);
-    match hot_tier::replay(layer, &directory, own, kind, sealed, &mut visit) {
+    match hot_tier::replay(layer, &directory, own, sealed, &mut visit) {
         // A commit that cannot be decoded ends what is saved, not the salvage.
         Ok(_) | Err(Error::Corrupt { .. }) => Ok(table),
         Err(error) => Err(error),

@@ -18,7 +18,6 @@ use crate::scheme::Scheme;
 use crate::sketch::Sketcher;
 use crate::store::file_layer::FileLayer;
 use crate::store::file_layer::real::RealFiles;
-use crate::store::hot_tier::HotKind;
 
 /// A database that is open for writing: one file, which nobody else writes meanwhile.
 ///
@@ -50,13 +49,13 @@ impl Database {
     /// Makes a new database and opens it. Refuses a path where anything stands.
     pub fn create(path: impl AsRef<Path>, scheme: &Scheme, options: Options) -> Result<Database> {
         let path = path.as_ref();
-        Database::create_in(Arc::new(RealFiles), HotKind::Sled, path, scheme, options)
+        Database::create_in(Arc::new(RealFiles), path, scheme, options)
     }
 
     /// Opens a database for writing. After a crash this brings it in order; the
     /// [report](Database::open_report) says what was found.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Database> {
-        Database::open_in(Arc::new(RealFiles), HotKind::Sled, path.as_ref(), options)
+        Database::open_in(Arc::new(RealFiles), path.as_ref(), options)
     }
 
     /// Opens a database for reading. Needs no lock, changes no byte, and works beside a writer.
@@ -73,7 +72,7 @@ impl Database {
     /// no row; refuses if rows themselves are damaged.
     pub fn repair(path: impl AsRef<Path>, options: &Options) -> Result<RepairReport> {
         let layer: Arc<dyn FileLayer> = Arc::new(RealFiles);
-        repair::repair(&layer, path.as_ref(), options, HotKind::Sled)
+        repair::repair(&layer, path.as_ref(), options)
     }
 
     /// Copies every row that can be verified from a damaged database, which is not changed, into a new one.
@@ -83,32 +82,26 @@ impl Database {
         options: Options,
     ) -> Result<SalvageReport> {
         let layer: Arc<dyn FileLayer> = Arc::new(RealFiles);
-        salvage::salvage(&layer, source.as_ref(), target.as_ref(), options, HotKind::Sled)
+        salvage::salvage(&layer, source.as_ref(), target.as_ref(), options)
     }
 
     /// As [`create`](Database::create), in any file layer.
     #[doc(hidden)]
     pub fn create_in(
         layer: Arc<dyn FileLayer>,
-        hot: HotKind,
         path: &Path,
         scheme: &Scheme,
         options: Options,
     ) -> Result<Database> {
         options.check()?;
         create::create(&layer, path, scheme)?;
-        Database::open_in(layer, hot, path, options)
+        Database::open_in(layer, path, options)
     }
 
     /// As [`open`](Database::open), in any file layer.
     #[doc(hidden)]
-    pub fn open_in(
-        layer: Arc<dyn FileLayer>,
-        hot: HotKind,
-        path: &Path,
-        options: Options,
-    ) -> Result<Database> {
-        let (writer, report) = recovery::open(&layer, path, options, hot)?;
+    pub fn open_in(layer: Arc<dyn FileLayer>, path: &Path, options: Options) -> Result<Database> {
+        let (writer, report) = recovery::open(&layer, path, options)?;
         let writer = Arc::new(writer);
         let maintenance = Mutex::new(Maintenance::start(&writer));
         Ok(Database { writer, maintenance, report, layer })
@@ -160,7 +153,7 @@ impl Database {
 
     /// A view of the database as it is now, which stays as it is.
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot::new(self.writer.state())
+        Snapshot::new(self.writer.state(), Arc::clone(self.writer.sketcher()))
     }
 
     /// The set stored under a key, as of now.

@@ -13,6 +13,7 @@ use crate::ingest::pack::pack;
 use crate::ingest::writer::{beside, views};
 use crate::options::Options;
 use crate::scheme::Scheme;
+use crate::sketch::Sketcher;
 use crate::store::file_layer::{Access, File, FileLayer};
 use crate::store::memtable::Memtable;
 use crate::store::page_cache::PageCache;
@@ -34,6 +35,7 @@ pub struct Reader {
 #[derive(Debug, Clone)]
 struct Current {
     state: Arc<State>,
+    sketcher: Arc<Sketcher>,
     file: FileState,
     handle: Arc<dyn File>,
     cache: Arc<PageCache<CachedPage>>,
@@ -61,7 +63,8 @@ impl Reader {
 
     /// A view of the database, which stays as it is.
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot::new(self.current().state)
+        let Current { state, sketcher, .. } = self.current();
+        Snapshot::new(state, sketcher)
     }
 
     /// The set stored under a key.
@@ -135,6 +138,10 @@ fn load(
     let source = PageSource::new(Arc::clone(&file), path.into(), seal, Arc::clone(&cache));
     let scheme = Arc::new(state.manifest.scheme.clone());
     let segments = views(&state.manifest.segments, &source, &scheme)?;
+    let sketcher = match before {
+        Some(before) if before.state.scheme == scheme => Arc::clone(&before.sketcher),
+        _ => Arc::new(Sketcher::new(&scheme)),
+    };
     let view = State {
         active: Arc::new(Memtable::new(&scheme)),
         scheme,
@@ -142,7 +149,7 @@ fn load(
         frozen: None,
         sequence: state.manifest.sealed,
     };
-    Ok(Current { state: Arc::new(view), file: state, handle: file, cache })
+    Ok(Current { state: Arc::new(view), sketcher, file: state, handle: file, cache })
 }
 
 /// Whether a state comes from the same file as one before, and not before it: only then do block numbers

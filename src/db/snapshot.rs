@@ -3,8 +3,12 @@
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use crate::error::Result;
+use crate::query::{Answer, Like, Query};
 use crate::scheme::Scheme;
+use crate::sketch::Sketcher;
 use crate::store::range::Walk;
 use crate::store::state::{State, Stored};
 
@@ -12,11 +16,12 @@ use crate::store::state::{State, Stored};
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     state: Arc<State>,
+    sketcher: Arc<Sketcher>,
 }
 
 impl Snapshot {
-    pub(super) fn new(state: Arc<State>) -> Snapshot {
-        Snapshot { state }
+    pub(super) fn new(state: Arc<State>, sketcher: Arc<Sketcher>) -> Snapshot {
+        Snapshot { state, sketcher }
     }
 
     pub(super) fn state(&self) -> &Arc<State> {
@@ -36,6 +41,31 @@ impl Snapshot {
     /// The set stored under a key.
     pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Stored>> {
         self.state.get(key.as_ref())
+    }
+
+    /// Asks what looks like a set, a stored set or the set of a signature. See [`Query`] for what can be
+    /// asked.
+    pub fn query<'a>(&'a self, like: Like<'a>) -> Query<'a> {
+        Query::new(&self.state, &self.sketcher, like)
+    }
+
+    /// Asks many questions at once, in parallel, and gives the answers in their order. `ask` puts the
+    /// conditions to each.
+    ///
+    /// ```no_run
+    /// # use ringer::{Database, Like, Options};
+    /// # let db = Database::open("x.ringer", Options::default())?;
+    /// let sets: Vec<Vec<u64>> = vec![vec![1, 2, 3], vec![3, 4, 5]];
+    /// let likes: Vec<Like<'_>> = sets.iter().map(|set| Like::Features(set)).collect();
+    /// let answers = db.snapshot().query_all(&likes, |query| query.top(3));
+    /// # Ok::<(), ringer::Error>(())
+    /// ```
+    pub fn query_all<'a>(
+        &'a self,
+        likes: &[Like<'a>],
+        ask: impl Fn(Query<'a>) -> Query<'a> + Sync,
+    ) -> Vec<Result<Answer>> {
+        likes.par_iter().map(|like| ask(self.query(*like)).run()).collect()
     }
 
     /// Whether a set is stored under a key. Reads no signature.

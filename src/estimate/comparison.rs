@@ -102,6 +102,11 @@ impl Comparison {
         )
     }
 
+    /// The value of [`resemblance`](Comparison::resemblance) alone, for ranking.
+    pub(crate) fn resemblance_value(&self) -> f64 {
+        if self.one_empty { 0.0 } else { self.agreement.value() }
+    }
+
     /// The probability that the resemblance is at least `threshold`, given what was seen.
     pub fn probability_at_least(&self, threshold: f64) -> f64 {
         if self.one_empty {

@@ -53,6 +53,11 @@ impl Agreement {
         self.chance.resemblance(self.rate()).clamp(0.0, 1.0)
     }
 
+    /// The estimate alone.
+    pub(crate) fn value(&self) -> f64 {
+        self.chance.resemblance(self.rate())
+    }
+
     /// The variance of the estimate, and what it would be for independent samples.
     fn variances(&self) -> (f64, f64) {
         let (r, k) = (self.r(), f64::from(self.samples));
@@ -95,8 +100,7 @@ impl Agreement {
             let most = self.total_size().map(missed).map_or(0.0, |(a, t)| a / (t - a));
             high = high.max(most);
         }
-        let value = self.chance.resemblance(self.rate());
-        Estimate { value, std_error: variance.sqrt(), low, high }
+        Estimate { value: self.value(), std_error: variance.sqrt(), low, high }
     }
 
     /// The probability that the resemblance is at least `threshold`, given what was seen: Jeffreys'

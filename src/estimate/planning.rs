@@ -38,6 +38,13 @@ pub fn slot_agreement(agreement: f64, slots: &Slots, bits: u8) -> f64 {
     if folded { all + (1.0 - all) * (-f64::from(slots.value_bits)).exp2() } else { all }
 }
 
+/// Probability that the values of a slot, not hashed, differ in at most one bit, when samples agree with
+/// probability `agreement` and differ in one bit with probability `one_bit`.
+pub fn slot_agreement_within_1(agreement: f64, one_bit: f64, slots: &Slots) -> f64 {
+    let g = i32::from(slots.samples_per_slot);
+    agreement.powi(g) + f64::from(g) * agreement.powi(g - 1) * one_bit
+}
+
 /// Probability that at least `min_matches` of `count` slots agree, when each does with probability
 /// `slot`.
 pub fn at_least(min_matches: u32, count: u32, slot: f64) -> f64 {
@@ -52,9 +59,21 @@ pub fn at_least(min_matches: u32, count: u32, slot: f64) -> f64 {
 /// assert!(found(&Scheme::near_duplicate(), 0.7) > 0.9999);
 /// ```
 pub fn found(scheme: &Scheme, resemblance: f64) -> f64 {
-    let agreement = Chance::sparse(u32::from(scheme.bits)).agreement(resemblance);
-    let slot = slot_agreement(agreement, &scheme.slots, scheme.bits);
-    at_least(u32::from(scheme.slots.min_matches), u32::from(scheme.slots.count), slot)
+    found_by(scheme, resemblance, u32::from(scheme.slots.min_matches), false)
+}
+
+/// The same if at least `min_matches` slots must match, where those that differ in one bit may count.
+pub fn found_by(scheme: &Scheme, resemblance: f64, min_matches: u32, within_1: bool) -> f64 {
+    let bits = u32::from(scheme.bits);
+    let agreement = Chance::sparse(bits).agreement(resemblance);
+    let slot = if within_1 {
+        // Samples of different elements have random bits: in b of 2^b cases one bit differs.
+        let one_bit = (1.0 - resemblance) * f64::from(bits) * (-f64::from(bits)).exp2();
+        slot_agreement_within_1(agreement, one_bit, &scheme.slots)
+    } else {
+        slot_agreement(agreement, &scheme.slots, scheme.bits)
+    };
+    at_least(min_matches, u32::from(scheme.slots.count), slot)
 }
 
 /// How many of `sets` sets that share nothing with the query have at least `min_matches` slots in

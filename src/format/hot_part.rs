@@ -9,6 +9,7 @@ use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::error::{Error, Result};
+use crate::options::HotTierKind;
 
 /// Length of the id file.
 pub const ID_BYTES: usize = size_of::<IdLayout>();
@@ -38,15 +39,6 @@ pub struct TierId {
     pub database: [u8; 16],
     /// The number that the database file names its tier by.
     pub tier: u64,
-}
-
-/// What keeps the parts of a tier.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HotKind {
-    /// A sled database, on the real file system.
-    Sled,
-    /// A plain file, through the file layer.
-    Log,
 }
 
 /// The bytes of the id file.
@@ -98,13 +90,13 @@ impl TierId {
 }
 
 /// The id file of a tier.
-pub fn encode_id(id: TierId, kind: HotKind) -> [u8; ID_BYTES] {
+pub fn encode_id(id: TierId, kind: HotTierKind) -> [u8; ID_BYTES] {
     let mut layout = IdLayout {
         magic: MAGIC,
         version: VERSION.into(),
         kind: match kind {
-            HotKind::Sled => KIND_SLED.into(),
-            HotKind::Log => KIND_LOG.into(),
+            HotTierKind::Sled => KIND_SLED.into(),
+            HotTierKind::Log => KIND_LOG.into(),
         },
         reserved: 0.into(),
         database: id.database,
@@ -117,7 +109,7 @@ pub fn encode_id(id: TierId, kind: HotKind) -> [u8; ID_BYTES] {
 }
 
 /// Reads an id file (HOT-3). Damage is `Corrupt`, a version or kind of a later version `UnsupportedFormat`.
-pub fn decode_id(bytes: &[u8]) -> Result<(TierId, HotKind)> {
+pub fn decode_id(bytes: &[u8]) -> Result<(TierId, HotTierKind)> {
     let layout = IdLayout::ref_from_bytes(bytes).map_err(|_| {
         damaged_id(0, format!("it has {} bytes instead of {ID_BYTES}", bytes.len()))
     })?;
@@ -137,8 +129,8 @@ pub fn decode_id(bytes: &[u8]) -> Result<(TierId, HotKind)> {
         return Err(damaged_id(12, "reserved bytes are not zero".into()));
     }
     match layout.kind.get() {
-        KIND_SLED => Ok((id, HotKind::Sled)),
-        KIND_LOG => Ok((id, HotKind::Log)),
+        KIND_SLED => Ok((id, HotTierKind::Sled)),
+        KIND_LOG => Ok((id, HotTierKind::Log)),
         _ => Err(unsupported("kind of hot tier", layout.kind, KIND_SLED, KIND_LOG)),
     }
 }

@@ -11,6 +11,7 @@ use super::bytes::{Cursor, broken, index};
 use super::page::Page;
 use super::posting_shape::{BLOCK_BUCKETS, BLOCK_BYTES, LONG, PostingShape, bits_at, low_mask};
 use crate::error::Result;
+use crate::kernel::prefetch;
 
 const DIRECTORY: &str = "posting directory";
 const SHORT: &str = "short postings";
@@ -102,6 +103,12 @@ impl PostingDirectory {
         Bucket::Short { first, count }
     }
 
+    /// Bucket `i` will be looked at soon.
+    pub fn prefetch(&self, i: usize) {
+        let block = (i / BLOCK_BUCKETS).saturating_mul(size_of::<Block>()).saturating_add(8);
+        prefetch(self.page.payload().get(block..).unwrap_or_default());
+    }
+
     /// Memory that it takes.
     pub fn memory(&self) -> usize {
         self.page.memory()
@@ -145,6 +152,30 @@ impl ShortPage {
     pub fn entry(&self, i: usize) -> u64 {
         let width = self.shape.width();
         bits_at(self.page.payload(), i.saturating_mul(index(width)), width)
+    }
+
+    /// Appends the ids of entries from `first` to before `end` that have this low part of a value.
+    pub fn push_ids(&self, first: usize, end: usize, low: u64, ids: &mut Vec<u32>) {
+        let (payload, width, id_bits) =
+            (self.page.payload(), self.shape.width(), self.shape.id_bits());
+        let mask = low_mask(id_bits);
+        let mut start = first.saturating_mul(index(width));
+        for _ in first..end.min(self.count) {
+            let entry = bits_at(payload, start, width);
+            start = start.saturating_add(index(width));
+            if entry.checked_shr(id_bits) == Some(low) {
+                ids.push(u32::try_from(entry & mask).unwrap_or(u32::MAX));
+            }
+        }
+    }
+
+    /// Entries from `first` to before `end` will be read soon.
+    pub fn prefetch(&self, first: usize, end: usize) {
+        let bits = index(self.shape.width());
+        let bytes = first.saturating_mul(bits) / 8..end.saturating_mul(bits) / 8;
+        for line in bytes.step_by(64) {
+            prefetch(self.page.payload().get(line..).unwrap_or_default());
+        }
     }
 
     /// The id of entry `i` if the low part of its value is this.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::bytes::{broken, index, position, round_up};
 use super::page::{HEADER_BYTES, Page, PageKind};
 use crate::error::Result;
-use crate::kernel::Rows;
+use crate::kernel::{Row, Rows};
 use crate::scheme::{CardinalityField, Scheme};
 use crate::sketch::Signature;
 
@@ -191,13 +191,19 @@ impl SignaturePage {
         self.words().split_at_checked(first).unwrap_or_default()
     }
 
-    /// The words of signature `i`, plane by plane.
-    fn planes(&self, i: usize) -> Option<impl Iterator<Item = u64>> {
+    /// Signature `i` for the kernels; `None` past the last.
+    pub fn row(&self, i: usize) -> Option<Row<'_>> {
         let (first, rest) = self.halves();
         let one = self.shape.words_per_plane;
         let others = self.shape.words().saturating_sub(one);
         let first = first.get(i.checked_mul(one)?..)?.get(..one)?;
         let rest = rest.get(i.checked_mul(others)?..)?.get(..others)?;
+        Some((first, rest))
+    }
+
+    /// The words of signature `i`, plane by plane.
+    fn planes(&self, i: usize) -> Option<impl Iterator<Item = u64>> {
+        let (first, rest) = self.row(i)?;
         Some(first.iter().chain(rest).copied())
     }
 

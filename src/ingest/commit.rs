@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::batch::{Batch, Operation};
 use super::writer::{Commits, Writer, lock};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::batch as codec;
 use crate::format::commit_mark::CommitMark;
 use crate::format::superblock::Superblock;
@@ -159,7 +159,10 @@ impl Writer {
             .zip(&payloads)
             .map(|((_, _, committed), payload)| Commit { sequence: committed.sequence, payload })
             .collect();
-        hot.append(&commits).map_err(|error| self.poison(error))
+        hot.append(&commits).map_err(|error| {
+            let undone = matches!(error, Error::NoSpace { .. }) && !hot.is_broken();
+            if undone { error } else { self.poison(error) }
+        })
     }
 
     /// C4. The commit is durable already: a mark that cannot be written ends later commits, not this one.
@@ -180,7 +183,7 @@ impl Writer {
         let mut side = lock(&self.file);
         let number = side.superblock.hot_tiers_made + 1;
         let id = TierId { database: self.database, tier: number };
-        let hot = hot_tier::create(&self.layer, &self.hot_directory(), id, self.hot_kind);
+        let hot = hot_tier::create(&self.layer, &self.hot_directory(), id, self.options.hot_tier);
         let hot = hot.map_err(|e| if e.is_failed_sync() { self.poison(e) } else { e })?;
         let hot: Arc<dyn HotTier> = Arc::from(hot);
         let next = Superblock {

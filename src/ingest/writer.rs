@@ -18,7 +18,7 @@ use crate::options::Options;
 use crate::scheme::Scheme;
 use crate::sketch::Sketcher;
 use crate::store::file_layer::{File, FileLayer, Kind, Lock};
-use crate::store::hot_tier::{self, HotKind, HotTier};
+use crate::store::hot_tier::{self, HotTier};
 use crate::store::memtable::Memtable;
 pub use crate::store::new_file::beside;
 use crate::store::new_file::temporary_name;
@@ -47,8 +47,6 @@ pub struct Opened {
     pub manifest: Manifest,
     /// How to run.
     pub options: Options,
-    /// Which hot tier to use.
-    pub hot_kind: HotKind,
 }
 
 /// The writing side of a database.
@@ -60,7 +58,6 @@ pub struct Writer {
     pub(super) database: DatabaseId,
     pub(super) scheme: Arc<Scheme>,
     pub(super) seal: Seal,
-    pub(super) hot_kind: HotKind,
     sketcher: Arc<Sketcher>,
     /// Threads for sketching and sorting, unless those of the whole program are used.
     pool: Option<Arc<ThreadPool>>,
@@ -99,7 +96,7 @@ pub(super) struct FileSide {
 impl Writer {
     /// Starts writing. Opens the segments.
     pub fn new(opened: Opened) -> Result<Writer> {
-        let Opened { layer, path, lock, file, superblock, manifest, options, hot_kind } = opened;
+        let Opened { layer, path, lock, file, superblock, manifest, options } = opened;
         let database = superblock.database;
         let options_threads = options.threads;
         let seal = Seal::of(database);
@@ -121,7 +118,6 @@ impl Writer {
             options,
             database,
             seal,
-            hot_kind,
             sketcher: Arc::new(Sketcher::new(&scheme)),
             pool: pool(options_threads)?,
             scheme,
@@ -221,9 +217,8 @@ impl Writer {
 
     /// Where builds spill to: beside the database, if that is a real directory.
     pub fn spill_place(&self) -> SpillPlace {
-        let real = matches!(self.hot_kind, HotKind::Sled);
-        let parent = self.path.parent().map(Path::to_path_buf);
-        let directory = parent.filter(|_| real).map(Arc::new);
+        let parent = self.path.parent().filter(|_| self.layer.is_real());
+        let directory = parent.map(|parent| Arc::new(parent.to_path_buf()));
         SpillPlace { directory, memory: self.options.build_bytes / 2 }
     }
 

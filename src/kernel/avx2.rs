@@ -6,7 +6,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{Rows, portable};
+use super::{Row, Rows, portable};
 
 /// Proof that this machine has AVX2, POPCNT and BMI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +26,11 @@ impl Avx2 {
         unsafe { count_equal(query, rows, counts) }
     }
 
+    pub(super) fn count_equal_each(self, query: Rows<'_>, rows: &[Row<'_>], counts: &mut [u16]) {
+        // SAFETY: as above.
+        unsafe { count_equal_each(query, rows, counts) }
+    }
+
     pub(super) fn equal_mask(self, a: Rows<'_>, b: Rows<'_>, mask: &mut [u64]) {
         // SAFETY: as above.
         unsafe { equal_mask(a, b, mask) }
@@ -40,6 +45,11 @@ impl Avx2 {
         // SAFETY: as above.
         unsafe { occupied(bins, words) }
     }
+}
+
+#[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
+fn count_equal_each(query: Rows<'_>, rows: &[Row<'_>], counts: &mut [u16]) {
+    portable::count_equal_each(query, rows, counts);
 }
 
 #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]

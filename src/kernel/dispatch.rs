@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 #[cfg(target_arch = "aarch64")]
 use super::neon::Neon;
-use super::{Rows, portable};
+use super::{Row, Rows, portable};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2::Avx2, avx512::Avx512};
 
@@ -76,6 +76,25 @@ impl Kernel {
             Chosen::Avx512(kernel) => kernel.count_equal(query, rows, counts),
             #[cfg(target_arch = "aarch64")]
             Chosen::Neon(kernel) => kernel.count_equal(query, rows, counts),
+        }
+    }
+
+    /// Counts, for rows that lie apart, the samples that equal those of `query`, which is one row.
+    ///
+    /// # Panics
+    /// When `query` is not one row, a row is not as long as it, or `counts` is not as long as `rows`.
+    pub fn count_equal_each(self, query: Rows<'_>, rows: &[Row<'_>], counts: &mut [u16]) {
+        assert_eq!(query.len(), 1, "the query is one row");
+        assert_eq!(rows.len(), counts.len(), "one count a row");
+        let fits =
+            |row: &Row<'_>| (row.0.len(), row.1.len()) == (query.first().len(), query.rest().len());
+        assert!(rows.iter().all(fits), "rows of one shape");
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Chosen::Avx2(kernel) => kernel.count_equal_each(query, rows, counts),
+            #[cfg(target_arch = "x86_64")]
+            Chosen::Avx512(kernel) => kernel.avx2().count_equal_each(query, rows, counts),
+            _ => portable::count_equal_each(query, rows, counts),
         }
     }
 

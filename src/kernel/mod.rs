@@ -16,11 +16,12 @@ mod dispatch;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod portable;
-
+mod prefetch;
 mod rows;
 
 pub use dispatch::Kernel;
-pub use rows::Rows;
+pub use prefetch::prefetch;
+pub use rows::{Row, Rows};
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 //! The functions are inlined into their callers on purpose: inside a function that may use an
 //! instruction set they are compiled for it.
 
-use super::Rows;
+use super::{Row, Rows};
 
 /// Counts the samples of each row that equal the query's.
 #[inline(always)]
@@ -29,6 +29,40 @@ fn fixed<const W: usize>(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
     for (row, (count, first)) in counts.iter_mut().zip(first).enumerate() {
         let mut differ: [u64; W] = std::array::from_fn(|w| first[w] ^ query_first[w]);
         for (plane, query) in rest[row * planes..][..planes].iter().zip(query_rest) {
+            for w in 0..W {
+                differ[w] |= plane[w] ^ query[w];
+            }
+        }
+        *count = equal(samples, differ.iter().map(|d| d.count_ones()).sum());
+    }
+}
+
+/// Counts the samples of rows that lie apart. Nothing in the loop depends on a row before, so the
+/// processor waits for several of them at once.
+#[inline(always)]
+pub(super) fn count_equal_each(query: Rows<'_>, rows: &[Row<'_>], counts: &mut [u16]) {
+    match query.words() {
+        1 => fixed_each::<1>(query, rows, counts),
+        2 => fixed_each::<2>(query, rows, counts),
+        4 => fixed_each::<4>(query, rows, counts),
+        words => {
+            for (count, (first, rest)) in counts.iter_mut().zip(rows) {
+                let differ = (0..words).map(|w| differ(query, first, rest, w).count_ones());
+                *count = equal(query.samples(), differ.sum());
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn fixed_each<const W: usize>(query: Rows<'_>, rows: &[Row<'_>], counts: &mut [u16]) {
+    let samples = query.samples();
+    let (query_rest, _) = query.rest().as_chunks::<W>();
+    let Some(query_first) = query.first().first_chunk::<W>() else { return };
+    for (count, (first, rest)) in counts.iter_mut().zip(rows) {
+        let Some(first) = first.first_chunk::<W>() else { return };
+        let mut differ: [u64; W] = std::array::from_fn(|w| first[w] ^ query_first[w]);
+        for (plane, query) in rest.as_chunks::<W>().0.iter().zip(query_rest) {
             for w in 0..W {
                 differ[w] |= plane[w] ^ query[w];
             }

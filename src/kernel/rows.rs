@@ -6,6 +6,9 @@
 
 use crate::scheme::Scheme;
 
+/// One row that lies anywhere: plane 0, and the other planes one after the other.
+pub type Row<'a> = (&'a [u64], &'a [u64]);
+
 /// Signatures of one scheme, borrowed.
 #[derive(Debug, Clone, Copy)]
 pub struct Rows<'a> {
@@ -64,6 +67,20 @@ impl<'a> Rows<'a> {
     /// The other planes, row by row.
     pub fn rest(&self) -> &'a [u64] {
         self.rest
+    }
+
+    /// The same rows as if samples had one bit: plane 0 alone is a signature, too.
+    pub fn plane_0(&self) -> Rows<'a> {
+        Rows { bits: 1, rest: &[], ..*self }
+    }
+
+    /// One row: its words of plane 0, and those of the other planes.
+    ///
+    /// # Panics
+    /// When there is no such row.
+    pub fn row(&self, i: usize) -> Row<'a> {
+        let (words, others) = (self.words(), self.words() * (usize::from(self.bits) - 1));
+        (&self.first[i * words..][..words], &self.rest[i * others..][..others])
     }
 
     /// Rows `from..to`, which must lie inside.

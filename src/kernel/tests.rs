@@ -47,6 +47,10 @@ fn check(bits: u8, query: &[u16], rows: &[Vec<u16>]) {
     for kernel in Kernel::available() {
         let mut counts = vec![u16::MAX; rows.len()];
         kernel.count_equal(q, r, &mut counts);
+        let apart: Vec<Row<'_>> = (0..rows.len()).rev().map(|i| r.row(i)).collect();
+        let mut backwards = vec![u16::MAX; rows.len()];
+        kernel.count_equal_each(q, &apart, &mut backwards);
+        assert!(counts.iter().rev().eq(&backwards), "{} rows that lie apart", kernel.name());
         for (i, row) in rows.iter().enumerate() {
             let equal: Vec<bool> = query.iter().zip(row).map(|(a, b)| a == b).collect();
             let count = equal.iter().filter(|e| **e).count();

@@ -3,8 +3,12 @@
 //! A reader names the commit it stands at and sees the newest version not after it, so a snapshot stays
 //! as it is while the writer goes on. Versions are dropped with the whole table, after its checkpoint.
 //!
-//! Keys, versions and words lie in four growing arrays; a hash table finds a key. Key order is needed by
-//! ranges and checkpoints only, and is brought up to date when they ask.
+//! Keys and versions lie in growing arrays; a hash table finds a key. Key order is needed by ranges and
+//! checkpoints only, and is brought up to date when they ask. Equal signatures are kept once, and are
+//! found by their slots ([`FreshView`]).
+
+mod chains;
+mod distinct;
 
 use std::ops::Bound;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -12,6 +16,8 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use hashbrown::HashTable;
 use xxhash_rust::xxh3::xxh3_64;
 
+use self::distinct::Distinct;
+use crate::kernel::Rows;
 use crate::scheme::Scheme;
 use crate::sketch::Signature;
 
@@ -51,14 +57,13 @@ pub struct Memtable {
     inner: RwLock<Inner>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Inner {
     /// The bytes of all keys, one after the other.
     bytes: Vec<u8>,
     keys: Vec<Key>,
     versions: Vec<Row>,
-    /// The words of all signatures that have any.
-    planes: Vec<u64>,
+    signatures: Distinct,
     /// Key numbers by the hash of the key.
     by_hash: HashTable<u32>,
     /// Key numbers in key order: those of the first keys, as many as there are numbers here.
@@ -80,9 +85,11 @@ struct Key {
 #[derive(Debug, Clone, Copy)]
 struct Row {
     sequence: u64,
-    /// The version before it, or `NONE`.
+    key: u32,
+    /// The version of its key before it, or `NONE`.
     older: u32,
-    code: u32,
+    /// The version before it that has the same signature, or `NONE`.
+    twin: u32,
     what: What,
 }
 
@@ -90,8 +97,8 @@ struct Row {
 enum What {
     Deleted,
     Empty,
-    /// Where its words start.
-    Words(usize),
+    /// The number of its signature.
+    Signature(u32),
 }
 
 const NONE: u32 = u32::MAX;
@@ -99,7 +106,16 @@ const NONE: u32 = u32::MAX;
 impl Memtable {
     /// An empty table.
     pub fn new(scheme: &Arc<Scheme>) -> Memtable {
-        Memtable { scheme: Arc::clone(scheme), inner: RwLock::default() }
+        let inner = Inner {
+            bytes: Vec::new(),
+            keys: Vec::new(),
+            versions: Vec::new(),
+            signatures: Distinct::new(scheme),
+            by_hash: HashTable::new(),
+            in_order: Vec::new(),
+            last: 0,
+        };
+        Memtable { scheme: Arc::clone(scheme), inner: RwLock::new(inner) }
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Inner> {
@@ -146,15 +162,23 @@ impl Memtable {
         inner.find(key).is_some_and(|found| found.at(&inner, sequence).is_some())
     }
 
+    /// A view for finding signatures. Commits wait while it is held.
+    pub fn view(&self) -> FreshView<'_> {
+        FreshView { inner: self.read() }
+    }
+
     fn version(&self, inner: &Inner, row: Row) -> Version {
         let words = self.scheme.words_per_signature();
-        let signature = |planes: Box<[u64]>, empty| {
-            Signature::from_planes(Arc::clone(&self.scheme), planes, row.code, empty)
+        let signature = |planes: Box<[u64]>, code, empty| {
+            Signature::from_planes(Arc::clone(&self.scheme), planes, code, empty)
         };
         let signature = match row.what {
             What::Deleted => None,
-            What::Empty => Some(signature(vec![0; words].into(), true)),
-            What::Words(start) => Some(signature(inner.planes[start..start + words].into(), false)),
+            What::Empty => Some(signature(vec![0; words].into(), 0, true)),
+            What::Signature(number) => {
+                let planes = inner.signatures.planes(number).collect();
+                Some(signature(planes, inner.signatures.code(number), false))
+            }
         };
         Version { sequence: row.sequence, signature }
     }
@@ -191,19 +215,26 @@ impl Memtable {
     /// that take no more.
     pub fn each<E>(&self, mut visit: impl FnMut(FreshRow<'_>) -> Result<(), E>) -> Result<(), E> {
         let inner = self.ordered();
-        let words = self.scheme.words_per_signature();
-        let zeros = vec![0; words];
+        let mut planes = vec![0; self.scheme.words_per_signature()];
         inner.in_order.iter().try_for_each(|number| {
             let key = &inner.keys[*number as usize];
-            let Row { sequence, code, what, .. } = inner.versions[key.newest as usize];
+            let Row { sequence, what, .. } = inner.versions[key.newest as usize];
+            let code = match what {
+                What::Signature(number) => {
+                    let words = inner.signatures.planes(number);
+                    planes.iter_mut().zip(words).for_each(|(to, from)| *to = from);
+                    inner.signatures.code(number)
+                }
+                What::Deleted | What::Empty => {
+                    planes.fill(0);
+                    0
+                }
+            };
             visit(FreshRow {
                 key: inner.key_bytes(key),
                 sequence,
                 deleted: matches!(what, What::Deleted),
-                planes: match what {
-                    What::Words(start) => &inner.planes[start..start + words],
-                    What::Deleted | What::Empty => &zeros,
-                },
+                planes: &planes,
                 code,
                 empty: matches!(what, What::Empty),
             })
@@ -219,7 +250,7 @@ impl Memtable {
     pub fn bytes(&self) -> usize {
         let inner = self.read();
         inner.bytes.len()
-            + 8 * inner.planes.len()
+            + inner.signatures.bytes()
             + inner.keys.len() * (size_of::<Key>() + 12)
             + inner.versions.len() * size_of::<Row>()
     }
@@ -230,14 +261,60 @@ impl Memtable {
     }
 }
 
+/// The signatures of a memtable, numbered from 0, and who has them.
+#[derive(Debug)]
+pub struct FreshView<'a> {
+    inner: RwLockReadGuard<'a, Inner>,
+}
+
+impl FreshView<'_> {
+    /// How many distinct signatures there are.
+    pub fn signatures(&self) -> u32 {
+        self.inner.signatures.len()
+    }
+
+    /// All of them, in the order of their numbers.
+    pub fn rows(&self) -> Rows<'_> {
+        self.inner.signatures.rows()
+    }
+
+    /// The cardinality code of one.
+    pub fn code(&self, number: u32) -> u32 {
+        self.inner.signatures.code(number)
+    }
+
+    /// The numbers of all signatures that have a value in a slot, and of some that have not, each once, in
+    /// no order.
+    pub fn with_value(&self, slot: usize, value: u32) -> impl Iterator<Item = u32> + '_ {
+        self.inner.signatures.with_value(slot, value)
+    }
+
+    /// The keys that have a signature at the commit `sequence`, in no order.
+    pub fn keys_of(&self, number: u32, sequence: u64) -> impl Iterator<Item = &[u8]> {
+        let inner = &*self.inner;
+        let twin =
+            |version: &u32| Some(inner.versions[*version as usize].twin).filter(|t| *t != NONE);
+        let versions = std::iter::successors(Some(inner.signatures.newest(number)), twin);
+        versions.filter_map(move |version| {
+            let key = &inner.keys[inner.versions[version as usize].key as usize];
+            (key.version_at(inner, sequence)? == version).then(|| inner.key_bytes(key))
+        })
+    }
+}
+
 impl Key {
     /// The newest version not after a commit.
     fn at(&self, inner: &Inner, sequence: u64) -> Option<Row> {
+        Some(inner.versions[self.version_at(inner, sequence)? as usize])
+    }
+
+    /// Its number.
+    fn version_at(&self, inner: &Inner, sequence: u64) -> Option<u32> {
         let mut number = self.newest;
         while number != NONE {
-            let row = inner.versions[number as usize];
+            let row = &inner.versions[number as usize];
             if row.sequence <= sequence {
-                return Some(row);
+                return Some(number);
             }
             number = row.older;
         }
@@ -260,26 +337,26 @@ impl Inner {
     }
 
     fn push(&mut self, sequence: u64, key: &[u8], signature: Option<&Signature>) {
-        let what = match signature {
-            None => What::Deleted,
-            Some(signature) if signature.is_empty() => What::Empty,
+        let newest = self.versions.len() as u32;
+        let (what, twin) = match signature {
+            None => (What::Deleted, None),
+            Some(signature) if signature.is_empty() => (What::Empty, None),
             Some(signature) => {
-                self.planes.extend_from_slice(signature.planes());
-                What::Words(self.planes.len() - signature.planes().len())
+                let (number, twin) = self.signatures.add(signature, newest);
+                (What::Signature(number), twin)
             }
         };
-        let code = signature.map_or(0, Signature::cardinality_code);
         let (keys, bytes, hash) = (&mut self.keys, &mut self.bytes, xxh3_64(key));
         let found = self.by_hash.find(hash, |number| {
             let found = &keys[*number as usize];
             found.hash == hash && bytes[found.start..][..usize::from(found.length)] == *key
         });
-        let newest = self.versions.len() as u32;
         let mut older = NONE;
-        match found {
+        let key = match found {
             Some(number) => {
                 let found = &mut keys[*number as usize];
                 older = std::mem::replace(&mut found.newest, newest);
+                *number
             }
             None => {
                 let number = keys.len() as u32;
@@ -287,9 +364,11 @@ impl Inner {
                 keys.push(Key { prefix, hash, start, length, newest });
                 bytes.extend_from_slice(key);
                 self.by_hash.insert_unique(hash, number, |number| keys[*number as usize].hash);
+                number
             }
-        }
-        self.versions.push(Row { sequence, older, code, what });
+        };
+        let twin = twin.unwrap_or(NONE);
+        self.versions.push(Row { sequence, key, older, twin, what });
     }
 
     /// Brings the order of keys up to date: new ones are sorted and merged in.
@@ -325,8 +404,8 @@ fn prefix(key: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sketch::Sketcher;
-    use std::collections::BTreeMap;
+    use crate::sketch::{Sketcher, SlotReader};
+    use std::collections::{BTreeMap, BTreeSet, HashSet};
 
     /// Against a map of maps: every key at every commit, and ranges while keys are still coming in.
     #[test]
@@ -378,5 +457,40 @@ mod tests {
             }
         }
         assert_eq!((table.last(), table.get(b"absent", 300).is_none()), (300, true));
+        found_by_their_slots(&table, &oracle);
+    }
+
+    /// Every key that has a signature is found at every commit, by each of the signature's slots.
+    fn found_by_their_slots(
+        table: &Memtable,
+        oracle: &BTreeMap<Vec<u8>, BTreeMap<u64, Option<Signature>>>,
+    ) {
+        let (view, reader) = (table.view(), SlotReader::new(&table.scheme));
+        let all = oracle.values().flat_map(BTreeMap::values).flatten();
+        let all: Vec<&Signature> = all.filter(|signature| !signature.is_empty()).collect();
+        let distinct: HashSet<&[u64]> = all.iter().map(|signature| signature.planes()).collect();
+        assert_eq!(view.signatures() as usize, distinct.len());
+        let mut values = vec![0; reader.count()];
+        for (signature, at) in all.into_iter().zip((0..).map(|i| i % 302)) {
+            let seen = oracle.iter().filter(|(_, versions)| {
+                let last = versions.range(..=at).next_back();
+                last.is_some_and(|(_, found)| found.as_ref() == Some(signature))
+            });
+            let expected: BTreeSet<&[u8]> = seen.map(|(key, _)| &**key).collect();
+            reader.read(signature.planes(), &mut values);
+            for (slot, value) in values.iter().enumerate() {
+                let numbers: Vec<u32> = view.with_value(slot, *value).collect();
+                assert_eq!(numbers.iter().collect::<HashSet<_>>().len(), numbers.len());
+                let same = |number: &u32| {
+                    let planes: Vec<u64> = view.inner.signatures.planes(*number).collect();
+                    planes == signature.planes()
+                        && view.code(*number) == signature.cardinality_code()
+                };
+                let number = numbers.into_iter().find(same).unwrap();
+                let keys: Vec<&[u8]> = view.keys_of(number, at).collect();
+                assert_eq!(keys.len(), expected.len());
+                assert_eq!(keys.into_iter().collect::<BTreeSet<_>>(), expected);
+            }
+        }
     }
 }

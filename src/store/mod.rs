@@ -9,6 +9,7 @@ pub mod memtable;
 pub mod new_file;
 pub mod page_cache;
 pub mod page_source;
+pub mod page_table;
 pub mod range;
 pub mod segment;
 pub mod sorted_spill;

@@ -5,6 +5,9 @@
 //!
 //! The cache is cut into shards, each with its lock, its part of the bytes and its own order of use, so
 //! that threads seldom wait for each other. A key's shard is given by its hash.
+//!
+//! A page may have a place in a [`PageTable`] too, where it is found without the cache's knowledge. It
+//! says so by a flag, and is given another round in the order of use when it would have to go.
 
 #[cfg(test)]
 mod tests;
@@ -14,6 +17,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
 use xxhash_rust::xxh3::xxh3_64;
+
+use super::page_table::PageTable;
 
 /// The most shards there are.
 const MOST_SHARDS: usize = 16;
@@ -36,6 +41,20 @@ pub struct PageKey {
 pub trait Weighed {
     /// How many bytes. Asked once, when it comes into the cache.
     fn bytes(&self) -> usize;
+
+    /// Whether it was found in a table since this was last asked.
+    fn take_used(&self) -> bool {
+        false
+    }
+}
+
+/// A page's place in a table.
+#[derive(Debug)]
+pub struct Home<V> {
+    /// The table.
+    pub table: Arc<PageTable<V>>,
+    /// The page's number there.
+    pub page: u32,
 }
 
 /// Pages in memory, the least recently used of which make room for new ones.
@@ -58,6 +77,7 @@ struct Shard<V> {
 struct Kept<V> {
     page: Arc<V>,
     bytes: usize,
+    home: Option<Home<V>>,
 }
 
 impl<V: Weighed> PageCache<V> {
@@ -83,7 +103,7 @@ impl<V: Weighed> PageCache<V> {
 
     /// Keeps a page, in place of one that had its key and of those of its shard that were not used for
     /// longest. A page that is larger than a shard is not kept, and takes the place of nothing.
-    pub fn insert(&self, key: PageKey, page: Arc<V>) {
+    pub fn insert(&self, key: PageKey, page: Arc<V>, home: Option<Home<V>>) {
         let needed = page.bytes();
         if self.shard_budget == 0 || needed > self.shard_budget {
             return;
@@ -96,7 +116,7 @@ impl<V: Weighed> PageCache<V> {
             let Some(oldest) = shard.pop_oldest() else { break };
             out.push(oldest);
         }
-        shard.put(key, page, needed);
+        shard.put(key, page, needed, home);
         self.account(before, &shard);
         // Freeing pages may take long: not under the lock.
         drop(shard);
@@ -105,7 +125,7 @@ impl<V: Weighed> PageCache<V> {
 
     /// Keeps a page if there is room without putting out another, and says whether it is there now. For
     /// scans, which would put out everything.
-    pub fn insert_if_room(&self, key: PageKey, page: Arc<V>) -> bool {
+    pub fn insert_if_room(&self, key: PageKey, page: Arc<V>, home: Option<Home<V>>) -> bool {
         let needed = page.bytes();
         let mut shard = self.shard(key);
         if shard.pages.contains(&key) {
@@ -115,7 +135,7 @@ impl<V: Weighed> PageCache<V> {
             return false;
         }
         let before = shard.bytes;
-        shard.put(key, page, needed);
+        shard.put(key, page, needed, home);
         self.account(before, &shard);
         true
     }
@@ -132,6 +152,11 @@ impl<V: Weighed> PageCache<V> {
             drop(shard);
             drop(out);
         }
+    }
+
+    /// Counts pages that were found in tables.
+    pub fn add_hits(&self, hits: u64) {
+        self.hits.fetch_add(hits, Ordering::Relaxed);
     }
 
     /// How many bytes the pages have together.
@@ -172,27 +197,47 @@ impl<V: Weighed> PageCache<V> {
     }
 }
 
-impl<V> Shard<V> {
+impl<V: Weighed> Shard<V> {
     fn new() -> Shard<V> {
         // Bounded by bytes, not by a number of pages.
         Shard { pages: LruCache::unbounded(), bytes: 0 }
     }
 
-    fn put(&mut self, key: PageKey, page: Arc<V>, bytes: usize) {
-        self.pages.put(key, Kept { page, bytes });
+    fn put(&mut self, key: PageKey, page: Arc<V>, bytes: usize, home: Option<Home<V>>) {
+        if let Some(Home { table, page: place }) = &home {
+            table.set(*place, &page);
+        }
+        self.pages.put(key, Kept { page, bytes, home });
         self.bytes += bytes;
     }
 
     fn pop(&mut self, key: PageKey) -> Option<Kept<V>> {
         let kept = self.pages.pop(&key)?;
-        self.bytes -= kept.bytes;
+        self.leave(&kept);
         Some(kept)
     }
 
+    /// The page that was not used for longest. Those that were found in a table since they were last
+    /// looked at have another round, each at most one.
     fn pop_oldest(&mut self) -> Option<Kept<V>> {
+        for _ in 0..self.pages.len() {
+            let (key, kept) = self.pages.peek_lru()?;
+            if !kept.page.take_used() {
+                break;
+            }
+            let key = *key;
+            self.pages.promote(&key);
+        }
         let (_, kept) = self.pages.pop_lru()?;
-        self.bytes -= kept.bytes;
+        self.leave(&kept);
         Some(kept)
+    }
+
+    fn leave(&mut self, kept: &Kept<V>) {
+        self.bytes -= kept.bytes;
+        if let Some(Home { table, page }) = &kept.home {
+            table.clear(*page, &kept.page);
+        }
     }
 }
 

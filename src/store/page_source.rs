@@ -5,9 +5,11 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::file_layer::File;
-use super::page_cache::{PageCache, PageKey, Weighed};
+use super::page_cache::{Home, PageCache, PageKey, Weighed};
+use super::page_table::PageTable;
 use crate::error::{Error, Result};
 use crate::format::bytes::Seal;
 use crate::format::copies_page::{CopiesDirectory, CopiesPage};
@@ -21,7 +23,25 @@ use crate::format::signature_page::SignaturePage;
 
 /// A page in the cache.
 #[derive(Debug)]
-pub enum CachedPage {
+pub struct CachedPage {
+    view: AnyPage,
+    /// Whether it was found in a table since the cache last asked.
+    used: AtomicBool,
+}
+
+impl CachedPage {
+    /// It was found in a table.
+    pub fn mark_used(&self) {
+        // Most often it is marked already, and a store would take the line from other threads.
+        if !self.used.load(Ordering::Relaxed) {
+            self.used.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A page of any kind.
+#[derive(Debug)]
+enum AnyPage {
     /// Distinct signatures.
     Signatures(SignaturePage),
     /// Keys.
@@ -46,18 +66,22 @@ pub enum CachedPage {
 
 impl Weighed for CachedPage {
     fn bytes(&self) -> usize {
-        match self {
-            CachedPage::Signatures(page) => page.memory(),
-            CachedPage::Leaf(page) => page.memory(),
-            CachedPage::Fence(page) => page.memory(),
-            CachedPage::Liveness(page) => page.memory(),
-            CachedPage::Copies(page) => page.memory(),
-            CachedPage::CopiesDirectory(page) => page.memory(),
-            CachedPage::PostingDirectory(page) => page.memory(),
-            CachedPage::ShortPostings(page) => page.memory(),
-            CachedPage::PostingTable(page) => page.memory(),
-            CachedPage::PostingList(page) => page.memory(),
+        match &self.view {
+            AnyPage::Signatures(page) => page.memory(),
+            AnyPage::Leaf(page) => page.memory(),
+            AnyPage::Fence(page) => page.memory(),
+            AnyPage::Liveness(page) => page.memory(),
+            AnyPage::Copies(page) => page.memory(),
+            AnyPage::CopiesDirectory(page) => page.memory(),
+            AnyPage::PostingDirectory(page) => page.memory(),
+            AnyPage::ShortPostings(page) => page.memory(),
+            AnyPage::PostingTable(page) => page.memory(),
+            AnyPage::PostingList(page) => page.memory(),
         }
+    }
+
+    fn take_used(&self) -> bool {
+        self.used.swap(false, Ordering::Relaxed)
     }
 }
 
@@ -73,12 +97,12 @@ macro_rules! views {
     ($($view:ident: $variant:ident),*) => {$(
         impl View for $view {
             fn wrap(self) -> CachedPage {
-                CachedPage::$variant(self)
+                CachedPage { view: AnyPage::$variant(self), used: AtomicBool::new(false) }
             }
 
             fn of(page: &CachedPage) -> Option<&$view> {
-                match page {
-                    CachedPage::$variant(view) => Some(view),
+                match &page.view {
+                    AnyPage::$variant(view) => Some(view),
                     _ => None,
                 }
             }
@@ -99,7 +123,7 @@ pub struct Pinned<V> {
 }
 
 impl<V: View> Pinned<V> {
-    fn new(page: Arc<CachedPage>) -> Option<Pinned<V>> {
+    pub(super) fn new(page: Arc<CachedPage>) -> Option<Pinned<V>> {
         V::of(&page)?;
         Some(Pinned { page, view: std::marker::PhantomData })
     }
@@ -189,12 +213,48 @@ impl PageSource {
         if let Some(pinned) = self.cache.get(key).and_then(Pinned::new) {
             return Ok(pinned);
         }
+        self.load(key, place, extent, keep, None, view)
+    }
+
+    /// The same for a page that has a place in a table: page `number` of it.
+    pub fn page_in<V: View>(
+        &self,
+        (table, number): (&Arc<PageTable<CachedPage>>, u32),
+        place: PagePlace,
+        extent: Extent,
+        keep: Keep,
+        view: impl FnOnce(Page) -> Result<V>,
+    ) -> Result<Pinned<V>> {
+        if let Some(page) = table.get(number) {
+            page.mark_used();
+            if let Some(pinned) = Pinned::new(page) {
+                self.cache.add_hits(1);
+                return Ok(pinned);
+            }
+        }
+        let key = PageKey { block: place.block, region: place.kind.code(), page: place.number };
+        if let Some(pinned) = self.cache.get(key).and_then(Pinned::new) {
+            return Ok(pinned);
+        }
+        let home = Home { table: Arc::clone(table), page: number };
+        self.load(key, place, extent, keep, Some(home), view)
+    }
+
+    fn load<V: View>(
+        &self,
+        key: PageKey,
+        place: PagePlace,
+        extent: Extent,
+        keep: Keep,
+        home: Option<Home<CachedPage>>,
+        view: impl FnOnce(Page) -> Result<V>,
+    ) -> Result<Pinned<V>> {
         let page = self.read(place, extent)?;
         let page = Arc::new(view(page).map_err(|error| error.shifted(extent.offset))?.wrap());
         match keep {
-            Keep::Recent => self.cache.insert(key, Arc::clone(&page)),
+            Keep::Recent => self.cache.insert(key, Arc::clone(&page), home),
             Keep::IfRoom => {
-                self.cache.insert_if_room(key, Arc::clone(&page));
+                self.cache.insert_if_room(key, Arc::clone(&page), home);
             }
         }
         Ok(Pinned::new(page).expect("just wrapped"))

@@ -12,7 +12,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use ringer::{Database, Error, Options, Scheme, Signature, Sketcher, Snapshot};
+use ringer::{Database, Error, HotTierKind, Options, Scheme, Signature, Sketcher, Snapshot};
 
 /// Random enough, and the same on every machine.
 #[derive(Debug, Clone)]
@@ -128,6 +128,8 @@ pub(crate) struct Task {
     pub(crate) commits: u64,
     /// One in so many steps is a checkpoint, merge or vacuum.
     pub(crate) calm: u64,
+    /// What keeps its commits between checkpoints.
+    pub(crate) hot_tier: HotTierKind,
 }
 
 /// A command that starts this test binary as the process.
@@ -143,8 +145,10 @@ pub(crate) const ARGUMENTS: [&str; 4] = ["--exact", "child", "--nocapture", "--t
 
 /// Puts what the process is to do into its environment.
 pub(crate) fn tell(command: &mut Command, path: &Path, task: Task) {
-    let Task { seed, commits, calm } = task;
-    command.env(VARIABLE, path).env(TASK_VARIABLE, format!("{seed} {commits} {calm}"));
+    let Task { seed, commits, calm, hot_tier } = task;
+    let hot_tier = if hot_tier == HotTierKind::Log { "log" } else { "sled" };
+    let task = format!("{seed} {commits} {calm} {hot_tier}");
+    command.env(VARIABLE, path).env(TASK_VARIABLE, task);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
 }
 
@@ -161,17 +165,24 @@ fn say(line: &str) {
 pub(crate) fn be_the_child() {
     let Some(path) = std::env::var_os(VARIABLE) else { return };
     let task = std::env::var(TASK_VARIABLE).unwrap();
-    let numbers: Vec<u64> = task.split(' ').map(|n| n.parse().unwrap()).collect();
-    let task = Task { seed: numbers[0], commits: numbers[1], calm: numbers[2] };
+    let words: Vec<&str> = task.split(' ').collect();
+    let number = |i: usize| words[i].parse::<u64>().unwrap();
+    let hot_tier = match words[3] {
+        "log" => HotTierKind::Log,
+        "sled" => HotTierKind::Sled,
+        other => panic!("no hot tier {other}"),
+    };
+    let task = Task { seed: number(0), commits: number(1), calm: number(2), hot_tier };
     work(Path::new(&path), task);
 }
 
-fn open(path: &Path, dice: &mut Dice) -> ringer::Result<Database> {
+fn open(path: &Path, dice: &mut Dice, hot_tier: HotTierKind) -> ringer::Result<Database> {
     let options = Options {
         memtable_rows: 1 + dice.roll(60) as usize,
         build_bytes: 1 << dice.roll(16),
         cache_bytes: 1 << dice.roll(22),
         background: dice.roll(2) == 0,
+        hot_tier,
         ..Options::default()
     };
     if path.exists() {
@@ -183,7 +194,7 @@ fn open(path: &Path, dice: &mut Dice) -> ringer::Result<Database> {
 
 fn work(path: &Path, task: Task) {
     let mut dice = Dice(task.seed);
-    let db = match open(path, &mut dice) {
+    let db = match open(path, &mut dice, task.hot_tier) {
         Ok(db) => db,
         Err(error) => return fail("open", &error),
     };

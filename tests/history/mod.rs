@@ -15,7 +15,6 @@ use std::sync::Arc;
 use ringer::scheme::{CardinalityField, Slots};
 use ringer::store::file_layer::faulty::FaultyFiles;
 use ringer::store::file_layer::memory::MemoryFiles;
-use ringer::store::hot_tier::HotKind;
 use ringer::{
     Database, Error, Options, Parameters, Reader, Result, Scheme, Signature, Sketcher, Snapshot,
 };
@@ -251,7 +250,7 @@ impl History {
             Step::Create => {
                 let (layer, options) = (self.files.layer(), self.options.clone());
                 let path = Path::new(PATH);
-                let db = Database::create_in(layer, HotKind::Log, path, &scheme(), options)?;
+                let db = Database::create_in(layer, path, &scheme(), options)?;
                 self.settle(db.snapshot().sequence());
                 self.db = Some(db);
             }
@@ -409,7 +408,7 @@ impl History {
             self.model.check(&reader.snapshot());
             assert_eq!(reader.snapshot().sequence(), sequence, "begun at {started}");
         }
-        let copy = Database::open_in(layer, HotKind::Log, Path::new(PACKED), options()).unwrap();
+        let copy = Database::open_in(layer, Path::new(PACKED), options()).unwrap();
         copy.close().unwrap();
         assert_eq!(names_of(image, PACKED), [PathBuf::from(PACKED)], "a copy is one file");
     }
@@ -417,12 +416,12 @@ impl History {
 
 /// Makes the database.
 pub(crate) fn create(files: &(impl AsLayer + ?Sized)) -> Result<Database> {
-    Database::create_in(files.layer(), HotKind::Log, Path::new(PATH), &scheme(), options())
+    Database::create_in(files.layer(), Path::new(PATH), &scheme(), options())
 }
 
 /// Opens the database for writing.
 pub(crate) fn open(files: &(impl AsLayer + ?Sized)) -> Result<Database> {
-    Database::open_in(files.layer(), HotKind::Log, Path::new(PATH), options())
+    Database::open_in(files.layer(), Path::new(PATH), options())
 }
 
 /// A file system that can be shared.

@@ -46,15 +46,15 @@ fn an_id_file_is_written_byte_for_byte_as_specified() {
         b"RINGHOT\n\x01\0\x02\0\0\0\0\x000123456789abcdef\x07\0\0\0\0\0\0\0".to_vec();
     let seeded = [&b"0123456789abcdef\x07\0\0\0\0\0\0\0"[..], &expected].concat();
     expected.extend(crc32fast::hash(&seeded).to_le_bytes()); // HOT-4
-    assert_eq!(encode_id(ID, HotKind::Log).to_vec(), expected);
-    assert_eq!(decode_id(&expected), Ok((ID, HotKind::Log)));
-    assert_eq!(decode_id(&encode_id(ID, HotKind::Sled)), Ok((ID, HotKind::Sled)));
+    assert_eq!(encode_id(ID, HotTierKind::Log).to_vec(), expected);
+    assert_eq!(decode_id(&expected), Ok((ID, HotTierKind::Log)));
+    assert_eq!(decode_id(&encode_id(ID, HotTierKind::Sled)), Ok((ID, HotTierKind::Sled)));
 }
 
 /// HOT-3: whatever bit is flipped, the file is refused; so is every other length.
 #[test]
 fn a_changed_id_file_is_refused() {
-    let good = encode_id(ID, HotKind::Sled);
+    let good = encode_id(ID, HotTierKind::Sled);
     for bit in 0..good.len() * 8 {
         let mut bad = good;
         bad[bit / 8] ^= 1 << (bit % 8);
@@ -70,7 +70,7 @@ fn a_changed_id_file_is_refused() {
 
 /// An id file with one field changed and the checksum made to fit again.
 fn forged(at: usize, value: u8) -> Vec<u8> {
-    let mut bytes = encode_id(ID, HotKind::Sled).to_vec();
+    let mut bytes = encode_id(ID, HotTierKind::Sled).to_vec();
     bytes[at] = value;
     let crc = ID.crc(&bytes[..40]).to_le_bytes();
     bytes[40..].copy_from_slice(&crc);

@@ -24,6 +24,11 @@ use std::sync::Arc;
 
 /// A file system, or something that behaves like one.
 pub trait FileLayer: Send + Sync + fmt::Debug {
+    /// Whether its paths are those of the operating system, so that others may use them, too.
+    fn is_real(&self) -> bool {
+        false
+    }
+
     /// Opens a file. `CreateNew` fails with `AlreadyExists` if anything has that name.
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>>;
 

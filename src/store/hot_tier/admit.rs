@@ -1,8 +1,8 @@
 //! Which appends a tier takes.
 //!
 //! In: the commits of an append, and what became of it. Out: leave to write them, or why not. It touches no
-//! file. A tier that failed once takes nothing more: after a failed write there may be parts on disk that
-//! nobody acknowledged, and a commit written behind them would be lost or joined to the wrong ones.
+//! file. A tier that broke takes nothing more: there may be parts on disk that nobody acknowledged, and a
+//! commit written behind them would be lost or joined to the wrong ones.
 
 use super::Commit;
 use crate::error::{Error, Result};
@@ -46,6 +46,11 @@ impl Admit {
     /// All up to `sealed` is in the database file; commits that never were here among them.
     pub(super) fn sealed(&mut self, sealed: u64) {
         self.last = self.last.max(Some(sealed));
+    }
+
+    /// Whether it takes no more.
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken.is_some()
     }
 
     /// Something failed that leaves it open what is on disk.

@@ -1,12 +1,14 @@
-//! The plain twin of the sled tier: parts in one file, all I/O through the file layer (HOT-10).
+//! The tier in one plain file: parts one after the other, all I/O through the file layer (HOT-10).
 //!
 //! In: commits. Out: a log that grows at its end only. It must not know what a commit says.
 //!
-//! Why no old bytes ever count as new ones: the log is never cut and never overwritten in place. A failed
-//! append ends the tier, so nothing is written behind or over its remains. A trim writes a new file, syncs
-//! it, and puts it in the place of the old one with a rename; until the directory is synced, a crash may
-//! leave either, and both hold every commit above the sealed one. No append goes into the new file before
-//! that sync, so no commit is acknowledged in a file that a crash could take away again.
+//! Why no old bytes ever count as new ones: nothing that was acknowledged is ever cut or overwritten. An
+//! append that finds no space is cut off again, and that is synced before anything else is written, so none
+//! of its bytes is there when another takes its place (HOT-15). After any other failure the tier takes no
+//! more. A trim writes a new file, syncs it, and puts it in the place of the old one with a rename; until the
+//! directory is synced, a crash may leave either, and both hold every commit above the sealed one. No append
+//! goes into the new file before that sync, so no commit is acknowledged in a file that a crash could take
+//! away again.
 #![deny(
     clippy::indexing_slicing,
     clippy::unwrap_used,
@@ -23,11 +25,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::admit::Admit;
 use super::gather::Gather;
 use super::{Commit, HotTier, TierId, at};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::hot_part::{MAX_PART, OPENING, decode_part, encode_parts};
 use crate::store::file_layer::{Access, File, FileLayer, Kind};
 
-const NAME: &str = "log";
+pub(super) const NAME: &str = "log";
 const NEW_NAME: &str = "log-new";
 
 /// How much a trim copies at a time.
@@ -39,6 +41,8 @@ struct LogTier {
     directory: PathBuf,
     id: TierId,
     state: Mutex<State>,
+    /// Held by the trim that is at work. Taken before the state.
+    trimming: Mutex<()>,
 }
 
 #[derive(Debug)]
@@ -67,7 +71,7 @@ pub(super) fn open(
     let end = at(&path, "look at", file.length())?;
     let state = State { file, end, starts: VecDeque::new(), admit: Admit::default() };
     let (layer, directory, state) = (layer.clone(), directory.to_path_buf(), Mutex::new(state));
-    Ok(Box::new(LogTier { layer, directory, id, state }))
+    Ok(Box::new(LogTier { layer, directory, id, state, trimming: Mutex::default() }))
 }
 
 /// Makes a log with its opening part and what `fill` writes from a position on, and syncs it. Gives the
@@ -93,6 +97,17 @@ impl LogTier {
     }
 }
 
+impl State {
+    /// After a write that failed: takes back what it left behind the end (HOT-15), if only space was lacking.
+    /// Otherwise, and if that fails, it is not known what is there.
+    fn undo(&mut self, error: &Error) {
+        let full = matches!(error, Error::NoSpace { .. });
+        if !full || self.file.set_len(self.end).and_then(|()| self.file.sync()).is_err() {
+            self.admit.broke(error);
+        }
+    }
+}
+
 impl HotTier for LogTier {
     fn append(&self, commits: &[Commit<'_>]) -> Result<()> {
         let state = &mut *self.state();
@@ -106,11 +121,13 @@ impl HotTier for LogTier {
             }
         }
         let path = self.directory.join(NAME);
-        let written = at(&path, "write", state.file.write_all_at(&bytes, state.end))
-            .and_then(|()| at(&path, "sync", state.file.sync()));
-        if let Err(error) = &written {
-            state.admit.broke(error);
-            return written;
+        if let Err(error) = at(&path, "write", state.file.write_all_at(&bytes, state.end)) {
+            state.undo(&error);
+            return Err(error);
+        }
+        if let Err(error) = at(&path, "sync", state.file.sync()) {
+            state.admit.broke(&error);
+            return Err(error);
         }
         state.end = state.end.saturating_add(bytes_of(bytes.len()));
         state.starts.extend(starts);
@@ -118,23 +135,37 @@ impl HotTier for LogTier {
         Ok(())
     }
 
+    fn is_broken(&self) -> bool {
+        self.state().admit.is_broken()
+    }
+
+    /// Appends go on while the commits that stay are copied, and wait only for what came meanwhile.
     fn trim(&self, sealed: u64) -> Result<()> {
-        let state = &mut *self.state();
+        let _trimming = self.trimming.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state();
         state.admit.check(&[])?;
         state.admit.sealed(sealed);
         let dead = state.starts.partition_point(|&(sequence, _)| sequence <= sealed);
         if dead == 0 {
             return Ok(());
         }
-        let from = state.starts.get(dead).map_or(state.end, |&(_, start)| start);
+        let (old, end) = (state.file.clone(), state.end);
+        let from = state.starts.get(dead).map_or(end, |&(_, start)| start);
+        drop(state);
         let (path, new) = (self.directory.join(NAME), self.directory.join(NEW_NAME));
         if at(&new, "look at", self.layer.kind(&new))?.is_some() {
             at(&new, "remove", self.layer.remove_file(&new))?;
         }
-        let old = state.file.clone();
-        let copy = |file: &dyn File, to| copy(&*old, from, state.end, file, to);
-        let (file, opening) = new_log(&self.layer, &new, self.id, copy)?;
+        let stay = |file: &dyn File, to| copy(&*old, from, end, file, to);
+        let (file, opening) = new_log(&self.layer, &new, self.id, stay)?;
+        let moved = |at: u64| at.saturating_sub(from).saturating_add(opening);
 
+        let state = &mut *self.state();
+        state.admit.check(&[])?;
+        if state.end > end {
+            at(&new, "write", copy(&*old, end, state.end, &*file, moved(end)))?;
+            at(&new, "sync", file.sync())?;
+        }
         // From here on it is not known which log a crash would leave, until the directory is synced.
         let placed = at(&new, "rename", self.layer.rename(&new, &path))
             .and_then(|()| at(&self.directory, "sync", self.layer.sync_dir(&self.directory)));
@@ -142,7 +173,6 @@ impl HotTier for LogTier {
             state.admit.broke(error);
             return placed;
         }
-        let moved = |at: u64| at.saturating_sub(from).saturating_add(opening);
         state.starts.drain(..dead);
         state.starts.iter_mut().for_each(|(_, start)| *start = moved(*start));
         (state.file, state.end) = (file, moved(state.end));

@@ -5,8 +5,8 @@
 //! and what is wrong with the rest. It must not know what a commit says, and never decides whether a tier
 //! may be removed: the database file names its tier, this room only keeps it.
 //!
-//! A tier has two kinds, which keep one contract: [`HotKind::Sled`] on the real file system, and
-//! [`HotKind::Log`], a plain file through the [file layer](super::file_layer), for all other layers.
+//! A tier has two kinds, which keep one contract: [`HotTierKind::Log`], a plain file through the
+//! [file layer](super::file_layer), and [`HotTierKind::Sled`], on the real file system only.
 
 mod admit;
 mod apart;
@@ -25,7 +25,8 @@ use super::new_file::beside;
 use crate::error::{Error, Result};
 use crate::format::hot_part::{ID_BYTES, decode_id, encode_id};
 
-pub use crate::format::hot_part::{HotKind, TierId};
+pub use crate::format::hot_part::TierId;
+pub use crate::options::HotTierKind;
 pub use gather::Visit;
 
 /// One commit on its way into a tier.
@@ -39,9 +40,13 @@ pub struct Commit<'a> {
 
 /// A tier that is being written. It takes appends from one thread and trims from another.
 pub trait HotTier: Send + Sync + fmt::Debug {
-    /// Adds commits, all or none of them: they are durable when this returns. After a failure it is not
-    /// known which are there, and the tier takes no more: every later append is [`Error::Poisoned`].
+    /// Adds commits, all or none of them: they are durable when this returns. After a failure the tier
+    /// [is broken](HotTier::is_broken), or it is as it was before.
     fn append(&self, commits: &[Commit<'_>]) -> Result<()>;
+
+    /// Whether a failure left it unknown what is there. Such a tier takes no more: every later append is
+    /// [`Error::Poisoned`].
+    fn is_broken(&self) -> bool;
 
     /// Forgets the commits up to `sealed`, which the database file has. This need not last: a replay skips
     /// them anyway. The next append starts above `sealed`.
@@ -59,7 +64,7 @@ pub enum Found {
     /// Something that does not say whose it is, and why not.
     Unreadable(Error),
     /// A tier that says whose it is.
-    Tier(TierId, HotKind),
+    Tier(TierId, HotTierKind),
 }
 
 /// What a replay gave.
@@ -77,7 +82,7 @@ pub fn create(
     layer: &Arc<dyn FileLayer>,
     directory: &Path,
     id: TierId,
-    kind: HotKind,
+    kind: HotTierKind,
 ) -> Result<Box<dyn HotTier>> {
     if at(directory, "look at", layer.kind(directory))?.is_some() {
         return Err(Error::Exists { path: directory.to_path_buf() });
@@ -96,7 +101,7 @@ fn build(
     layer: &Arc<dyn FileLayer>,
     directory: &Path,
     id: TierId,
-    kind: HotKind,
+    kind: HotTierKind,
 ) -> Result<Box<dyn HotTier>> {
     let new = beside(directory, "-new");
     at(&new, "create", layer.create_dir(&new))?;
@@ -105,15 +110,15 @@ fn build(
     at(&id_path, "write", file.write_all_at(&encode_id(id, kind), 0))?;
     at(&id_path, "sync", file.sync())?;
     match kind {
-        HotKind::Sled => sled_tier::prepare(layer, &new)?,
-        HotKind::Log => log_tier::prepare(layer, &new, id)?,
+        HotTierKind::Sled => sled_tier::prepare(layer, &new)?,
+        HotTierKind::Log => log_tier::prepare(layer, &new, id)?,
     }
     at(&new, "sync", layer.sync_dir(&new))?;
     at(&new, "rename", layer.rename(&new, directory))?;
     sync_parent(layer, directory)?;
     match kind {
-        HotKind::Sled => sled_tier::create(layer, directory, id),
-        HotKind::Log => log_tier::open(layer, directory, id),
+        HotTierKind::Sled => sled_tier::create(layer, directory, id),
+        HotTierKind::Log => log_tier::open(layer, directory, id),
     }
 }
 
@@ -143,7 +148,8 @@ pub fn identify(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<Found> {
 }
 
 /// Visits the commits after `after`, in order and without a gap (HOT-11), and changes no byte of the tier
-/// (HOT-13). An error is one of the visitor or of the file system; damage is no error.
+/// (HOT-13). An error is one of the visitor or of the file system; damage is no error. The tier says itself of
+/// which kind it is.
 ///
 /// A sled tier is read by sled, in a thread of its own: if sled panics or stops answering, that is damage.
 /// In a program built with `panic = "abort"` a damaged sled tier aborts.
@@ -151,27 +157,40 @@ pub fn replay(
     layer: &Arc<dyn FileLayer>,
     directory: &Path,
     id: TierId,
-    kind: HotKind,
     after: u64,
     visit: Visit<'_>,
 ) -> Result<Replayed> {
     let mut gather = gather::Gather::new(id, after, visit);
-    match identify(layer, directory)? {
+    let kind = match identify(layer, directory)? {
         Found::Nothing => return Err(Error::HotTierMissing { sealed: after, marked: None }),
-        Found::Tier(found, found_kind) if (found, found_kind) == (id, kind) => {}
+        Found::Tier(found, kind) if found == id => kind,
         Found::Tier(..) => {
             // Nothing in it would verify, and nothing of somebody else's is given to sled.
             let damage = Some("it is the tier of another time or database (HOT-12)".into());
             return Ok(Replayed { last: after, damage });
         }
         // The parts say themselves whether they are of this tier.
-        Found::Unreadable(error) => gather.spoil(error.to_string()),
-    }
+        Found::Unreadable(error) => {
+            gather.spoil(error.to_string());
+            kind_by_names(layer, directory)?
+        }
+    };
     match kind {
-        HotKind::Sled => sled_tier::replay(directory, &mut gather)?,
-        HotKind::Log => log_tier::replay(layer, directory, &mut gather)?,
+        HotTierKind::Sled => sled_tier::replay(layer, directory, &mut gather)?,
+        HotTierKind::Log => log_tier::replay(layer, directory, &mut gather)?,
     }
     Ok(gather.finish())
+}
+
+/// Of which kind a tier is that lost its id: each has a name in the directory that the other has not (HOT-1).
+fn kind_by_names(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<HotTierKind> {
+    let kind_of = |name| {
+        let path = directory.join(name);
+        at(&path, "look at", layer.kind(&path))
+    };
+    let log = kind_of(log_tier::NAME)? == Some(Kind::File);
+    let is_sled = !log && kind_of(sled_tier::NAME)? == Some(Kind::Directory);
+    Ok(if is_sled { HotTierKind::Sled } else { HotTierKind::Log })
 }
 
 /// Removes a tier, of which nothing is open any more. It takes the name of an unfinished one first, for good:

@@ -39,7 +39,7 @@ use crate::error::{Error, Result};
 use crate::format::hot_part::{OPENING, decode_part, encode_parts};
 use crate::store::file_layer::FileLayer;
 
-const NAME: &str = "sled";
+pub(super) const NAME: &str = "sled";
 const LOG: &str = "db";
 const BLOBS: &str = "blobs";
 const CONFIG: &str = "conf";
@@ -87,10 +87,7 @@ pub(super) fn create(
     id: TierId,
 ) -> Result<Box<dyn HotTier>> {
     let path = directory.join(NAME);
-    if !path.is_dir() {
-        let what = format!("a hot tier in sled at {}", directory.display());
-        return Err(Error::invalid(what, "sled works on the real file system only"));
-    }
+    check_real(layer, directory)?;
     let db = asked("create", &path, || config(&path).create_new(true).open())?;
     let log_path = path.join(LOG);
     let log = at(&log_path, "open", fs::OpenOptions::new().read(true).write(true).open(&log_path))?;
@@ -108,6 +105,15 @@ pub(super) fn create(
         at(&folder, "sync", layer.sync_dir(&folder))?;
     }
     Ok(Box::new(SledTier { db, log, path, id, admit: Mutex::default() }))
+}
+
+/// sled finds its files by itself, without a layer.
+fn check_real(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> {
+    if layer.is_real() {
+        return Ok(());
+    }
+    let what = format!("a hot tier in sled at {}", directory.display());
+    Err(Error::invalid(what, "sled works on the real file system only"))
 }
 
 fn config(path: &Path) -> Config {
@@ -178,6 +184,10 @@ impl HotTier for SledTier {
         Ok(())
     }
 
+    fn is_broken(&self) -> bool {
+        self.admit().is_broken()
+    }
+
     /// Removes keys in small batches (HOT-14): it need not be atomic, and appends get between.
     fn trim(&self, sealed: u64) -> Result<()> {
         let mut admit = self.admit();
@@ -212,7 +222,12 @@ impl HotTier for SledTier {
 }
 
 /// Gathers the parts in a copy of sled's files (HOT-13).
-pub(super) fn replay(directory: &Path, gather: &mut Gather<'_>) -> Result<()> {
+pub(super) fn replay(
+    layer: &Arc<dyn FileLayer>,
+    directory: &Path,
+    gather: &mut Gather<'_>,
+) -> Result<()> {
+    check_real(layer, directory)?;
     let path = directory.join(NAME);
     if !path.join(LOG).is_file() {
         gather.spoil("its log is missing (HOT-2)".into());

@@ -1,6 +1,7 @@
 //! What every kind of tier promises, asked of both of them.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
 use crate::format::hot_part::MAX_PAYLOAD;
@@ -10,14 +11,15 @@ use crate::store::file_layer::real::RealFiles;
 pub(super) const ID: TierId = TierId { database: *b"0123456789abcdef", tier: 7 };
 
 /// A place for tiers, and the layer that it is on.
+#[derive(Clone)]
 pub(super) struct Place {
     pub(super) layer: Arc<dyn FileLayer>,
     pub(super) directory: PathBuf,
-    pub(super) kind: HotKind,
+    pub(super) kind: HotTierKind,
 }
 
 impl Place {
-    pub(super) fn real(folder: &Path, kind: HotKind) -> Place {
+    pub(super) fn real(folder: &Path, kind: HotTierKind) -> Place {
         let directory = folder.join("corpus.ringer-hot");
         Place { layer: Arc::new(RealFiles), directory, kind }
     }
@@ -41,7 +43,7 @@ impl Place {
             commits.push((sequence, payload));
             Ok(())
         };
-        let replayed = replay(&self.layer, &self.directory, id, self.kind, after, &mut visit);
+        let replayed = replay(&self.layer, &self.directory, id, after, &mut visit);
         (commits, replayed.expect("a replay"))
     }
 
@@ -74,12 +76,12 @@ pub(super) fn payload(sequence: u64) -> Vec<u8> {
 
 /// Both kinds on the real file system, and the log in memory.
 fn on_every_kind(promise: fn(&Place)) {
-    for kind in [HotKind::Sled, HotKind::Log] {
+    for kind in [HotTierKind::Sled, HotTierKind::Log] {
         let folder = tempfile::tempdir().unwrap();
         promise(&Place::real(folder.path(), kind));
     }
     let layer = Arc::new(MemoryFiles::new());
-    promise(&Place { layer, directory: "/corpus.ringer-hot".into(), kind: HotKind::Log });
+    promise(&Place { layer, directory: "/corpus.ringer-hot".into(), kind: HotTierKind::Log });
 }
 
 /// HOT-1, HOT-7: a new tier says whose it is and holds nothing.
@@ -182,6 +184,33 @@ fn trimmed_commits_are_forgotten() {
         assert!(replayed.damage.unwrap().contains("HOT-12"), "a gap is damage");
         drop(tier);
         place.holds(33, 35);
+    });
+}
+
+/// HOT-14: commits that come while others are trimmed are kept.
+#[test]
+fn appends_and_trims_of_two_threads_keep_every_commit() {
+    on_every_kind(|place| {
+        let tier = place.create();
+        let last = AtomicU64::new(0);
+        let (tier, last) = (&*tier, &last);
+        let sealed = std::thread::scope(|scope| {
+            let trims = scope.spawn(move || {
+                loop {
+                    let seen = last.load(Ordering::SeqCst);
+                    tier.trim(seen.saturating_sub(seen % 7)).unwrap();
+                    if seen == 300 {
+                        return seen - seen % 7;
+                    }
+                }
+            });
+            for sequence in 1..=300 {
+                place.append(tier, sequence..=sequence);
+                last.store(sequence, Ordering::SeqCst);
+            }
+            trims.join().unwrap()
+        });
+        place.holds(sealed, 300);
     });
 }
 
@@ -299,7 +328,7 @@ fn a_tier_is_made_only_where_none_stands() {
 fn a_missing_tier_is_told() {
     on_every_kind(|place| {
         let mut visit = |_, _| Ok(());
-        let error = replay(&place.layer, &place.directory, ID, place.kind, 9, &mut visit);
+        let error = replay(&place.layer, &place.directory, ID, 9, &mut visit);
         assert_eq!(error, Err(Error::HotTierMissing { sealed: 9, marked: None }));
     });
 }
@@ -315,7 +344,7 @@ fn an_error_of_the_visitor_ends_the_replay() {
             visited = sequence;
             if sequence < 4 { Ok(()) } else { Err(Error::ReadOnly { operation: "stop" }) }
         };
-        let error = replay(&place.layer, &place.directory, ID, place.kind, 0, &mut visit);
+        let error = replay(&place.layer, &place.directory, ID, 0, &mut visit);
         assert_eq!((error, visited), (Err(Error::ReadOnly { operation: "stop" }), 4));
         place.holds(0, 9);
     });

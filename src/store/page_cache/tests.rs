@@ -88,15 +88,15 @@ fn one_shard_keeps_the_pages_that_a_naive_list_keeps() {
                     *if found.is_some() { &mut hits } else { &mut misses } += 1;
                 }
                 50..80 => {
-                    cache.insert(k, page(k, bytes));
+                    cache.insert(k, page(k, bytes), None);
                     model.insert(k, bytes);
                 }
                 80..97 => {
-                    let kept = cache.insert_if_room(k, page(k, bytes));
+                    let kept = cache.insert_if_room(k, page(k, bytes), None);
                     assert_eq!(kept, model.insert_if_room(k, bytes));
                 }
                 97..99 => {
-                    cache.insert(k, page(k, 900 + bytes));
+                    cache.insert(k, page(k, 900 + bytes), None);
                     model.insert(k, 900 + bytes);
                 }
                 _ => {
@@ -119,8 +119,8 @@ fn the_budget_holds_over_all_shards() {
     for _ in 0..20_000 {
         let (k, bytes) = (key(dice(3000)), dice(64 << 10) as usize);
         match dice(3) {
-            0 => drop(cache.insert_if_room(k, page(k, bytes))),
-            _ => cache.insert(k, page(k, bytes)),
+            0 => drop(cache.insert_if_room(k, page(k, bytes), None)),
+            _ => cache.insert(k, page(k, bytes), None),
         }
         assert!(cache.resident_bytes() <= budget);
     }
@@ -137,8 +137,8 @@ fn a_small_budget_has_few_shards_and_none_keeps_nothing() {
     assert_eq!([0, 1, 1 << 20, 3 << 20, 16 << 20, 1 << 40].map(shards), [1, 1, 1, 3, 16, 16]);
     let cache: PageCache<Page> = PageCache::new(0);
     for bytes in [0, 1] {
-        cache.insert(key(1), page(key(1), bytes));
-        assert!(!cache.insert_if_room(key(1), page(key(1), bytes)));
+        cache.insert(key(1), page(key(1), bytes), None);
+        assert!(!cache.insert_if_room(key(1), page(key(1), bytes), None));
     }
     assert_eq!(cache.get(key(1)), None);
     assert_eq!((cache.resident_bytes(), cache.hits(), cache.misses()), (0, 0, 1));
@@ -149,7 +149,7 @@ fn keys_that_differ_little_fall_into_all_shards_evenly() {
     let cache: PageCache<Page> = PageCache::new(64 << 20);
     for n in 0..16_000 {
         let k = PageKey { block: 1 + n % 2, region: 0, page: (n / 2) as u32 };
-        cache.insert(k, page(k, 1));
+        cache.insert(k, page(k, 1), None);
     }
     for shard in &cache.shards {
         let pages = lock(shard).pages.len();
@@ -160,26 +160,26 @@ fn keys_that_differ_little_fall_into_all_shards_evenly() {
 #[test]
 fn a_page_larger_than_a_shard_puts_nothing_out() {
     let cache: PageCache<Page> = PageCache::new(100);
-    cache.insert(key(1), page(key(1), 60));
-    cache.insert(key(2), page(key(2), 101));
+    cache.insert(key(1), page(key(1), 60), None);
+    cache.insert(key(2), page(key(2), 101), None);
     assert!(cache.get(key(1)).is_some() && cache.get(key(2)).is_none());
-    cache.insert(key(2), page(key(2), 100));
+    cache.insert(key(2), page(key(2), 100), None);
     assert!(cache.get(key(1)).is_none() && cache.get(key(2)).is_some());
 }
 
 #[test]
 fn a_page_in_use_outlives_its_place_in_the_cache() {
     let cache: PageCache<Page> = PageCache::new(100);
-    cache.insert(key(1), page(key(1), 100));
+    cache.insert(key(1), page(key(1), 100), None);
     let held = cache.get(key(1)).unwrap();
-    cache.insert(key(2), page(key(2), 100));
+    cache.insert(key(2), page(key(2), 100), None);
     assert_eq!((held.bytes, cache.resident_bytes()), (100, 100));
 }
 
 #[test]
 fn a_thread_that_died_with_a_lock_stops_nobody() {
     let cache: PageCache<Page> = PageCache::new(100);
-    cache.insert(key(1), page(key(1), 10));
+    cache.insert(key(1), page(key(1), 10), None);
     let died = std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
             let _shard = lock(&cache.shards[0]);
@@ -189,7 +189,7 @@ fn a_thread_that_died_with_a_lock_stops_nobody() {
     });
     assert!(died.is_err() && cache.shards[0].is_poisoned());
     assert!(cache.get(key(1)).is_some());
-    cache.insert(key(2), page(key(2), 10));
+    cache.insert(key(2), page(key(2), 10), None);
     cache.remove_block(0);
     assert_eq!(cache.resident_bytes(), 0);
 }
@@ -207,8 +207,10 @@ fn threads_share_pages_within_the_budget() {
                     let k = key(dice(2000));
                     match dice(20) {
                         0..10 => assert!(cache.get(k).is_none_or(|page| page.key == k)),
-                        10..16 => cache.insert(k, page(k, dice(20_000) as usize)),
-                        16..19 => drop(cache.insert_if_room(k, page(k, dice(20_000) as usize))),
+                        10..16 => cache.insert(k, page(k, dice(20_000) as usize), None),
+                        16..19 => {
+                            let _ = cache.insert_if_room(k, page(k, dice(20_000) as usize), None);
+                        }
                         _ => cache.remove_block(k.block),
                     }
                 }
@@ -218,4 +220,43 @@ fn threads_share_pages_within_the_budget() {
     let kept: usize = cache.shards.iter().map(|shard| lock(shard).bytes).sum();
     assert_eq!(cache.resident_bytes(), kept);
     assert!(kept <= budget);
+}
+
+/// A page with a place in a table.
+#[derive(Debug)]
+struct Flagged(std::sync::atomic::AtomicBool);
+
+impl Weighed for Flagged {
+    fn bytes(&self) -> usize {
+        100
+    }
+
+    fn take_used(&self) -> bool {
+        self.0.swap(false, Ordering::Relaxed)
+    }
+}
+
+#[test]
+fn a_table_knows_what_is_resident_and_use_there_counts() {
+    let cache: PageCache<Flagged> = PageCache::new(1000);
+    let table = Arc::new(PageTable::new(100));
+    let insert = |n: u32| {
+        let home = Home { table: Arc::clone(&table), page: n };
+        cache.insert(key(n.into()), Arc::new(Flagged(false.into())), Some(home));
+    };
+    let resident = || (0..100).filter(|n| table.get(*n).is_some()).collect::<Vec<u32>>();
+    (0..10).for_each(insert);
+    assert_eq!(resident(), (0..10).collect::<Vec<u32>>());
+    // Used in the table only, the oldest pages are given another round.
+    for n in [0, 2] {
+        table.get(n).unwrap().0.store(true, Ordering::Relaxed);
+    }
+    (10..13).for_each(insert);
+    assert_eq!(resident(), [0, 2, 5, 6, 7, 8, 9, 10, 11, 12]);
+    // All of them used: still one goes.
+    resident().iter().for_each(|n| table.get(*n).unwrap().0.store(true, Ordering::Relaxed));
+    insert(50);
+    assert_eq!((resident().len(), table.get(50).is_some()), (10, true));
+    (0..9).for_each(|block| cache.remove_block(block));
+    assert_eq!(resident(), Vec::<u32>::new());
 }

@@ -13,5 +13,5 @@ pub mod scan;
 pub mod writer;
 
 pub use liveness::Liveness;
-pub use postings::{PostingCursor, PostingList};
+pub use postings::{ListReader, PostingCursor, PostingList};
 pub use reader::{Found, Segment};

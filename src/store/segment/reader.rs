@@ -18,7 +18,8 @@ use crate::format::segment_header::{HEADER_PAGE_BYTES, Region, SegmentHeader};
 use crate::format::signature_page::{SignaturePage, SignatureShape};
 use crate::scheme::Scheme;
 use crate::sketch::Signature;
-use crate::store::page_source::{Extent, Keep, PageSource, Pinned};
+use crate::store::page_source::{CachedPage, Extent, Keep, PageSource, Pinned};
+use crate::store::page_table::PageTable;
 
 /// An open segment.
 #[derive(Debug)]
@@ -31,6 +32,31 @@ pub struct Segment {
     shape: SignatureShape,
     source: PageSource,
     root: OnceLock<Pinned<FencePage>>,
+    tables: Tables,
+}
+
+/// The pages that are in memory, of the kinds that a query looks at many of.
+#[derive(Debug)]
+pub struct Tables {
+    /// Signature pages.
+    pub signatures: Arc<PageTable<CachedPage>>,
+    /// Directory pages of the postings.
+    pub directory: Arc<PageTable<CachedPage>>,
+    /// Short pages of the postings.
+    pub short: Arc<PageTable<CachedPage>>,
+}
+
+impl Tables {
+    fn new(header: &SegmentHeader, shape: SignatureShape) -> Tables {
+        let postings = header.posting_shape();
+        let short = header.short_postings.div_ceil(postings.short_per_page());
+        let table = |pages: u64| Arc::new(PageTable::new(u32::try_from(pages).unwrap_or(u32::MAX)));
+        Tables {
+            signatures: table(header.ids.div_ceil(shape.per_page()).into()),
+            directory: table(postings.directory_pages()),
+            short: table(short),
+        }
+    }
 }
 
 /// A row that has a key.
@@ -89,11 +115,13 @@ impl Segment {
             let detail = format!("segment {id} was made for another database");
             return Err(broken("segment header", "SEG-6", offset, detail));
         }
+        let shape = SignatureShape::of(scheme);
         Ok(Segment {
             id,
             offset,
             header_checksum: page.checksum(),
-            shape: SignatureShape::of(scheme),
+            shape,
+            tables: Tables::new(&header, shape),
             scheme: Arc::clone(scheme),
             header,
             source,
@@ -267,13 +295,15 @@ impl Segment {
         Ok([prefix, suffix].concat())
     }
 
-    /// All rows with an id, rising, one after the other to `visit`.
-    pub fn rows_of_id(&self, id: u32, visit: &mut dyn FnMut(u32) -> Result<()>) -> Result<()> {
+    /// All rows with an id, rising, one after the other to `visit` while it wants more.
+    pub fn rows_of_id(&self, id: u32, visit: &mut dyn FnMut(u32) -> Result<bool>) -> Result<()> {
         let leaf = self.leaf_for(Target::Id(id))?;
         let Some(i) = leaf.first_with_id(id) else {
             return Err(self.lost("LEAF-5", format!("id {id} is in no leaf")));
         };
-        visit(leaf.first_row() + i as u32)?;
+        if !visit(leaf.first_row() + i as u32)? {
+            return Ok(());
+        }
         let copies = self.header.copy_count();
         let mut page = match self.first_copies_page(id)? {
             Some(page) => page,
@@ -284,10 +314,9 @@ impl Segment {
             let pairs = self.copies_page(page)?;
             let start = pairs.pairs().partition_point(|pair| pair.order() < least);
             for pair in &pairs.pairs()[start..] {
-                if pair.id() != id {
+                if pair.id() != id || !visit(pair.row())? {
                     return Ok(());
                 }
-                visit(pair.row())?;
             }
             page += 1;
         }
@@ -371,7 +400,18 @@ impl Segment {
         let empty =
             self.header.empty_id.and_then(|id| id.checked_sub(first)).filter(|i| *i < count);
         let view = |page| SignaturePage::new(page, self.shape, count, empty);
-        Ok((self.source.page(place, extent, keep, view)?, place_in_page as usize))
+        let table = (&self.tables.signatures, page);
+        Ok((self.source.page_in(table, place, extent, keep, view)?, place_in_page as usize))
+    }
+
+    /// The pages that are in memory.
+    pub fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    /// Pages that were not in memory when they were asked for, in all segments of the file.
+    pub fn cache_misses(&self) -> u64 {
+        self.source.cache().misses()
     }
 
     /// The signature of an id.

@@ -26,6 +26,10 @@ const LOCK_ATTEMPTS: usize = 64;
 pub struct RealFiles;
 
 impl FileLayer for RealFiles {
+    fn is_real(&self) -> bool {
+        true
+    }
+
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
         let mut options = OpenOptions::new();
         options.read(true).write(access != Access::Read);

@@ -12,15 +12,16 @@ use super::super::tests::{ID, Place, expected};
 use super::*;
 use crate::error::Error;
 use crate::format::hot_part::MAX_PAYLOAD;
+use crate::store::file_layer::faulty::{Failure, Fault, FaultyFiles};
 use crate::store::file_layer::memory::MemoryFiles;
-use crate::store::hot_tier::HotKind;
+use crate::store::hot_tier::HotTierKind;
 
 const LOG: &str = "/corpus.ringer-hot/log";
 
 fn in_memory() -> (MemoryFiles, Place) {
     let files = MemoryFiles::new();
     let layer = Arc::new(files.clone());
-    (files, Place { layer, directory: "/corpus.ringer-hot".into(), kind: HotKind::Log })
+    (files, Place { layer, directory: "/corpus.ringer-hot".into(), kind: HotTierKind::Log })
 }
 
 /// A tier in memory with the commits `1..=last`, and where each of them ends in the log.
@@ -142,22 +143,108 @@ fn a_replay_leaves_every_byte_as_it_was() {
     assert_eq!(all(), before);
 }
 
-/// A failed append may leave parts behind, so nothing is ever written after it.
-#[test]
-fn a_tier_takes_nothing_after_a_failed_append() {
-    let (files, place) = in_memory();
+/// A tier on a disk that can fail, with the commits 1 to 3.
+fn faulty() -> (FaultyFiles, Place, Box<dyn HotTier>) {
+    let files = FaultyFiles::new();
+    let layer = Arc::new(files.clone());
+    let place = Place { layer, directory: "/corpus.ringer-hot".into(), kind: HotTierKind::Log };
     let tier = place.create();
     place.append(&*tier, 1..=3);
-    let length = files.contents(LOG).unwrap().len() as u64;
-    let files = files.limited_to(length + 3000);
-    let error = tier.append(&[Commit { sequence: 4, payload: &[7; 5000] }]).expect_err("full");
-    assert!(matches!(error, Error::NoSpace { .. }), "{error}");
-    let _ = files.limited_to(1 << 30);
-    for result in [tier.append(&[Commit { sequence: 4, payload: b"x" }]), tier.trim(2)] {
-        assert!(matches!(result, Err(Error::Poisoned { .. })), "{result:?}");
+    (files, place, tier)
+}
+
+/// HOT-15: a failed append may leave parts behind, so if it cannot be undone, nothing is written after it.
+#[test]
+fn a_tier_takes_nothing_after_a_failure_that_is_not_undone() {
+    // The write fails, other than for space; or the cut after it, or one of the syncs.
+    for (after, failure, sticky) in [
+        (0, Failure::Device, false),
+        (0, Failure::Full, true),
+        (0, Failure::ShortWrite(3000), true),
+        (1, Failure::Full, false),
+        (1, Failure::Device, false),
+    ] {
+        let (files, place, tier) = faulty();
+        let fault = Fault::after(after, failure);
+        files.arm(if sticky { fault.sticky() } else { fault });
+        tier.append(&[Commit { sequence: 4, payload: &[7; 5000] }]).expect_err("a failure");
+        files.disarm();
+        assert!(tier.is_broken());
+        let changes = files.operations();
+        for result in [tier.append(&[Commit { sequence: 4, payload: b"x" }]), tier.trim(2)] {
+            assert!(matches!(result, Err(Error::Poisoned { .. })), "{result:?}");
+        }
+        assert_eq!(files.operations(), changes);
+        drop(tier);
+        let (commits, _) = place.replay(0);
+        assert_eq!(commits[..3], expected(0, 3));
     }
-    drop(tier);
-    place.holds(0, 3);
+}
+
+/// HOT-15: an append without space leaves the tier as it was, and it goes on.
+#[test]
+fn an_append_without_space_is_undone() {
+    for room in [0, 1, 24, 600, 4096, 5000] {
+        let (files, place) = in_memory();
+        let tier = place.create();
+        place.append(&*tier, 1..=3);
+        let before = files.contents(LOG).unwrap();
+        let files = files.limited_to(before.len() as u64 + room);
+        for _ in 0..3 {
+            let error = tier.append(&[Commit { sequence: 4, payload: &[7; 5000] }]);
+            assert!(matches!(error, Err(Error::NoSpace { .. })), "{error:?}");
+            assert!(!tier.is_broken() && files.contents(LOG).unwrap() == before);
+        }
+        let _ = files.limited_to(1 << 30);
+        place.append(&*tier, 4..=5);
+        tier.trim(2).unwrap();
+        place.append(&*tier, 6..=6);
+        place.holds(2, 6);
+    }
+}
+
+/// HOT-15: whatever an append without space wrote, and wherever the power goes then, all that was
+/// acknowledged is there, and no commit of parts that were written at different times.
+#[test]
+fn a_crash_around_an_undone_append_never_joins_two() {
+    let payloads = [[1; 9000], [2; 9000]];
+    let mut images = 0;
+    for written in [0, 1, 100, 512, 4096, 4097, 8192, 9071, 9072, 9500, 20_000] {
+        let (files, place, tier) = faulty();
+        let begun = files.operations();
+        files.arm(Fault::after(0, Failure::ShortWrite(written)));
+        // A group, so that the first of its commits may be there in full.
+        let group = [4, 5, 6].map(|sequence| Commit { sequence, payload: &payloads[0] });
+        let error = tier.append(&group).expect_err("no space");
+        assert!(matches!(error, Error::NoSpace { .. }) && !tier.is_broken());
+        let undone = files.operations();
+        tier.append(&[Commit { sequence: 4, payload: &payloads[1] }]).unwrap();
+        let done = files.operations();
+        let mut walk = files.walk().go_to(begun);
+        loop {
+            for kind in walk.kinds() {
+                let place = Place { layer: Arc::new(walk.image(kind)), ..place.clone() };
+                let (commits, replayed) = place.replay(0);
+                let (old, new) = commits.split_at(3);
+                assert_eq!(old, expected(0, 3), "{kind:?}");
+                assert_eq!(replayed.damage, None);
+                let at = walk.at();
+                let from = |payload: &[u8; 9000]| new.iter().all(|(_, found)| found == payload);
+                let right = match at {
+                    _ if at < undone => from(&payloads[0]),
+                    _ if at == undone => new.is_empty(),
+                    _ if at < done => from(&payloads[1]) && new.len() <= 1,
+                    _ => from(&payloads[1]) && new.len() == 1,
+                };
+                assert!(right, "{written} bytes, {at} of {undone} and {done}, {kind:?}");
+                images += 1;
+            }
+            if !walk.step() {
+                break;
+            }
+        }
+    }
+    assert!(images > 200, "{images}");
 }
 
 /// HOT-14: a trim that cannot write its new log leaves the old one, and the tier goes on.

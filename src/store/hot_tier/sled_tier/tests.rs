@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use super::super::tests::{ID, Place, expected, payload};
 use super::*;
 use crate::store::file_layer::memory::MemoryFiles;
-use crate::store::hot_tier::{HotKind, Replayed, create};
+use crate::store::hot_tier::{HotTierKind, Replayed, create};
 
 /// HOT-9: keys order as sequences and parts do.
 #[test]
@@ -30,7 +30,7 @@ const SEALED: u64 = 140;
 
 /// A tier that was filled and trimmed several times, so that sled uses parts of its log again, and that log.
 fn written(folder: &Path) -> (Place, PathBuf) {
-    let place = Place::real(folder, HotKind::Sled);
+    let place = Place::real(folder, HotTierKind::Sled);
     let tier = place.create();
     for sequence in 1..=LAST {
         let payload = long(sequence);
@@ -185,7 +185,7 @@ fn parts_that_sled_gives_are_checked() {
     ];
     for (change, last, rule) in changes {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::real(folder.path(), HotKind::Sled);
+        let place = Place::real(folder.path(), HotTierKind::Sled);
         let tier = place.create();
         place.append(&*tier, 1..=3);
         drop(tier);
@@ -206,7 +206,7 @@ fn parts_that_sled_gives_are_checked() {
 #[test]
 fn an_append_that_leaves_a_blob_is_not_acknowledged() {
     let folder = tempfile::tempdir().unwrap();
-    let place = Place::real(folder.path(), HotKind::Sled);
+    let place = Place::real(folder.path(), HotTierKind::Sled);
     let tier = place.create();
     place.append(&*tier, 1..=2);
     fs::write(place.directory.join(NAME).join(BLOBS).join("7"), b"blob").unwrap();
@@ -219,7 +219,7 @@ fn an_append_that_leaves_a_blob_is_not_acknowledged() {
 fn sled_on_another_layer_is_refused() {
     let layer: Arc<dyn FileLayer> = Arc::new(MemoryFiles::new());
     let directory = Path::new("/corpus.ringer-hot");
-    let error = create(&layer, directory, ID, HotKind::Sled).expect_err("no real files");
+    let error = create(&layer, directory, ID, HotTierKind::Sled).expect_err("no real files");
     assert!(matches!(error, Error::InvalidArgument { .. }), "{error}");
     assert_eq!(layer.kind(directory).unwrap(), None);
 }
@@ -228,7 +228,7 @@ fn sled_on_another_layer_is_refused() {
 #[test]
 fn trimming_bounds_the_room_on_disk() {
     let folder = tempfile::tempdir().unwrap();
-    let place = Place::real(folder.path(), HotKind::Sled);
+    let place = Place::real(folder.path(), HotTierKind::Sled);
     let tier = place.create();
     let payload = vec![7; 1 << 19];
     let mut largest = 0;

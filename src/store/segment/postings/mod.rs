@@ -5,10 +5,12 @@
 
 mod check;
 mod columns;
+mod many;
 mod pages;
 mod reader;
 mod writer;
 
+pub use many::ListReader;
 pub use pages::NewPostings;
 pub use reader::{PostingCursor, PostingList};
 pub use writer::PostingsWriter;

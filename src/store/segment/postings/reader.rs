@@ -16,14 +16,14 @@ use crate::store::segment::Segment;
 /// Where the ids with a value in a slot are: found, but not read. Belongs to the segment that gave it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PostingList {
-    slot: u32,
-    value: u32,
-    length: u32,
-    place: Place,
+    pub(super) slot: u32,
+    pub(super) value: u32,
+    pub(super) length: u32,
+    pub(super) place: Place,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+pub(super) enum Place {
     /// The first entry of its bucket.
     Short(u64),
     /// The number of its first page.
@@ -77,7 +77,8 @@ impl Segment {
     ) -> Result<Pinned<PostingDirectory>> {
         let place = shape.directory_place(self.id(), i);
         let (buckets, short) = (shape.buckets_in_page(i), self.header().short_postings);
-        self.source().page(place, self.posting_extent(place), Keep::Recent, |page| {
+        let table = (&self.tables().directory, u32::try_from(i).unwrap_or(u32::MAX));
+        self.source().page_in(table, place, self.posting_extent(place), Keep::Recent, |page| {
             PostingDirectory::new(page, buckets, short)
         })
     }
@@ -86,7 +87,8 @@ impl Segment {
     pub(super) fn short_page(&self, shape: PostingShape, i: u64) -> Result<Pinned<ShortPage>> {
         let place = shape.short_place(self.id(), i);
         let count = shape.short_in_page(self.header().short_postings, i);
-        self.source().page(place, self.posting_extent(place), Keep::Recent, |page| {
+        let table = (&self.tables().short, u32::try_from(i).unwrap_or(u32::MAX));
+        self.source().page_in(table, place, self.posting_extent(place), Keep::Recent, |page| {
             ShortPage::new(page, shape, count)
         })
     }

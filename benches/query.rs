@@ -1,0 +1,244 @@
+//! Queries against what bounds them: plain reads of the same bytes, and each other.
+//!
+//! `cargo bench --bench query` runs all parts over the sets of the bench beside peers (200 elements, skewed
+//! vocabulary, one in ten planted near a query), one thread. `RINGER_BENCH_ROWS` sets another size than
+//! 1 M, or several; `RINGER_BENCH_PARTS` the parts to run (`latency`, `spread`, `scan`, `counting`,
+//! `hostile`); `RINGER_BENCH_DIR` keeps the databases there for the next run.
+
+#[path = "ratio/mod.rs"]
+mod ratio;
+#[path = "../crates/peers/src/w2.rs"]
+#[allow(dead_code, unused_imports, reason = "the bench beside peers uses the rest")]
+mod w2;
+
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use ringer::index::{Postings, merge};
+use ringer::{Database, Like, Options, Plan, Scheme, Signature, Snapshot};
+use w2::W2;
+
+const QUERIES: u64 = 500;
+const ROUNDS: usize = 10;
+
+fn options(sets: u64) -> Options {
+    Options { cache_bytes: 400 * sets as usize + (64 << 20), threads: 1, ..Options::default() }
+}
+
+fn key(i: u64) -> [u8; 16] {
+    let mut key = [0; 16];
+    key[..8].copy_from_slice(&w2::mix(i).to_be_bytes());
+    key[8..].copy_from_slice(&i.to_be_bytes());
+    key
+}
+
+/// All sets in one compacted segment.
+fn compacted(folder: &Path, w2: &W2) -> Database {
+    let path = folder.join(format!("compacted-{}.ringer", w2.len()));
+    if path.exists() {
+        return Database::open(&path, options(w2.len())).unwrap();
+    }
+    let db = Database::create(&path, &Scheme::near_duplicate(), options(w2.len())).unwrap();
+    let mut load = db.bulk_load();
+    for i in 0..w2.len() {
+        load.put(key(i), &w2.set(i)).unwrap();
+    }
+    load.commit().unwrap();
+    db.compact().unwrap();
+    db
+}
+
+fn queries(db: &Database, w2: &W2) -> Vec<Signature> {
+    let clusters = 0..QUERIES.min(w2.clusters());
+    clusters.map(|c| db.sketcher().sketch(&w2.query(c)).unwrap()).collect()
+}
+
+/// The best round's median and 99th percentile, in microseconds.
+fn latency(snapshot: &Snapshot, queries: &[Signature], plan: Option<Plan>) -> (f64, f64) {
+    let mut best = (f64::INFINITY, f64::INFINITY);
+    for _ in 0..ROUNDS {
+        let mut times: Vec<f64> = queries
+            .iter()
+            .map(|signature| {
+                let query = snapshot.query(Like::Signature(signature)).top(10);
+                let query = plan.map_or(query.clone(), |plan| query.plan(plan));
+                let start = Instant::now();
+                black_box(query.run().unwrap());
+                start.elapsed().as_secs_f64() * 1e6
+            })
+            .collect();
+        times.sort_by(f64::total_cmp);
+        best = (best.0.min(times[times.len() / 2]), best.1.min(times[times.len() * 99 / 100]));
+    }
+    best
+}
+
+fn report(what: &str, snapshot: &Snapshot, queries: &[Signature]) {
+    let (p50, p99) = latency(snapshot, queries, None);
+    let mut work = ringer::query::Work::default();
+    for signature in queries {
+        work += snapshot.query(Like::Signature(signature)).top(10).explain().unwrap().work;
+    }
+    let mean = |n: u64| n as f64 / queries.len() as f64;
+    println!(
+        "{what}: p50 {p50:.1} us, p99 {p99:.1} us; a query reads {:.0} postings, compares {:.0} and \
+         verifies {:.0} signatures",
+        mean(work.postings),
+        mean(work.compared),
+        mean(work.verified)
+    );
+}
+
+fn bench_latency(folder: &Path, sets: u64) {
+    let w2 = W2::new(sets);
+    let db = compacted(folder, &w2);
+    report(&format!("{sets} sets, one segment"), &db.snapshot(), &queries(&db, &w2));
+}
+
+/// A full memtable and a dozen segments, beside one segment of the same sets.
+fn bench_spread(folder: &Path, sets: u64) {
+    let w2 = W2::new(sets);
+    let path = folder.join(format!("spread-{sets}.ringer"));
+    let options =
+        Options { memtable_rows: 1 << 16, merge: false, background: false, ..options(sets) };
+    let _ = std::fs::remove_file(&path);
+    let db = Database::create(&path, &Scheme::near_duplicate(), options).unwrap();
+    let fresh = sets.min(1 << 16) - 1;
+    for part in 0..12 {
+        let mut load = db.bulk_load();
+        for i in (part..sets - fresh).step_by(12) {
+            load.put(key(i), &w2.set(i)).unwrap();
+        }
+        load.commit().unwrap();
+    }
+    for first in (sets - fresh..sets).step_by(1000) {
+        let mut batch = db.batch();
+        for i in first..sets.min(first + 1000) {
+            batch.put(key(i), &w2.set(i)).unwrap();
+        }
+        db.commit(batch).unwrap();
+    }
+    assert_eq!(db.stat().unwrap().segments, 12);
+    let queries = queries(&db, &w2);
+    report(
+        &format!("{sets} sets, 12 segments and a memtable of {fresh}"),
+        &db.snapshot(),
+        &queries,
+    );
+    drop(db);
+    std::fs::remove_file(path).unwrap();
+    bench_latency(folder, sets);
+}
+
+/// The exhaustive scan beside a plain read of plane 0, and of all planes.
+fn bench_scan(folder: &Path, sets: u64) {
+    let w2 = W2::new(sets);
+    let db = compacted(folder, &w2);
+    let (snapshot, queries) = (db.snapshot(), queries(&db, &w2));
+    let words: Vec<u64> = (0..8 * sets).collect();
+    let sum = |words: &[u64]| {
+        black_box(words.chunks_exact(8).fold([0_u64; 8], |mut sum, eight| {
+            sum.iter_mut().zip(eight).for_each(|(sum, word)| *sum = sum.wrapping_add(*word));
+            sum
+        }));
+    };
+    let mut i = 0;
+    let mut scan = || {
+        i = (i + 1) % queries.len();
+        let query = snapshot.query(Like::Signature(&queries[i])).top(10).exhaustive();
+        black_box(query.run().unwrap());
+    };
+    (0..3).for_each(|_| scan());
+    ratio::Ratio::new().compare(
+        "one against all, exhaustive, top 10",
+        "M sets/s",
+        sets as f64 / 1e6,
+        ("plain read of all planes", &mut || sum(&words)),
+        &mut [
+            ("plain read of plane 0", &mut || sum(&words[..2 * sets as usize])),
+            ("exhaustive query", &mut scan),
+        ],
+    );
+}
+
+/// Lists of every nth id, in blocks.
+struct Every {
+    next: u32,
+    step: u32,
+    bound: u32,
+    block: Vec<u32>,
+}
+
+impl Postings for Every {
+    fn next_block(&mut self) -> ringer::Result<&[u32]> {
+        self.block.clear();
+        while self.next < self.bound && self.block.len() < 128 {
+            self.block.push(self.next);
+            self.next += self.step;
+        }
+        Ok(&self.block)
+    }
+}
+
+/// Counting over long lists, in memory and from the pages of a segment.
+fn bench_counting(folder: &Path) {
+    let bound = 1_000_000;
+    let mut postings = 0_u64;
+    let lists = || (0..12).map(|i| Every { next: i, step: 16 + i, bound, block: Vec::new() });
+    lists().for_each(|list| postings += u64::from(bound / list.step));
+    let mut best = f64::INFINITY;
+    for _ in 0..40 {
+        let start = Instant::now();
+        let mut found = 0_u64;
+        merge::dense(lists().collect(), bound, 5, |_, _| found += 1).unwrap();
+        black_box(found);
+        best = best.min(start.elapsed().as_secs_f64());
+    }
+    println!("counting lists made on the fly: {:.0} M postings/s", postings as f64 / best / 1e6);
+
+    let path = folder.join("counting.ringer");
+    let _ = std::fs::remove_file(&path);
+    let db = Database::create(&path, &Scheme::rdc(), options(1_000_000)).unwrap();
+    let mut load = db.bulk_load();
+    (0..1_000_000_u64).for_each(|i| load.put(key(i), &[i, w2::mix(i)]).unwrap());
+    load.commit().unwrap();
+    let snapshot = db.snapshot();
+    let signature = db.sketcher().sketch(&[7, 8, 9]).unwrap();
+    let query = || snapshot.query(Like::Signature(&signature)).min_matches(7).plan(Plan::Probe);
+    let (mut best, mut postings) = (f64::INFINITY, 0);
+    for _ in 0..40 {
+        let start = Instant::now();
+        postings = query().explain().unwrap().work.postings;
+        best = best.min(start.elapsed().as_secs_f64());
+    }
+    let rate = postings as f64 / best / 1e6;
+    println!("counting the lists of a segment, rdc: {rate:.0} M postings/s of {postings}");
+    std::fs::remove_file(path).unwrap();
+}
+
+fn main() {
+    if !ratio::wanted() {
+        return;
+    }
+    let kept = std::env::var_os("RINGER_BENCH_DIR").map(PathBuf::from);
+    let temporary = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = kept.as_deref().unwrap_or(temporary.path());
+    let parts = std::env::var("RINGER_BENCH_PARTS");
+    let parts = parts.as_deref().unwrap_or("latency,spread,scan,counting");
+    let sets = std::env::var("RINGER_BENCH_ROWS").unwrap_or("1000000".into());
+    for part in parts.split(',') {
+        if part == "counting" {
+            bench_counting(folder);
+            continue;
+        }
+        for sets in sets.split(',').map(|n| n.parse().unwrap()) {
+            match part {
+                "latency" => bench_latency(folder, sets),
+                "spread" => bench_spread(folder, sets),
+                "scan" => bench_scan(folder, sets),
+                _ => panic!("no part `{part}`"),
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The stopwatch: time of wall and processor, memory, and how fast and how well queries are answered.
+
+use std::collections::HashSet;
+use std::fs;
+use std::time::{Duration, Instant};
+
+use cpu_time::ProcessTime;
+
+use crate::w2::{MEMBERS, W2};
+
+/// Queries of a round, where the workload has as many.
+const QUERIES: u64 = 1000;
+
+/// Wall and processor seconds of pieces of work.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    wall: Duration,
+    processor: Duration,
+}
+
+impl Watch {
+    /// Times one more piece.
+    pub(crate) fn time<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        let (wall, processor) = (Instant::now(), ProcessTime::now());
+        let result = work();
+        self.wall += wall.elapsed();
+        self.processor += processor.elapsed();
+        result
+    }
+
+    /// So many things in the time so far: thousands a second of wall and of processor.
+    pub(crate) fn rates(&self, things: u64) -> (f64, f64) {
+        let rate = |time: Duration| things as f64 / time.as_secs_f64() / 1e3;
+        (rate(self.wall), rate(self.processor))
+    }
+}
+
+/// Bytes of memory that the process has now.
+pub(crate) fn resident_bytes() -> u64 {
+    bytes_of("/proc/self/status", "VmRSS:").unwrap_or(0)
+}
+
+/// Bytes of memory that programs can still have; without limit where the system does not tell.
+pub(crate) fn available_bytes() -> u64 {
+    bytes_of("/proc/meminfo", "MemAvailable:").unwrap_or(u64::MAX)
+}
+
+fn bytes_of(path: &str, name: &str) -> Option<u64> {
+    let text = fs::read_to_string(path).ok()?;
+    let value = text.lines().find_map(|line| line.strip_prefix(name))?;
+    Some(value.trim_end_matches("kB").trim().parse::<u64>().ok()? * 1024)
+}
+
+/// An index that is filled and knows the queries' signatures.
+pub(crate) trait Contender {
+    /// What it answers, in its own shape.
+    type Answer;
+
+    /// The ten nearest of a query: what is timed.
+    fn ask(&self, query: u64) -> Self::Answer;
+
+    /// The numbers of the sets in an answer.
+    fn numbers(&self, answer: Self::Answer) -> Vec<u64>;
+}
+
+/// How queries went: latencies of each round, and hits of each resemblance.
+#[derive(Debug, Default)]
+pub(crate) struct Queries {
+    rounds: Vec<Vec<f64>>,
+    hits: [u64; MEMBERS as usize],
+    asked: u64,
+}
+
+/// Number of queries that a round of a workload has.
+pub(crate) fn queries_of(w2: &W2) -> u64 {
+    QUERIES.min(w2.clusters())
+}
+
+impl Queries {
+    /// Asks every query once without timing, which warms caches and counts what is found.
+    pub(crate) fn warm<C: Contender>(&mut self, w2: &W2, contender: &C) {
+        for query in 0..queries_of(w2) {
+            let found: HashSet<u64> = contender.numbers(contender.ask(query)).into_iter().collect();
+            assert!(found.len() <= 10, "more than the ten that were asked for");
+            for (member, hits) in (0..MEMBERS).zip(&mut self.hits) {
+                *hits += u64::from(found.contains(&w2.member(query, member)));
+            }
+            self.asked += 1;
+        }
+    }
+
+    /// Times every query once, the last first: what the round before left in the nearest caches is of no
+    /// use to the first ones.
+    pub(crate) fn round<C: Contender>(&mut self, w2: &W2, contender: &C) {
+        let mut times = Vec::new();
+        for query in (0..queries_of(w2)).rev() {
+            let start = Instant::now();
+            let answer = contender.ask(query);
+            times.push(start.elapsed().as_secs_f64() * 1e6);
+            drop(answer);
+        }
+        times.sort_by(f64::total_cmp);
+        self.rounds.push(times);
+    }
+
+    /// The latency that a share of the queries does not exceed, in microseconds, in the round where that
+    /// is lowest.
+    pub(crate) fn percentile(&self, share: f64) -> f64 {
+        let at = |times: &Vec<f64>| times[(share * (times.len() - 1) as f64) as usize];
+        self.rounds.iter().map(at).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Planted sets found, of all, and of those at each resemblance.
+    pub(crate) fn recall(&self) -> (f64, [f64; MEMBERS as usize]) {
+        let each = self.hits.map(|hits| hits as f64 / self.asked as f64);
+        (each.iter().sum::<f64>() / MEMBERS as f64, each)
+    }
+}

@@ -1,0 +1,127 @@
+//! Ringer: one compacted segment in a file, with all of its pages in the cache.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use ::ringer::scheme::Slots;
+use ::ringer::{
+    Answer, Database, Like, Options, Parameters, Scheme, Signature, Sketcher, Snapshot, presets,
+};
+
+use crate::Result;
+use crate::measure::{Contender, Watch, queries_of};
+use crate::table::Row;
+use crate::w2::{MEMBERS, Random, W2};
+
+/// Sets that are sketched before they are loaded: sketching is not timed.
+const BLOCK: usize = 4096;
+
+/// Bytes of a key. Keys are random: neighbours share no prefix that could be saved.
+const KEY_BYTES: u64 = 16;
+
+/// More than rows take while they are sorted, and more than the pages of a set take in the file.
+const MOST_BYTES: usize = 512;
+
+type Key = [u8; KEY_BYTES as usize];
+
+/// The schemes to measure: the default, which is small, and one that is faster and finds more.
+pub(crate) const SCHEMES: &[(&str, Parameters)] = &[
+    ("ringer 32x4, b = 4", presets::NEAR_DUPLICATE),
+    (
+        "ringer 42x3, b = 6",
+        Parameters {
+            bits: 6,
+            slots: Slots { count: 42, samples_per_slot: 3, value_bits: 18, min_matches: 2 },
+            ..presets::NEAR_DUPLICATE
+        },
+    ),
+];
+
+/// The filled database.
+pub(crate) struct Ringer {
+    snapshot: Snapshot,
+    queries: Vec<Signature>,
+    /// The numbers of the sets that queries should find.
+    planted: HashMap<Key, u64>,
+    /// Closes last.
+    _database: Database,
+}
+
+impl Ringer {
+    /// Loads all sets into a new file, compacts it and opens it again.
+    pub(crate) fn build(
+        w2: &W2,
+        folder: &Path,
+        scheme: &(&str, Parameters),
+    ) -> Result<(Ringer, Row)> {
+        let (name, parameters) = scheme;
+        let path = folder.join(format!("{name}.ringer"));
+        let scheme = Scheme::new(*parameters)?;
+        let sketcher = Sketcher::new(&scheme);
+        let room = MOST_BYTES * w2.len() as usize;
+        let options = Options {
+            cache_bytes: room,
+            build_bytes: room,
+            threads: 1,
+            background: false,
+            ..Options::default()
+        };
+
+        let mut watch = Watch::default();
+        let mut block = Vec::with_capacity(BLOCK);
+        let database = watch.time(|| Database::create(&path, &scheme, options.clone()))?;
+        let mut load = database.bulk_load();
+        for first in (0..w2.len()).step_by(BLOCK) {
+            for i in first..(first + BLOCK as u64).min(w2.len()) {
+                block.push((key(i), sketcher.sketch(&w2.set(i))?));
+            }
+            watch.time(|| block.drain(..).try_for_each(|(key, s)| load.put_signature(key, &s)))?;
+        }
+        watch.time(|| {
+            load.commit()?;
+            database.compact()?;
+            database.close()
+        })?;
+
+        let mut row = Row::new(format!("{name}, durable"));
+        let bytes = fs::metadata(&path)?.len() - KEY_BYTES * w2.len();
+        row.bytes = Some(bytes as f64 / w2.len() as f64);
+        row.set_build(watch.rates(w2.len()));
+
+        let database = Database::open(&path, options)?;
+        let stat = database.stat()?;
+        assert_eq!(stat.segments, 1, "compacted");
+        let queries = (0..queries_of(w2)).map(|c| sketcher.sketch(&w2.query(c)));
+        let queries = queries.collect::<std::result::Result<_, _>>()?;
+        let numbers = (0..queries_of(w2)).flat_map(|c| (0..MEMBERS).map(move |m| (c, m)));
+        let numbers = numbers.map(|(c, m)| w2.member(c, m));
+        let planted = numbers.map(|i| (key(i), i)).collect();
+        let snapshot = database.snapshot();
+        Ok((Ringer { snapshot, queries, planted, _database: database }, row))
+    }
+}
+
+/// The key of a set.
+fn key(i: u64) -> Key {
+    let mut random = Random::new(4, i);
+    let mut key = [0; KEY_BYTES as usize];
+    key[..8].copy_from_slice(&random.word().to_be_bytes());
+    key[8..].copy_from_slice(&random.word().to_be_bytes());
+    key
+}
+
+impl Contender for Ringer {
+    type Answer = Answer;
+
+    fn ask(&self, query: u64) -> Answer {
+        let like = Like::Signature(&self.queries[query as usize]);
+        self.snapshot.query(like).top(10).run().expect("an answer")
+    }
+
+    /// Sets that nobody planted for these queries have the number of none.
+    fn numbers(&self, answer: Answer) -> Vec<u64> {
+        let number = |key: &[u8]| self.planted.get(key).copied().unwrap_or(u64::MAX);
+        answer.matches.iter().map(|found| number(&found.key)).collect()
+    }
+}

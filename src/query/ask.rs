@@ -1,0 +1,192 @@
+//! What is asked: a query with its conditions, checked before anything is read.
+
+use super::answer::Answer;
+use super::explain::{Explanation, Plan};
+use super::search;
+use crate::error::{Error, Result};
+use crate::scheme::Scheme;
+use crate::sketch::{Signature, Sketcher};
+use crate::store::state::State;
+
+/// Matches that are given when neither a number nor a threshold was asked for.
+const DEFAULT_TOP: usize = 10;
+
+/// Candidates that are looked at before an answer is cut short.
+const DEFAULT_MAX_CANDIDATES: usize = 100_000;
+
+/// What to look for.
+#[derive(Debug, Clone, Copy)]
+pub enum Like<'a> {
+    /// The likes of this set of features.
+    Features(&'a [u64]),
+    /// The likes of a stored set, itself left out.
+    Key(&'a [u8]),
+    /// The likes of the set that has this signature, which must be of the database's scheme.
+    Signature(&'a Signature),
+}
+
+/// A question to a snapshot.
+///
+/// ```
+/// use ringer::{Database, Like, Options, Scheme};
+/// let folder = tempfile::tempdir()?;
+/// let db = Database::create(folder.path().join("x.ringer"), &Scheme::near_duplicate(), Options::default())?;
+/// db.put("a", &(0..100).collect::<Vec<_>>())?;
+/// db.put("b", &(5..105).collect::<Vec<_>>())?;
+/// db.put("c", &(900..999).collect::<Vec<_>>())?;
+/// let answer = db.snapshot().query(Like::Key(b"a")).min_resemblance(0.5).run()?;
+/// assert_eq!(&*answer.matches[0].key, b"b");
+/// assert!(answer.matches[0].resemblance().low > 0.7);
+/// assert_eq!(answer.matches.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use = "a query does nothing until it is run"]
+pub struct Query<'a> {
+    pub(super) state: &'a State,
+    pub(super) sketcher: &'a Sketcher,
+    pub(super) like: Like<'a>,
+    top: Option<usize>,
+    min_resemblance: Option<f64>,
+    min_matches: Option<u32>,
+    exhaustive: bool,
+    within_hamming_1: bool,
+    plan: Option<Plan>,
+    max_candidates: usize,
+}
+
+impl<'a> Query<'a> {
+    /// A query for the likes of something. `sketcher` is one of the database's scheme.
+    pub fn new(state: &'a State, sketcher: &'a Sketcher, like: Like<'a>) -> Query<'a> {
+        Query {
+            state,
+            sketcher,
+            like,
+            top: None,
+            min_resemblance: None,
+            min_matches: None,
+            exhaustive: false,
+            within_hamming_1: false,
+            plan: None,
+            max_candidates: DEFAULT_MAX_CANDIDATES,
+        }
+    }
+
+    /// The best n only. Default: all that reach [`min_resemblance`](Query::min_resemblance), or the best 10
+    /// if there is none.
+    pub fn top(mut self, n: usize) -> Query<'a> {
+        self.top = Some(n);
+        self
+    }
+
+    /// Only sets whose estimated resemblance is at least this, from 0 to 1.
+    pub fn min_resemblance(mut self, resemblance: f64) -> Query<'a> {
+        self.min_resemblance = Some(resemblance);
+        self
+    }
+
+    /// Only sets with at least so many slots in common with the query. Default: the scheme's number.
+    pub fn min_matches(mut self, slots: u32) -> Query<'a> {
+        self.min_matches = Some(slots);
+        self
+    }
+
+    /// All sets, with or without slots in common: nothing is missed, and every signature is read. A scheme
+    /// without slots has no other queries.
+    pub fn exhaustive(mut self) -> Query<'a> {
+        self.exhaustive = true;
+        self
+    }
+
+    /// Slots whose values differ in one bit count as common, too. Finds more for small b and many samples
+    /// a slot, and reads one list more for each bit of a value. Needs values that are not hashed.
+    pub fn within_hamming_1(mut self) -> Query<'a> {
+        self.within_hamming_1 = true;
+        self
+    }
+
+    /// How to find the answer, instead of what seems to cost least. The answer is the same.
+    pub fn plan(mut self, plan: Plan) -> Query<'a> {
+        self.plan = Some(plan);
+        self
+    }
+
+    /// Distinct candidates that are looked at before the answer is cut short and says so. Default 100,000.
+    /// Candidates take 8 bytes each while the query runs.
+    pub fn max_candidates(mut self, candidates: usize) -> Query<'a> {
+        self.max_candidates = candidates;
+        self
+    }
+
+    /// Finds the answer.
+    pub fn run(&self) -> Result<Answer> {
+        Ok(search::search(self)?.answer)
+    }
+
+    /// Finds the answer and says how.
+    pub fn explain(&self) -> Result<Explanation> {
+        search::search(self)
+    }
+
+    /// The conditions, if they make sense.
+    pub(super) fn rule(&self) -> Result<Rule> {
+        let scheme = &self.state.scheme;
+        let slots = u32::from(scheme.slots.count);
+        let threshold = match self.min_resemblance {
+            None => f64::NEG_INFINITY,
+            Some(t) if (0.0..=1.0).contains(&t) => t,
+            Some(t) => {
+                return Err(Error::invalid(format!("min_resemblance {t}"), "it is from 0 to 1"));
+            }
+        };
+        let least_slots = match self.min_matches {
+            Some(m) if m == 0 || m > slots => {
+                let limit =
+                    format!("the scheme has slots {}: at least 1, at most all", scheme.slots);
+                return Err(Error::invalid(format!("min_matches {m}"), limit));
+            }
+            Some(m) => m,
+            None if self.exhaustive => 0,
+            None => u32::from(scheme.slots.min_matches),
+        };
+        if self.within_hamming_1 && !unfolded(scheme) {
+            return Err(Error::invalid(
+                "within_hamming_1",
+                format!(
+                    "slots {} are hashed or missing, and hashes have no neighbours",
+                    scheme.slots
+                ),
+            ));
+        }
+        let plan = if self.exhaustive || slots == 0 { Some(Plan::Scan) } else { self.plan };
+        let all = if self.min_resemblance.is_some() { usize::MAX } else { DEFAULT_TOP };
+        Ok(Rule {
+            top: self.top.unwrap_or(all),
+            threshold,
+            least_slots,
+            within_hamming_1: self.within_hamming_1,
+            plan,
+            max_candidates: self.max_candidates,
+        })
+    }
+}
+
+fn unfolded(scheme: &Scheme) -> bool {
+    let slots = scheme.slots;
+    let bits = u32::from(slots.samples_per_slot) * u32::from(scheme.bits);
+    slots.count > 0 && bits == u32::from(slots.value_bits)
+}
+
+/// Which rows are matches, and how many are wanted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rule {
+    pub(super) top: usize,
+    /// The least resemblance.
+    pub(super) threshold: f64,
+    /// The least number of common slots; 0 lifts the rule.
+    pub(super) least_slots: u32,
+    pub(super) within_hamming_1: bool,
+    /// The plan, if it may not be chosen.
+    pub(super) plan: Option<Plan>,
+    pub(super) max_candidates: usize,
+}

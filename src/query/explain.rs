@@ -1,0 +1,142 @@
+//! How an answer was found, and what a scheme promises.
+
+use super::answer::Answer;
+use crate::estimate::planning;
+use crate::scheme::Scheme;
+
+/// A way to find matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Plan {
+    /// Through the posting lists of the query's slot values.
+    Probe,
+    /// Through all signatures, plane 0 first.
+    Scan,
+}
+
+impl std::fmt::Display for Plan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Plan::Probe => "probe",
+            Plan::Scan => "scan",
+        })
+    }
+}
+
+/// What was done in one part of the database, or in all of them together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Work {
+    /// Posting lists that were read.
+    pub lists_read: u64,
+    /// Lists that were left unread, because nothing found in them alone could have been a match.
+    pub lists_unread: u64,
+    /// Ids in the lists that were read.
+    pub postings: u64,
+    /// Distinct signatures in enough lists.
+    pub candidates: u64,
+    /// Signatures whose plane 0 was compared with the query's.
+    pub compared: u64,
+    /// Signatures all of whose planes were compared.
+    pub verified: u64,
+    /// Bytes of lists and signatures that were looked at, in memory or not.
+    pub bytes: u64,
+}
+
+impl std::ops::AddAssign for Work {
+    fn add_assign(&mut self, other: Work) {
+        self.lists_read += other.lists_read;
+        self.lists_unread += other.lists_unread;
+        self.postings += other.postings;
+        self.candidates += other.candidates;
+        self.compared += other.compared;
+        self.verified += other.verified;
+        self.bytes += other.bytes;
+    }
+}
+
+/// One part of the database and what was done there.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct PartPlan {
+    /// The number of the segment; `None` for a memtable.
+    pub segment: Option<u64>,
+    /// Distinct signatures in it.
+    pub signatures: u32,
+    /// How it was searched.
+    pub plan: Plan,
+    /// What a probe would cost, in nanoseconds, by estimate.
+    pub probe_cost: f64,
+    /// What a scan would cost.
+    pub scan_cost: f64,
+    /// What was done.
+    pub work: Work,
+}
+
+/// An answer and how it was found.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// The answer.
+    pub answer: Answer,
+    /// Each part that was searched.
+    pub parts: Vec<PartPlan>,
+    /// All work together.
+    pub work: Work,
+    /// Candidates by the number of lists that they were in: entry i counts those in i. Scans have none.
+    pub candidates_by_lists: Vec<u64>,
+    /// Pages that were read from the file meanwhile, by this query or another.
+    pub pages_read: u64,
+    /// The least number of common slots that was asked for; 0 where slots did not matter.
+    pub min_matches: u32,
+    pub(super) scheme: Scheme,
+    pub(super) within_hamming_1: bool,
+    pub(super) threshold: Option<f64>,
+}
+
+impl Explanation {
+    /// The probability that a set of the resemblance asked for has enough slots in common with the query
+    /// to be found. `None` if no resemblance was asked for.
+    pub fn promised_recall(&self) -> Option<f64> {
+        self.threshold.map(|resemblance| self.recall_at(resemblance))
+    }
+
+    /// The same for any resemblance: what the scheme promises for sets tiny against their universe and
+    /// independent samples. One-permutation samples are nearly so.
+    pub fn recall_at(&self, resemblance: f64) -> f64 {
+        if self.min_matches == 0 {
+            return 1.0;
+        }
+        planning::found_by(&self.scheme, resemblance, self.min_matches, self.within_hamming_1)
+    }
+}
+
+/// A few lines for people.
+impl std::fmt::Display for Explanation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for part in &self.parts {
+            match part.segment {
+                Some(id) => write!(f, "segment {id}: ")?,
+                None => write!(f, "memtable: ")?,
+            }
+            let PartPlan { signatures, plan, probe_cost, scan_cost, .. } = part;
+            let (probe, scan) = (probe_cost / 1e3, scan_cost / 1e3);
+            writeln!(
+                f,
+                "{plan} of {signatures} signatures (probe {probe:.1} us, scan {scan:.1} us)"
+            )?;
+        }
+        let Work { lists_read, lists_unread, postings, candidates, compared, verified, bytes } =
+            self.work;
+        writeln!(f, "{lists_read} lists read, {lists_unread} left unread, {postings} postings")?;
+        writeln!(f, "{candidates} candidates, {compared} compared, {verified} verified")?;
+        writeln!(f, "{bytes} bytes looked at, {} pages read from the file", self.pages_read)?;
+        if let (Some(resemblance), Some(recall)) = (self.threshold, self.promised_recall()) {
+            writeln!(
+                f,
+                "a set of resemblance {resemblance} is found with probability {recall:.5}"
+            )?;
+        }
+        let cut = if self.answer.truncated { ", cut short" } else { "" };
+        write!(f, "{} matches{cut}", self.answer.matches.len())
+    }
+}

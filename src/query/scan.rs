@@ -1,0 +1,67 @@
+//! The way through all signatures of a part.
+//!
+//! A scan reads one plane in b and looks at the others only where plane 0 leaves hope. Nothing is missed:
+//! samples whose lowest bits differ are not equal, so plane 0 never shows fewer equal samples than there
+//! are.
+
+use super::part::Part;
+use super::verify::Search;
+use crate::error::Result;
+use crate::store::page_source::Keep;
+
+/// Counts looked at in one go.
+const GROUP: usize = 32;
+
+impl Search<'_> {
+    /// Compares all signatures of a part with the query.
+    pub(super) fn scan<P: Part>(&mut self, part: &mut P) -> Result<()> {
+        let query = self.target.rows();
+        let (mut counts, mut hopeful) = (Vec::new(), Vec::new());
+        let mut whole = query.bits() == 1;
+        let length = part.block_length();
+        for first in (0..part.signatures()).step_by(length as usize) {
+            part.load(&[first], Keep::IfRoom)?;
+            let rows = part.block(first);
+            counts.clear();
+            counts.resize(rows.len(), 0);
+            let least = self.least_equal();
+            if whole {
+                self.kernel.count_equal(query, rows, &mut counts);
+                self.work.verified += rows.len() as u64;
+                self.work.bytes += 8 * (rows.first().len() + rows.rest().len()) as u64;
+            } else {
+                self.kernel.count_equal(query.plane_0(), rows.plane_0(), &mut counts);
+                self.work.bytes += 8 * rows.first().len() as u64;
+            }
+            self.work.compared += rows.len() as u64;
+            at_least(&counts, least, &mut hopeful);
+            if whole {
+                for i in &hopeful {
+                    self.consider(&*part, first + i, u32::from(counts[*i as usize]))?;
+                }
+            } else {
+                hopeful.iter_mut().for_each(|i| *i += first);
+                // `refine` compares plane 0 once more, with a bar that has risen meanwhile.
+                self.work.compared -= hopeful.len() as u64;
+                self.refine(&*part, &hopeful)?;
+            }
+            // Where plane 0 leaves hope for many, all planes are read at once.
+            whole = query.bits() == 1 || hopeful.len() > counts.len() / 8;
+        }
+        Ok(())
+    }
+}
+
+/// The places of all counts that are at least `least`.
+fn at_least(counts: &[u16], least: u32, places: &mut Vec<u32>) {
+    places.clear();
+    let Ok(least) = u16::try_from(least) else { return };
+    for (group, counts) in counts.chunks(GROUP).enumerate() {
+        // Without a branch for each count: nearly all groups have none.
+        if counts.iter().fold(false, |any, count| any | (*count >= least)) {
+            let start = (group * GROUP) as u32;
+            let there = (start..).zip(counts).filter(|(_, count)| **count >= least);
+            places.extend(there.map(|(place, _)| place));
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! A query from its question to its answer: every part of the database is searched in its way, and all
+//! share one ranking.
+
+use super::answer::{Answer, Match};
+use super::ask::Query;
+use super::explain::{Explanation, PartPlan, Plan, Work};
+use super::part::{FreshPart, Part, SegmentPart};
+use super::probe::{self, Costs, SegmentLists, Tally};
+use super::target::Target;
+use super::verify::Search;
+use crate::error::Result;
+use crate::store::memtable::FreshView;
+use crate::store::state::{SegmentView, State};
+
+/// Finds the answer to a query.
+pub(super) fn search(query: &Query<'_>) -> Result<Explanation> {
+    let (state, rule) = (query.state, query.rule()?);
+    let target = Target::new(state, query.sketcher, query.like, rule.within_hamming_1)?;
+    let mut explanation = Explanation {
+        answer: Answer { matches: Vec::new(), truncated: false },
+        parts: Vec::new(),
+        work: Work::default(),
+        candidates_by_lists: Vec::new(),
+        pages_read: 0,
+        min_matches: rule.least_slots,
+        scheme: (*state.scheme).clone(),
+        within_hamming_1: rule.within_hamming_1,
+        threshold: rule.threshold.is_finite().then_some(rule.threshold),
+    };
+    if target.signature.is_empty() || rule.top == 0 {
+        return Ok(explanation);
+    }
+    let misses = pages_read(state);
+    let mut search = Search::new(&target, rule);
+    let mut tally = Tally { left: rule.max_candidates, truncated: false, by_lists: Vec::new() };
+    for (i, table) in state.memtables().enumerate() {
+        let view = table.view();
+        if view.signatures() > 0 {
+            explanation.parts.push(search_fresh(state, i, view, &mut search, &mut tally)?);
+        }
+    }
+    for view in &*state.segments {
+        explanation.parts.push(search_segment(state, view, &mut search, &mut tally)?);
+    }
+    explanation.parts.iter().for_each(|part| explanation.work += part.work);
+    explanation.candidates_by_lists = tally.by_lists;
+    explanation.pages_read = pages_read(state) - misses;
+    let Search { ranking, scorer, .. } = search;
+    let matches = ranking.finish().into_iter().map(|found| Match {
+        comparison: scorer.comparison(found.equal, found.code),
+        key: found.key,
+        matching_slots: found.slots,
+    });
+    explanation.answer = Answer { matches: matches.collect(), truncated: tally.truncated };
+    Ok(explanation)
+}
+
+/// Pages that any reader of these segments has read from the file.
+fn pages_read(state: &State) -> u64 {
+    state.segments.first().map_or(0, |view| view.segment.cache_misses())
+}
+
+fn search_fresh(
+    state: &State,
+    i: usize,
+    view: FreshView<'_>,
+    search: &mut Search<'_>,
+    tally: &mut Tally,
+) -> Result<PartPlan> {
+    let mut part = FreshPart::new(state, i, view);
+    let scan = probe::scan_cost(&part, search);
+    let most = match search.rule.plan {
+        Some(Plan::Scan) => 0,
+        Some(Plan::Probe) => usize::MAX,
+        None => probe::fresh_limit(scan),
+    };
+    let postings = if most == 0 { None } else { probe::fresh_postings(&part, search, most) };
+    let probe = postings.as_ref().map_or(f64::INFINITY, |all| probe::fresh_cost(all.len(), search));
+    let plan = Costs { probe, scan }.choose(search.rule.plan);
+    match (plan, postings) {
+        (Plan::Probe, Some(postings)) => probe::probe_fresh(&mut part, postings, search, tally)?,
+        _ => search.scan(&mut part)?,
+    }
+    let work = std::mem::take(&mut search.work);
+    let signatures = part.signatures();
+    Ok(PartPlan { segment: None, signatures, plan, probe_cost: probe, scan_cost: scan, work })
+}
+
+fn search_segment(
+    state: &State,
+    view: &SegmentView,
+    search: &mut Search<'_>,
+    tally: &mut Tally,
+) -> Result<PartPlan> {
+    let mut part = SegmentPart::new(state, view);
+    let scan = probe::scan_cost(&part, search);
+    let lists = match search.rule.plan {
+        Some(Plan::Scan) => None,
+        _ => Some(SegmentLists::find(&part, search)?),
+    };
+    let probe = lists.as_ref().map_or(f64::INFINITY, SegmentLists::cost);
+    let plan = Costs { probe, scan }.choose(search.rule.plan);
+    match (plan, lists) {
+        (Plan::Probe, Some(lists)) => lists.probe(&mut part, search, tally)?,
+        _ => search.scan(&mut part)?,
+    }
+    let work = std::mem::take(&mut search.work);
+    let (segment, signatures) = (Some(view.segment.id()), part.signatures());
+    Ok(PartPlan { segment, signatures, plan, probe_cost: probe, scan_cost: scan, work })
+}

@@ -1,0 +1,168 @@
+//! Candidates become matches: signatures are compared, plane 0 first, and what can still enter the ranking
+//! is looked up.
+
+use super::ask::Rule;
+use super::explain::Work;
+use super::part::Part;
+use super::rank::{Ranked, Ranking};
+use super::score::Scorer;
+use super::target::{Scratch, Target};
+use crate::error::Result;
+use crate::index::Candidate;
+use crate::kernel::{Kernel, Row, prefetch};
+use crate::store::page_source::Keep;
+
+/// Candidates compared in one go: enough for the processor to wait for many at once, few enough that
+/// pages which are read for them need little memory.
+const BATCH: usize = 64;
+
+/// The state of a search: what is looked for, and what was found so far.
+pub(super) struct Search<'a> {
+    pub(super) target: &'a Target,
+    pub(super) rule: Rule,
+    pub(super) scorer: Scorer,
+    pub(super) ranking: Ranking,
+    /// What was done in the part that is being searched.
+    pub(super) work: Work,
+    pub(super) kernel: Kernel,
+    scratch: Scratch,
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn new(target: &'a Target, rule: Rule) -> Search<'a> {
+        Search {
+            target,
+            rule,
+            scorer: Scorer::new(&target.signature),
+            ranking: Ranking::new(rule.top, rule.threshold),
+            work: Work::default(),
+            kernel: Kernel::best(),
+            scratch: Scratch::default(),
+        }
+    }
+
+    /// The fewest equal samples that can still enter.
+    pub(super) fn least_equal(&self) -> u32 {
+        self.scorer.least_equal(self.ranking.bound())
+    }
+
+    /// The most samples that a signature can have in common with the query if only so many slots can
+    /// match: each of the others has a sample that differs.
+    pub(super) fn most_equal(&self, matching: u32) -> u32 {
+        let samples = self.target.rows().samples();
+        samples - (self.target.values.len() as u32).saturating_sub(matching)
+    }
+
+    /// Compares candidates with the query, in the given order of groups: first those in several lists, which
+    /// are likely to raise the bar for the others. Up to `unread` more slots may match than lists say.
+    pub(super) fn verify<P: Part>(
+        &mut self,
+        part: &mut P,
+        candidates: &[Candidate],
+        unread: u32,
+    ) -> Result<()> {
+        let mut batch = Vec::with_capacity(BATCH);
+        for several in [true, false] {
+            let mut least = self.least_equal();
+            for candidate in candidates.iter().filter(|c| (c.lists > 1) == several) {
+                if self.most_equal(candidate.lists + unread) < least {
+                    continue;
+                }
+                batch.push(candidate.id);
+                if batch.len() == BATCH {
+                    self.verify_batch(part, &batch)?;
+                    batch.clear();
+                    least = self.least_equal();
+                }
+            }
+            self.verify_batch(part, &batch)?;
+            batch.clear();
+        }
+        Ok(())
+    }
+
+    fn verify_batch<P: Part>(&mut self, part: &mut P, ids: &[u32]) -> Result<()> {
+        part.load(ids, Keep::Recent)?;
+        self.refine(&*part, ids)
+    }
+
+    /// Compares loaded signatures: plane 0 of all, then all planes of those that could enter.
+    pub(super) fn refine<P: Part>(&mut self, part: &P, ids: &[u32]) -> Result<()> {
+        let query = self.target.rows();
+        let (mut left, mut rows, mut counts) =
+            ([0; BATCH], [(&[][..], &[][..]); BATCH], [0; BATCH]);
+        for ids in ids.chunks(BATCH) {
+            let least = self.least_equal();
+            for (row, id) in rows.iter_mut().zip(ids) {
+                let (first, rest) = part.row(*id);
+                prefetch(first);
+                prefetch(rest);
+                *row = (first, &[]);
+            }
+            let counts = &mut counts[..];
+            let n = ids.len();
+            self.kernel.count_equal_each(query.plane_0(), &rows[..n], &mut counts[..n]);
+            self.work.compared += n as u64;
+            self.work.bytes += (n * 8 * query.words()) as u64;
+            let mut survivors = 0;
+            for (id, count) in ids.iter().zip(&counts[..n]) {
+                left[survivors] = *id;
+                survivors += usize::from(u32::from(*count) >= least);
+            }
+            self.compare_whole(part, &left[..survivors], &mut rows)?;
+        }
+        Ok(())
+    }
+
+    /// Compares all planes of loaded signatures, at most a batch of them.
+    fn compare_whole<'p, P: Part>(
+        &mut self,
+        part: &'p P,
+        ids: &[u32],
+        rows: &mut [Row<'p>; BATCH],
+    ) -> Result<()> {
+        let (query, n) = (self.target.rows(), ids.len());
+        for (row, id) in rows.iter_mut().zip(ids) {
+            *row = part.row(*id);
+        }
+        let mut counts = [0; BATCH];
+        self.kernel.count_equal_each(query, &rows[..n], &mut counts[..n]);
+        self.work.verified += n as u64;
+        self.work.bytes += (n * 8 * query.rest().len()) as u64;
+        for (id, count) in ids.iter().zip(&counts[..n]) {
+            self.consider(part, *id, u32::from(*count))?;
+        }
+        Ok(())
+    }
+
+    /// Takes a loaded signature with so many equal samples into the ranking, with all keys that have it,
+    /// if it can enter.
+    pub(super) fn consider<P: Part>(&mut self, part: &P, id: u32, equal: u32) -> Result<()> {
+        if part.is_empty(id) {
+            return Ok(());
+        }
+        // The code stands apart from the planes, and most often it does not matter.
+        let mut code = 0;
+        if self.scorer.needs_code() {
+            code = part.code(id);
+        }
+        let value = self.scorer.value(equal, code);
+        if value < self.ranking.bound() {
+            return Ok(());
+        }
+        let slots = self.target.matching_slots(part.row(id), &mut self.scratch);
+        if slots < self.rule.least_slots || !self.ranking.may_enter(value, slots) {
+            return Ok(());
+        }
+        code = part.code(id);
+        let (target, ranking, rise) = (self.target, &mut self.ranking, part.keys_rise());
+        part.keys(id, &mut |key| {
+            if target.is_itself(key) {
+                return true;
+            }
+            let entered = ranking.offer(Ranked { value, slots, key: key.into(), equal, code });
+            // Where keys rise, those after one that was too large are too large as well.
+            entered || !rise
+        })
+    }
+}

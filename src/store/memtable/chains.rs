@@ -1,0 +1,86 @@
+//! The index of a memtable: for each slot, chains of signatures whose values fall into one bucket.
+//!
+//! A chain may hold signatures with other values: who follows it compares slot values afterwards, from
+//! the signatures, as everywhere. There are about as many buckets as signatures, so chains are short
+//! unless the data say otherwise; a table that outgrows its buckets is given four times as many.
+
+use crate::sketch::SlotReader;
+
+/// Bits of the buckets that an index starts with.
+const FIRST_BITS: u32 = 6;
+
+/// Ends a chain.
+const END: u32 = u32::MAX;
+
+/// Chains of signature numbers.
+#[derive(Debug)]
+pub(super) struct Chains {
+    reader: SlotReader,
+    bucket_bits: u32,
+    /// The newest signature of each bucket, slot by slot.
+    heads: Vec<u32>,
+    /// For each signature, one after the other, the signature before it in the chain of each slot.
+    before: Vec<u32>,
+    values: Vec<u32>,
+}
+
+impl Chains {
+    pub(super) fn new(reader: SlotReader) -> Chains {
+        let bucket_bits = FIRST_BITS.min(reader.value_bits());
+        let values = vec![0; reader.count()];
+        let heads = vec![END; reader.count() << bucket_bits];
+        Chains { reader, bucket_bits, heads, before: Vec::new(), values }
+    }
+
+    /// Adds the next signature. `words_of` gives the planes of any before it, in case that the index must
+    /// be made anew.
+    pub(super) fn push(&mut self, planes: &[u64], mut words_of: impl FnMut(u32, &mut Vec<u64>)) {
+        let slots = self.reader.count();
+        if slots == 0 {
+            return;
+        }
+        let number = (self.before.len() / slots) as u32;
+        if number >> self.bucket_bits != 0 && self.bucket_bits < self.reader.value_bits() {
+            self.bucket_bits = (self.bucket_bits + 2).min(self.reader.value_bits());
+            self.heads.clear();
+            self.heads.resize(slots << self.bucket_bits, END);
+            self.before.clear();
+            let mut words = Vec::new();
+            for i in 0..number {
+                words_of(i, &mut words);
+                self.link(i, &words);
+            }
+        }
+        self.link(number, planes);
+    }
+
+    fn link(&mut self, number: u32, planes: &[u64]) {
+        self.reader.read(planes, &mut self.values);
+        for (slot, value) in self.values.iter().enumerate() {
+            let bucket = (slot << self.bucket_bits) + self.bucket(*value);
+            self.before.push(std::mem::replace(&mut self.heads[bucket], number));
+        }
+    }
+
+    /// Values of the samples of popular elements are alike in their bits: a multiplication spreads them.
+    fn bucket(&self, value: u32) -> usize {
+        if self.bucket_bits == self.reader.value_bits() {
+            return value as usize;
+        }
+        (u64::from(value.wrapping_mul(0x9E37_79B1)) >> (32 - self.bucket_bits)) as usize
+    }
+
+    /// The chain that holds all signatures with a value in a slot, newest first.
+    pub(super) fn chain(&self, slot: usize, value: u32) -> impl Iterator<Item = u32> + '_ {
+        let slots = self.reader.count();
+        let head = self.heads[(slot << self.bucket_bits) + self.bucket(value)];
+        std::iter::successors(Some(head).filter(|h| *h != END), move |at| {
+            Some(self.before[*at as usize * slots + slot]).filter(|n| *n != END)
+        })
+    }
+
+    /// Bytes that it takes.
+    pub(super) fn bytes(&self) -> usize {
+        4 * (self.heads.len() + self.before.len())
+    }
+}

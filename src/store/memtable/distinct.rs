@@ -1,0 +1,117 @@
+//! The distinct signatures of a memtable, found by their content and by their slots.
+//!
+//! A million equal documents are one signature here as in a segment. Plane 0 of all signatures stands
+//! apart from the rest, as in a signature page, so that the same loops read both.
+
+use std::sync::Arc;
+
+use hashbrown::HashTable;
+use xxhash_rust::xxh3::xxh3_64;
+use zerocopy::IntoBytes;
+
+use super::chains::Chains;
+use crate::kernel::Rows;
+use crate::scheme::Scheme;
+use crate::sketch::{Signature, SlotReader};
+
+/// Signatures, numbered from 0.
+#[derive(Debug)]
+pub(super) struct Distinct {
+    scheme: Arc<Scheme>,
+    first: Vec<u64>,
+    rest: Vec<u64>,
+    entries: Vec<Entry>,
+    by_hash: HashTable<u32>,
+    chains: Chains,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    hash: u64,
+    code: u32,
+    /// The newest version of a key that has it.
+    newest: u32,
+}
+
+impl Distinct {
+    pub(super) fn new(scheme: &Arc<Scheme>) -> Distinct {
+        Distinct {
+            scheme: Arc::clone(scheme),
+            first: Vec::new(),
+            rest: Vec::new(),
+            entries: Vec::new(),
+            by_hash: HashTable::new(),
+            chains: Chains::new(SlotReader::new(scheme)),
+        }
+    }
+
+    /// The number of a signature, new or not, and the version that had it last before `version`.
+    pub(super) fn add(&mut self, signature: &Signature, version: u32) -> (u32, Option<u32>) {
+        let (planes, code) = (signature.planes(), signature.cardinality_code());
+        let hash = xxh3_64(planes.as_bytes());
+        let (one, entries) = (self.scheme.words_per_plane(), &mut self.entries);
+        let (first, rest) = (&mut self.first, &mut self.rest);
+        let others = planes.len() - one;
+        let same = |number: &u32| {
+            let (i, entry) = (*number as usize, &entries[*number as usize]);
+            (entry.hash, entry.code) == (hash, code)
+                && first[i * one..][..one] == planes[..one]
+                && rest[i * others..][..others] == planes[one..]
+        };
+        if let Some(number) = self.by_hash.find(hash, same).copied() {
+            let newest = std::mem::replace(&mut entries[number as usize].newest, version);
+            return (number, Some(newest));
+        }
+        self.chains.push(planes, |i, words| {
+            words.clear();
+            words.extend_from_slice(&first[i as usize * one..][..one]);
+            words.extend_from_slice(&rest[i as usize * others..][..others]);
+        });
+        let number = entries.len() as u32;
+        first.extend_from_slice(&planes[..one]);
+        rest.extend_from_slice(&planes[one..]);
+        entries.push(Entry { hash, code, newest: version });
+        self.by_hash.insert_unique(hash, number, |number| entries[*number as usize].hash);
+        (number, None)
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> u32 {
+        self.entries.len() as u32
+    }
+
+    /// All of them, for the kernels.
+    pub(super) fn rows(&self) -> Rows<'_> {
+        Rows::new(&self.scheme, &self.first, &self.rest).expect("whole signatures were added")
+    }
+
+    /// The words of a signature, plane after plane.
+    pub(super) fn planes(&self, number: u32) -> impl Iterator<Item = u64> + '_ {
+        let (i, one) = (number as usize, self.scheme.words_per_plane());
+        let others = self.scheme.words_per_signature() - one;
+        let (first, rest) = (&self.first[i * one..], &self.rest[i * others..]);
+        first[..one].iter().chain(&rest[..others]).copied()
+    }
+
+    /// The cardinality code of a signature.
+    pub(super) fn code(&self, number: u32) -> u32 {
+        self.entries[number as usize].code
+    }
+
+    /// The newest version that has a signature.
+    pub(super) fn newest(&self, number: u32) -> u32 {
+        self.entries[number as usize].newest
+    }
+
+    /// The signatures that may have a value in a slot, newest first: all that have it, and a few others.
+    pub(super) fn with_value(&self, slot: usize, value: u32) -> impl Iterator<Item = u32> + '_ {
+        self.chains.chain(slot, value)
+    }
+
+    /// Bytes that they take, about.
+    pub(super) fn bytes(&self) -> usize {
+        8 * (self.first.len() + self.rest.len())
+            + self.entries.len() * (size_of::<Entry>() + 6)
+            + self.chains.bytes()
+    }
+}

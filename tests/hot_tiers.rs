@@ -1,0 +1,222 @@
+//! The two kinds of hot tier on real files: whichever is chosen, what the other left is read, damage is
+//! told, and the answers are the same (HOT-1, HOT-11, HOT-12).
+
+mod folder;
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ringer::care::recovery;
+use ringer::store::file_layer::FileLayer;
+use ringer::store::file_layer::memory::MemoryFiles;
+use ringer::store::file_layer::real::RealFiles;
+use ringer::{Database, Error, HotTierKind, Options, Recovery, Scheme, Snapshot};
+
+const KINDS: [HotTierKind; 2] = [HotTierKind::Log, HotTierKind::Sled];
+const COMMITS: u64 = 60;
+
+fn options(hot_tier: HotTierKind) -> Options {
+    Options { hot_tier, background: false, memtable_rows: 40, ..Options::default() }
+}
+
+fn key(i: u64) -> String {
+    format!("key{:02}", i % 50)
+}
+
+fn set(i: u64) -> Vec<u64> {
+    (i..i + 1 + i % 5).collect()
+}
+
+/// What a process leaves that is killed after its last commit: some in the file, the rest in the tier.
+fn left_by(kind: HotTierKind, top: &Path) -> PathBuf {
+    let (life, killed) = (top.join("life"), top.join("killed"));
+    fs::create_dir(&life).unwrap();
+    fs::create_dir(&killed).unwrap();
+    let path = life.join("corpus.ringer");
+    let db = Database::create(&path, &Scheme::near_duplicate(), options(kind)).unwrap();
+    for i in 1..=COMMITS {
+        assert_eq!(db.put(key(i), &set(i)).unwrap().sequence, i);
+    }
+    folder::copy(&life, &killed);
+    drop(db);
+    killed.join("corpus.ringer")
+}
+
+/// The same again, in a folder of its own.
+fn copy_of(path: &Path, top: &Path, name: &str) -> PathBuf {
+    let copy = top.join(name);
+    fs::create_dir(&copy).unwrap();
+    folder::copy(path.parent().unwrap(), &copy);
+    copy.join("corpus.ringer")
+}
+
+fn hot(path: &Path) -> PathBuf {
+    path.with_file_name("corpus.ringer-hot")
+}
+
+/// The snapshot shows exactly the first so many commits.
+fn check(snapshot: &Snapshot, commits: u64) {
+    let sketcher = ringer::Sketcher::new(&Scheme::near_duplicate());
+    assert_eq!(snapshot.len().unwrap(), commits.min(50));
+    for i in commits.saturating_sub(49).max(1)..=commits {
+        let stored = snapshot.get(key(i)).unwrap().unwrap();
+        assert_eq!((stored.sequence, stored.signature), (i, sketcher.sketch(&set(i)).unwrap()));
+    }
+}
+
+/// The kind of the tier that stands beside a database.
+fn found(path: &Path) -> Vec<String> {
+    folder::names(&hot(path))
+}
+
+#[test]
+fn what_either_kind_left_is_read_by_both_and_the_next_tier_is_as_chosen() {
+    for left in KINDS {
+        let top = tempfile::tempdir().unwrap();
+        let path = left_by(left, top.path());
+        for chosen in KINDS {
+            let path = copy_of(&path, top.path(), &format!("{chosen:?}"));
+            let db = Database::open(&path, options(chosen)).unwrap();
+            assert_eq!(db.open_report().hot_tier_damage, None);
+            assert!(db.open_report().commits_replayed > 0);
+            check(&db.snapshot(), COMMITS);
+            db.put(key(COMMITS + 1), &set(COMMITS + 1)).unwrap();
+            let names = match chosen {
+                HotTierKind::Log => ["id", "log"],
+                HotTierKind::Sled => ["id", "sled"],
+            };
+            assert_eq!(found(&path), names);
+            check(&db.snapshot(), COMMITS + 1);
+            db.close().unwrap();
+            assert_eq!(folder::names(path.parent().unwrap()), ["corpus.ringer"]);
+        }
+    }
+}
+
+/// HOT-1: a tier whose id is damaged is read as what its files say it is.
+#[test]
+fn a_damaged_id_costs_nothing_whatever_is_chosen() {
+    for left in KINDS {
+        let top = tempfile::tempdir().unwrap();
+        let path = left_by(left, top.path());
+        let mut id = fs::read(hot(&path).join("id")).unwrap();
+        id[10] ^= 3;
+        fs::write(hot(&path).join("id"), id).unwrap();
+        for chosen in KINDS {
+            let saved = top.path().join(format!("saved-{chosen:?}"));
+            let report = Database::salvage(&path, &saved, options(chosen)).unwrap();
+            assert!(report.commits_replayed > 0);
+            assert_eq!(report.sets, 50);
+            let repaired = copy_of(&path, top.path(), &format!("repaired-{chosen:?}"));
+            Database::repair(&repaired, &options(chosen)).unwrap();
+            check(&Database::open(&repaired, options(chosen)).unwrap().snapshot(), COMMITS);
+            let path = copy_of(&path, top.path(), &format!("{chosen:?}"));
+            let db = Database::open(&path, options(chosen)).unwrap();
+            assert!(db.open_report().hot_tier_damage.as_ref().unwrap().contains("HOT-3"));
+            check(&db.snapshot(), COMMITS);
+        }
+    }
+}
+
+/// HOT-12: the commit mark tells of commits that were cut off, which the tier alone could not.
+#[test]
+fn a_tier_that_was_cut_is_refused_and_salvaged_to_a_prefix() {
+    for left in KINDS {
+        let top = tempfile::tempdir().unwrap();
+        let path = left_by(left, top.path());
+        let files = match left {
+            HotTierKind::Log => "log",
+            HotTierKind::Sled => "sled/db",
+        };
+        let length = fs::metadata(hot(&path).join(files)).unwrap().len();
+        for (n, share) in (0..).zip([0, 1, 2, 5, 7, 9]) {
+            let path = copy_of(&path, top.path(), &format!("cut-{n}"));
+            let file = File::options().write(true).open(hot(&path).join(files)).unwrap();
+            // sled's log has room at its end.
+            let used = if left == HotTierKind::Log { length } else { length / 64 };
+            file.set_len(used * share / 10).unwrap();
+            let chosen = KINDS[n % 2];
+            for _ in 0..2 {
+                let refused = Database::open(&path, options(chosen)).map(drop);
+                let Err(Error::HotTierDamaged { readable, marked, .. }) = refused else {
+                    panic!("{left:?}, {share} tenths: {refused:?}")
+                };
+                assert!(readable < COMMITS && marked == Some(COMMITS));
+            }
+            let salvage = Options { recovery: Recovery::Salvage, ..options(chosen) };
+            let db = Database::open(&path, salvage).unwrap();
+            let report = db.open_report().clone();
+            let (first, last) = report.commits_lost.unwrap();
+            assert_eq!(last, COMMITS);
+            assert!(report.quarantine.unwrap().exists());
+            assert_eq!(db.snapshot().sequence(), COMMITS, "lost numbers are not given again");
+            let rows = db.snapshot();
+            let sequences = rows.range::<&[u8]>(..).map(|row| row.unwrap().1.sequence);
+            assert_eq!(sequences.max(), Some(first - 1));
+            assert_eq!(db.put("next", &[1]).unwrap().sequence, COMMITS + 1);
+        }
+    }
+}
+
+/// A torn tail that nobody was told of, as a kill in the middle of an append leaves it.
+#[test]
+fn half_a_commit_at_the_end_of_the_log_is_dropped() {
+    let top = tempfile::tempdir().unwrap();
+    let path = left_by(HotTierKind::Log, top.path());
+    let log = fs::read(hot(&path).join("log")).unwrap();
+    for (n, cut) in (0..).zip([1, 10, 23, 24, 40]) {
+        let path = copy_of(&path, top.path(), &format!("torn-{n}"));
+        let torn = [&log[..], &log[log.len() - 60..][..cut]].concat();
+        fs::write(hot(&path).join("log"), torn).unwrap();
+        let db = Database::open(&path, options(HotTierKind::Log)).unwrap();
+        assert_eq!(db.open_report().hot_tier_damage, None);
+        check(&db.snapshot(), COMMITS);
+    }
+}
+
+/// The file of the log is as long as two memtables at most, however much is committed.
+#[test]
+fn a_log_on_disk_is_trimmed_by_checkpoints() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("corpus.ringer");
+    for background in [true, false] {
+        let options = Options { background, ..options(HotTierKind::Log) };
+        let db = match path.exists() {
+            true => Database::open(&path, options).unwrap(),
+            false => Database::create(&path, &Scheme::near_duplicate(), options).unwrap(),
+        };
+        let mut most = 0;
+        for i in 1..=400 {
+            db.put(key(i), &set(i)).unwrap();
+            most = most.max(fs::metadata(hot(&path).join("log")).map_or(0, |found| found.len()));
+        }
+        let each = 24 + 200;
+        assert!(most > 0 && most < 2 * 41 * each + 24, "{most}");
+        db.checkpoint().unwrap();
+        assert_eq!(fs::metadata(hot(&path).join("log")).unwrap().len(), 24);
+        db.close().unwrap();
+    }
+}
+
+/// Builds spill to files wherever there are real ones, whichever tier is chosen.
+#[test]
+fn builds_spill_beside_a_real_database_with_either_kind() {
+    for kind in KINDS {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("corpus.ringer");
+        drop(Database::create(&path, &Scheme::near_duplicate(), options(kind)).unwrap());
+        let layer: Arc<dyn FileLayer> = Arc::new(RealFiles);
+        let (writer, _) = recovery::open(&layer, &path, options(kind)).unwrap();
+        let place = writer.spill_place().directory.unwrap();
+        assert_eq!(*place, fs::canonicalize(folder.path()).unwrap());
+        writer.close().unwrap();
+    }
+    let (layer, path) = (Arc::new(MemoryFiles::new()), Path::new("/corpus.ringer"));
+    let log = options(HotTierKind::Log);
+    drop(Database::create_in(layer.clone(), path, &Scheme::near_duplicate(), log.clone()).unwrap());
+    let layer: Arc<dyn FileLayer> = layer;
+    let (writer, _) = recovery::open(&layer, path, log).unwrap();
+    assert_eq!(writer.spill_place().directory, None);
+    writer.close().unwrap();
+}
