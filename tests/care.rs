@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ringer::care::{check, repair, salvage};
+use ringer::format::bytes::Seal;
 use ringer::scheme::Slots;
 use ringer::store::file_layer::FileLayer;
 use ringer::store::file_layer::faulty::FaultyFiles;
@@ -22,7 +23,8 @@ fn options() -> Options {
 
 /// Three segments, 150 sets in each, of which some are replaced, deleted, empty or equal.
 fn database() -> (Vec<u8>, Rows) {
-    let p = Parameters { samples: 64, bits: 2, slots: Slots::NONE, ..presets::NEAR_DUPLICATE };
+    let slots = Slots { count: 8, samples_per_slot: 4, value_bits: 8, min_matches: 1 };
+    let p = Parameters { samples: 64, bits: 2, slots, ..presets::NEAR_DUPLICATE };
     let layer = MemoryFiles::new();
     let scheme = Scheme::new(p).unwrap();
     let shared: Arc<dyn FileLayer> = Arc::new(layer.clone());
@@ -129,6 +131,33 @@ fn damage_is_found_and_mended_or_the_rest_is_saved() {
         }
     }
     assert!(repaired > 20 && salvaged > 20, "{repaired} {salvaged}");
+}
+
+/// Postings with good checksums that are not those of the signatures: POST-10. A full check reads them, a deep
+/// one compares, and repair makes them anew.
+#[test]
+fn postings_of_other_signatures_are_found_and_made_anew() {
+    let (bytes, rows) = database();
+    let short = |unit: &usize| bytes[unit * 64 + 4] == 9 && bytes[unit * 64 + 5] == 1;
+    let unit = (192..bytes.len() / 64).find(short).expect("a page of short postings");
+    let (mut bad, start) = (bytes.clone(), unit * 64);
+    let payload = u32::from_le_bytes(*bad[start + 20..].first_chunk().unwrap()) as usize;
+    let whole = (24 + payload).next_multiple_of(64);
+    // The lowest bit of the first id.
+    bad[start + 24] ^= 1;
+    let seal = Seal::of(*bad[32..].first_chunk().unwrap());
+    let checksum = seal.checksum(&bad[start + 4..start + whole]);
+    bad[start..start + 4].copy_from_slice(&checksum.to_le_bytes());
+    let block = u64::from_le_bytes(*bad[start + 8..].first_chunk().unwrap());
+    assert!(findings(&bad, Depth::Deep).contains(&(Some(block), "POST-10")));
+    assert_eq!(rows_of(&bad).as_ref(), Ok(&rows));
+    let layer = layer_of(&bad);
+    let shared: Arc<dyn FileLayer> = Arc::new(layer.clone());
+    let report = repair::repair(&shared, Path::new(PATH), &options(), HotKind::Log).unwrap();
+    assert_eq!(report.segments, [block]);
+    let mended = layer.contents(PATH).unwrap();
+    assert_eq!(findings(&mended, Depth::Deep), []);
+    assert_eq!(rows_of(&mended).as_ref(), Ok(&rows));
 }
 
 /// STEP-1: a crash at any point of a repair leaves what a repair can still mend, with all rows.

@@ -7,9 +7,9 @@
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::bytes::{Cursor, broken, index, position};
+use super::bytes::{Cursor, broken, index};
 use super::page::Page;
-use super::posting_shape::{BLOCK_BUCKETS, LONG, PostingShape, bits_at, low_mask};
+use super::posting_shape::{BLOCK_BUCKETS, BLOCK_BYTES, LONG, PostingShape, bits_at, low_mask};
 use crate::error::Result;
 use crate::kernel::prefetch;
 
@@ -88,7 +88,7 @@ impl PostingDirectory {
     pub fn bucket(&self, i: usize) -> Bucket {
         let mut cursor = Cursor::new(self.page.payload());
         let first = cursor.layout::<U64>().map_or(0, |first| first.get());
-        let blocks = cursor.rest().len() / size_of::<Block>();
+        let blocks = cursor.rest().len() / BLOCK_BYTES;
         let blocks: &[Block] = cursor.layouts(blocks).unwrap_or_default();
         let Some(block) = blocks.get(i / BLOCK_BUCKETS) else {
             return Bucket::Short { first, count: 0 };
@@ -201,25 +201,30 @@ pub struct BitWriter {
 }
 
 impl BitWriter {
-    /// Appends the lowest `bits` bits of a number, at most 63, which has no others.
+    /// Appends a number of `bits` bits, at most 63.
+    #[inline]
     pub fn push(&mut self, number: u64, bits: u32) {
-        self.open |= number.checked_shl(self.bits).unwrap_or(0);
-        let filled = self.bits.saturating_add(bits);
-        self.bits = filled;
-        if let Some(left) = filled.checked_sub(u64::BITS) {
+        self.open |= number.wrapping_shl(self.bits);
+        self.bits = self.bits.wrapping_add(bits);
+        if let Some(left) = self.bits.checked_sub(u64::BITS) {
             self.bytes.extend_from_slice(&self.open.to_le_bytes());
-            self.open = number.checked_shr(bits.saturating_sub(left)).unwrap_or(0);
+            self.open = number.wrapping_shr(bits.wrapping_sub(left));
             self.bits = left;
         }
     }
 
-    /// The bytes, whose last bits are zero; it starts anew.
-    pub fn take(&mut self) -> Vec<u8> {
-        let length = position(self.bytes.len()).saturating_add(self.bits.div_ceil(8).into());
-        self.bytes.extend_from_slice(&self.open.to_le_bytes());
-        self.bytes.truncate(usize::try_from(length).unwrap_or(0));
+    /// All bytes; the last bits are zero. Nothing may be appended before it is cleared.
+    pub fn end(&mut self) -> &[u8] {
+        let open = self.open.to_le_bytes();
+        self.bytes.extend_from_slice(open.get(..index(self.bits.div_ceil(8))).unwrap_or_default());
         (self.open, self.bits) = (0, 0);
-        std::mem::take(&mut self.bytes)
+        &self.bytes
+    }
+
+    /// Forgets all bits.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        (self.open, self.bits) = (0, 0);
     }
 }
 

@@ -75,9 +75,10 @@ fn short_entries_read_back_and_each_rule_refuses() {
     let entries: Vec<u64> = (0..7).map(|i| (i % 3) << 10 | (990 + i)).collect();
     let mut bits = BitWriter::default();
     entries.iter().for_each(|entry| bits.push(*entry, 20));
-    let payload = bits.take();
+    let payload = bits.end().to_vec();
     assert_eq!(payload.len(), 18);
-    assert!(bits.take().is_empty());
+    bits.clear();
+    assert!(bits.end().is_empty());
     let changed = |count: usize, change: fn(&mut Vec<u8>)| {
         let mut payload = payload.clone();
         change(&mut payload);
@@ -100,10 +101,10 @@ fn bits_of_any_width_follow_each_other() {
         let mut bits = BitWriter::default();
         let number = |i: u64| i.wrapping_mul(0x9E37_79B9_7F4A_7C15) & low_mask(width);
         (0..100).for_each(|i| bits.push(number(i), width));
-        let bytes = bits.take();
+        let bytes = bits.end();
         assert_eq!(bytes.len(), PostingShape::packed_bytes(100, width));
         for i in 0..if width <= 56 { 100 } else { 0 } {
-            assert_eq!(bits_at(&bytes, (i * u64::from(width)) as usize, width), number(i));
+            assert_eq!(bits_at(bytes, (i * u64::from(width)) as usize, width), number(i));
         }
     }
 }

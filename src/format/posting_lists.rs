@@ -15,6 +15,10 @@ use super::posting_directory::BitWriter;
 use super::posting_shape::{PostingShape, bits_at};
 use crate::error::Result;
 
+/// Bytes of an entry of the list table.
+const TABLE_ENTRY_BYTES: usize = 16;
+const _: () = assert!(TABLE_ENTRY_BYTES == size_of::<TableEntry>());
+
 const TABLE: &str = "list table";
 const LIST: &str = "posting list";
 
@@ -103,7 +107,7 @@ impl ListTable {
     /// The entries, rising.
     pub fn entries(&self) -> &[TableEntry] {
         let mut cursor = Cursor::new(self.page.payload());
-        cursor.layouts(self.page.payload().len() / size_of::<TableEntry>()).unwrap_or_default()
+        cursor.layouts(self.page.payload().len() / TABLE_ENTRY_BYTES).unwrap_or_default()
     }
 
     /// Memory that it takes.
@@ -349,7 +353,7 @@ impl ListPageBuilder {
         };
         let mut packed = BitWriter::default();
         tail.iter().for_each(|id| packed.push(u64::from(*id), id_bits));
-        let payload = [start.as_bytes(), &self.bits, &self.blocks, &packed.take()].concat();
+        let payload = [start.as_bytes(), &self.bits, &self.blocks, packed.end()].concat();
         self.bits.clear();
         self.blocks.clear();
         self.ends = None;

@@ -157,7 +157,7 @@ fn each_rule_of_list_pages_refuses() {
     let mut wide = good();
     wide[16] += 1;
     let spaced = naive_block(Some(39), &blocks[0]);
-    let mut words = vec![0_u32; 12];
+    let mut words = [0_u32; 12];
     for i in 0..128 {
         let gap = if i == 0 { 0 } else { 2 };
         for bit in 0..3 {

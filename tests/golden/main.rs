@@ -19,7 +19,10 @@ use std::process::Command;
 use databases::Golden;
 use edit::Edit;
 use rejects::{NEED_CHECK, Reject};
-use ringer::{Database, Depth, Error, Options, Reader, Scheme, Sketcher, Snapshot};
+use ringer::scheme::Slots;
+use ringer::{
+    Database, Depth, Error, Options, Parameters, Reader, Scheme, Sketcher, Snapshot, presets,
+};
 
 fn specification() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("format-spec")
@@ -144,6 +147,24 @@ fn the_mixed_file_has_what_it_is_for() {
     assert!(liveness(0) != 0 && liveness(1) != 0 && liveness(2) == 0);
     let header = edit.header(edit::Segment(0)).payload();
     assert_eq!((edit.number(header + 96, 4), edit.number(header + 100, 4)), (9, 7), "rows and ids");
+}
+
+#[test]
+fn the_lists_file_has_what_it_is_for() {
+    let edit = Edit { bytes: golden_bytes("lists") };
+    let segment = edit::Segment(0);
+    let header = edit.header(segment).payload();
+    assert_eq!((edit.number(header + 96, 4), edit.number(header + 100, 4)), (521, 520));
+    assert_eq!((edit.number(header + 192, 8), edit.number(header + 200, 4)), (1417, 3));
+    let list = |i: usize| {
+        let at = edit.list_table(segment).payload() + 16 * i;
+        (edit.number(at, 2), edit.number(at + 4, 4), edit.number(at + 8, 4))
+    };
+    // Two values of one bucket, which are all but their two lowest bits.
+    assert_eq!([list(0), list(1)].map(|(slot, value, _)| (slot, value >> 2)), [(1, 44); 2]);
+    assert_eq!([0, 1, 2].map(|i| list(i).2), [1, 321, 337]);
+    let page = edit.list(segment, 2).payload();
+    assert!(edit.number(page + 16, 1) > 0, "gaps");
 }
 
 /// SUPER-5: one superblock is enough. MARK-1: the mark is not needed.
@@ -304,5 +325,31 @@ fn both_readers_agree_on_fences_of_several_levels() {
     assert_eq!(rules_seen(&path, &[]), BTreeSet::from(["FENCE-5"]));
     if let Some(text) = second_reader(&path) {
         assert!(text.starts_with("FENCE-5: "), "{text}");
+    }
+}
+
+/// Lists of several pages and several pages of everything else, which no golden file is large enough for.
+#[test]
+fn both_readers_agree_on_large_postings() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("large.ringer");
+    let slots = Slots { count: 3, samples_per_slot: 1, value_bits: 1, min_matches: 1 };
+    let few = Parameters { samples: 64, bits: 1, slots, ..presets::NEAR_DUPLICATE };
+    let slots = Slots { count: 8, samples_per_slot: 2, value_bits: 8, min_matches: 1 };
+    let many = Parameters { samples: 64, bits: 4, slots, ..presets::NEAR_DUPLICATE };
+    for (parameters, sets) in [(few, 50_000_u64), (many, 9_000)] {
+        let _ = fs::remove_file(&path);
+        let scheme = Scheme::new(parameters).unwrap();
+        let db = Database::create(&path, &scheme, options()).unwrap();
+        let mut load = db.bulk_load();
+        for i in 0..sets {
+            load.put(i.to_be_bytes(), &(7 * i..7 * i + 9).collect::<Vec<_>>()).unwrap();
+        }
+        load.commit().unwrap();
+        db.close().unwrap();
+        assert_eq!(Database::check(&path, Depth::Deep).unwrap().findings, []);
+        if let Some(text) = second_reader(&path) {
+            assert!(text == rows_text(&open(&path).unwrap().snapshot()).unwrap());
+        }
     }
 }

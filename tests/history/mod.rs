@@ -25,13 +25,13 @@ pub(crate) const PATH: &str = "/d/corpus.ringer";
 /// Where packed copies go.
 pub(crate) const PACKED: &str = "/d/packed.ringer";
 
-/// Small signatures, so that pages are small.
+/// Small signatures and few slots, so that pages are small.
 pub(crate) fn scheme() -> Scheme {
     let parameters = Parameters {
         samples: 64,
         bits: 2,
         cardinality: CardinalityField::Log8,
-        slots: Slots::NONE,
+        slots: Slots { count: 4, samples_per_slot: 4, value_bits: 8, min_matches: 1 },
         ..Parameters::default()
     };
     Scheme::new(parameters).unwrap()

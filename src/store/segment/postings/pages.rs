@@ -138,8 +138,8 @@ impl PostingPages {
         })
     }
 
-    /// Adds an entry (low part of a value, id) of a bucket. Both rise.
-    #[inline]
+    /// Adds an entry of a bucket: the low part of a value and an id, below bits that say nothing. Buckets
+    /// rise, and so do the entries of each.
     pub(super) fn push(&mut self, bucket: u64, entry: u64) -> Result<()> {
         if bucket != self.bucket {
             self.close_bucket()?;
@@ -158,35 +158,72 @@ impl PostingPages {
         self.push_long(entry)
     }
 
+    /// Adds all entries of a bucket that has some.
+    pub(super) fn push_all(&mut self, bucket: u64, entries: &[u64]) -> Result<()> {
+        if entries.len() >= usize::from(LONG) {
+            return entries.iter().try_for_each(|entry| self.push(bucket, *entry));
+        }
+        if !self.pending.is_empty() || self.long {
+            self.close_bucket()?;
+        }
+        self.bucket = bucket;
+        self.push_short(entries)
+    }
+
     fn push_long(&mut self, entry: u64) -> Result<()> {
         let shape = self.shape;
         let slot = (self.bucket >> shape.bucket_bits()) as u16;
         let bucket = self.bucket & low_mask(shape.bucket_bits());
-        let value = (bucket << shape.low_bits() | entry >> shape.id_bits()) as u32;
+        let low = entry >> shape.id_bits() & low_mask(shape.low_bits());
+        let value = (bucket << shape.low_bits() | low) as u32;
         let id = (entry & low_mask(shape.id_bits())) as u32;
         self.lists.push(slot, value, id, shape.id_bits())
     }
 
+    /// Writes the entries of the bucket that was begun.
     fn close_bucket(&mut self) -> Result<()> {
-        while self.directory.buckets < self.bucket {
-            self.push_length(0)?;
-        }
         if self.long {
-            self.lists.close(self.shape.id_bits())?;
             self.long = false;
+            self.lists.close(self.shape.id_bits())?;
+            self.skip_buckets(self.bucket)?;
             return self.push_length(LONG);
         }
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let mut pending = std::mem::take(&mut self.pending);
+        self.push_short(&pending)?;
+        pending.clear();
+        self.pending = pending;
+        Ok(())
+    }
+
+    /// Writes the entries of a bucket that are few.
+    fn push_short(&mut self, entries: &[u64]) -> Result<()> {
+        self.skip_buckets(self.bucket)?;
         let width = self.shape.width();
-        for i in 0..self.pending.len() {
-            self.short.bits.push(self.pending[i], width);
-            self.short.in_page += 1;
-            if self.short.in_page == self.short.per_page {
+        let mask = low_mask(width);
+        let mut rest = entries;
+        while !rest.is_empty() {
+            let short = &mut self.short;
+            let (here, others) =
+                rest.split_at(rest.len().min((short.per_page - short.in_page) as usize));
+            here.iter().for_each(|entry| short.bits.push(entry & mask, width));
+            short.in_page += here.len() as u64;
+            if short.in_page == short.per_page {
                 self.flush_short()?;
             }
+            rest = others;
         }
-        let count = self.pending.len() as u8;
-        self.pending.clear();
-        self.push_length(count)
+        self.push_length(entries.len() as u8)
+    }
+
+    /// Buckets before this one have no entries, if nothing is said of them yet.
+    fn skip_buckets(&mut self, bucket: u64) -> Result<()> {
+        while self.directory.buckets < bucket {
+            self.push_length(0)?;
+        }
+        Ok(())
     }
 
     /// The length of the next bucket for the directory.
@@ -231,7 +268,8 @@ impl PostingPages {
         }
         let start = self.shape.directory_bytes() + self.short.spill.length();
         let place = place_at(PageKind::ShortPostings, self.block, start)?;
-        self.short.spill.push(&page::encode(place, &self.short.bits.take(), self.seal))?;
+        self.short.spill.push(&page::encode(place, self.short.bits.end(), self.seal))?;
+        self.short.bits.clear();
         self.short.in_page = 0;
         Ok(())
     }
@@ -240,9 +278,7 @@ impl PostingPages {
     pub(super) fn finish(mut self) -> Result<NewPostings> {
         if self.shape.slots() > 0 {
             self.close_bucket()?;
-            while self.directory.buckets < self.shape.buckets() {
-                self.push_length(0)?;
-            }
+            self.skip_buckets(self.shape.buckets())?;
         }
         self.flush_directory()?;
         self.flush_short()?;

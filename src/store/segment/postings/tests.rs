@@ -58,7 +58,7 @@ impl Sets {
             let mut plane = |i: usize| {
                 let any = random.next() << 3 ^ random.next();
                 let word = if same { any & !keep | pattern & keep } else { any };
-                let last = (i + 1) % scheme.words_per_plane() == 0;
+                let last = (i + 1).is_multiple_of(scheme.words_per_plane());
                 if last { word & u64::MAX >> (64 - used) } else { word }
             };
             ((0..words).map(&mut plane).collect::<Vec<_>>(), false)

@@ -21,14 +21,14 @@ const LEAST_BYTES: usize = 8 << 20;
 /// Bytes of an entry while it is sorted: where it came from and where it goes.
 const ENTRY_BYTES: usize = 16;
 
-/// Parts have about 2^12 entries.
-const PART_BITS: u32 = 12;
+/// Parts have about 2^11 entries.
+const PART_BITS: u32 = 11;
 
 /// The most parts: each is a stream of writes.
 const MOST_PART_BITS: u32 = 10;
 
 /// The longest digit.
-const DIGIT_BITS: u32 = 8;
+const DIGIT_BITS: u32 = 11;
 
 /// Fewer entries than this are sorted by comparing: counters for digits would be more work.
 const FEW: usize = 64;
@@ -122,13 +122,30 @@ impl Parts {
         (u64::from(value) & low_mask(self.rest_bits)) << self.shape.id_bits() | id
     }
 
-    /// Gives a sorted entry to the pages.
-    #[inline]
-    fn give(self, pages: &mut PostingPages, slot: usize, part: usize, entry: u64) -> Result<()> {
-        let width = self.shape.width();
+    /// The first bucket of a part, counted over all slots.
+    fn first_bucket(self, slot: usize, part: usize) -> u64 {
         let part = (slot as u64) << self.part_bits | part as u64;
-        let bucket = part << (self.shape.bucket_bits() - self.part_bits) | entry >> width;
-        pages.push(bucket, entry & low_mask(width))
+        part << (self.shape.bucket_bits() - self.part_bits)
+    }
+
+    /// Gives a sorted entry of a part to the pages.
+    #[inline]
+    fn give(self, pages: &mut PostingPages, first_bucket: u64, entry: u64) -> Result<()> {
+        pages.push(first_bucket | entry >> self.shape.width(), entry)
+    }
+
+    /// Gives all entries of a part to the pages, sorted.
+    fn give_all(self, pages: &mut PostingPages, first_bucket: u64, sorted: &[u64]) -> Result<()> {
+        let width = self.shape.width();
+        let mut rest = sorted;
+        while let Some(first) = rest.first() {
+            let bucket = first >> width;
+            let count = rest.iter().take_while(|entry| *entry >> width == bucket).count();
+            let (own, others) = rest.split_at(count);
+            pages.push_all(first_bucket | bucket, own)?;
+            rest = others;
+        }
+        Ok(())
     }
 }
 
@@ -197,12 +214,10 @@ impl Sort<'_> {
         })?;
         let mut start = 0;
         for (part, end) in range.zip(ends) {
-            let sorted = &mut self.entries[start..end];
-            let shift = parts.shape.id_bits();
-            sort_by_digits(sorted, &mut self.scratch, shift, parts.rest_bits);
-            for entry in sorted {
-                parts.give(&mut self.pages, slot, part, *entry)?;
-            }
+            let part = parts.first_bucket(slot, part);
+            let (numbers, shift) = (&mut self.entries[start..end], parts.shape.id_bits());
+            let sorted = sort_by_digits(numbers, &mut self.scratch, shift, parts.rest_bits);
+            parts.give_all(&mut self.pages, part, sorted)?;
             start = end;
         }
         Ok(())
@@ -212,12 +227,13 @@ impl Sort<'_> {
     fn large_part(&mut self, slot: usize, part: usize) -> Result<()> {
         let (parts, pages) = (self.parts, &mut self.pages);
         let mut sorter = SortedSpill::new(self.place);
+        let first_bucket = parts.first_bucket(slot, part);
         self.columns.read(slot, self.skip, &mut |first, values| {
             for (id, value) in (u64::from(first)..).zip(values) {
                 if parts.part_of(*value) == part {
                     let entry = parts.entry(*value, id);
                     if parts.rest_bits == 0 {
-                        parts.give(pages, slot, part, entry)?;
+                        parts.give(pages, first_bucket, entry)?;
                     } else {
                         sorter.push(entry)?;
                     }
@@ -225,40 +241,50 @@ impl Sort<'_> {
             }
             Ok(())
         })?;
-        sorter.drain(&mut |entry| parts.give(pages, slot, part, entry))
+        sorter.drain(&mut |entry| parts.give(pages, first_bucket, entry))
     }
 }
 
-/// Sorts different numbers that are in order but for `bits` bits above the lowest `shift`.
-fn sort_by_digits(numbers: &mut [u64], scratch: &mut Vec<u64>, shift: u32, bits: u32) {
+/// Sorts different numbers that are in order but for `bits` bits above the lowest `shift`. They end up in
+/// either of the two places.
+fn sort_by_digits<'a>(
+    mut numbers: &'a mut [u64],
+    scratch: &'a mut Vec<u64>,
+    shift: u32,
+    bits: u32,
+) -> &'a [u64] {
     if bits == 0 || numbers.len() < 2 {
-        return;
+        return numbers;
     }
     if numbers.len() < FEW {
         numbers.sort_unstable();
-        return;
+        return numbers;
     }
     if scratch.len() < numbers.len() {
         scratch.resize(numbers.len(), 0);
     }
-    let scratch = &mut scratch[..numbers.len()];
-    let passes = bits.div_ceil(DIGIT_BITS);
+    let mut sorted = &mut scratch[..numbers.len()];
+    // More counters than numbers would be more work than another pass.
+    let passes = bits.div_ceil(DIGIT_BITS.min(numbers.len().ilog2() + 1));
     let digit_bits = bits.div_ceil(passes);
     let mask = low_mask(digit_bits);
+    let mut counters = [0_u32; 1 << DIGIT_BITS];
+    let ends = &mut counters[..1 << digit_bits];
     for pass in 0..passes {
         let shift = shift + pass * digit_bits;
         let digit = |number: u64| (number >> shift & mask) as usize;
-        let mut ends = [0_u32; 1 << DIGIT_BITS];
+        ends.fill(0);
         numbers.iter().for_each(|number| ends[digit(*number)] += 1);
         let mut sum = 0;
-        for end in &mut ends[..1 << digit_bits] {
+        for end in &mut *ends {
             sum += std::mem::replace(end, sum);
         }
         for number in &*numbers {
             let end = &mut ends[digit(*number)];
-            scratch[*end as usize] = *number;
+            sorted[*end as usize] = *number;
             *end += 1;
         }
-        numbers.copy_from_slice(scratch);
+        std::mem::swap(&mut numbers, &mut sorted);
     }
+    numbers
 }
