@@ -138,46 +138,71 @@ impl Bench {
         println!("  {bytes} bytes, {ratio:.4} of signatures, codes and keys alone (goal: 1.05)");
     }
 
-    /// Commits of one set with each kind of hot tier, and a bare append of 4 KiB with a sync, in turns.
+    /// Commits of one set with each kind of hot tier against bare appends with a sync: of 4 KiB, and of as
+    /// many bytes as the log takes for such a commit. Each goes first as often as the others, because a
+    /// sync also pays for what the one before left to be written.
     fn single(&self) {
-        const KINDS: [HotTierKind; 2] = [HotTierKind::Log, HotTierKind::Sled];
         let cases = [("no checkpoint within", 1 << 16), ("checkpoints every 500", 500)];
         for (name, memtable_rows) in cases {
-            let bare_path = self.path("bare");
-            let bare = File::options().create(true).append(true).open(&bare_path).unwrap();
-            let mut bare_times = Vec::new();
-            let mut databases = KINDS.map(|hot_tier| {
+            let kinds = [HotTierKind::Log, HotTierKind::Sled];
+            let [log, other] = kinds.map(|hot_tier| {
                 let path = self.path(&format!("single-{hot_tier:?}.ringer"));
                 let options = Options { memtable_rows, hot_tier, ..Options::default() };
-                let db = Database::create(&path, &self.scheme, options).unwrap();
-                db.put("first", &[1]).unwrap();
-                (db, path, Vec::new())
+                (Database::create(&path, &self.scheme, options).unwrap(), path)
             });
-            for i in 0..3000_u64 {
+            let [large, small] = ["bare-4096", "bare-small"].map(|name| {
+                let path = self.path(name);
+                (File::options().create(true).append(true).open(&path).unwrap(), path)
+            });
+            let commit = |db: &Database, i: u64| {
+                let mut batch = db.batch();
+                batch.put_signature(key(i), self.signature(i)).unwrap();
                 let begun = Instant::now();
-                (&bare).write_all(&[i as u8; 4096]).unwrap();
-                bare.sync_data().unwrap();
-                bare_times.push(begun.elapsed().as_secs_f64() * 1e6);
-                for (db, _, times) in &mut databases {
-                    let mut batch = db.batch();
-                    batch.put_signature(key(i), self.signature(i)).unwrap();
-                    let begun = Instant::now();
-                    db.commit(batch).unwrap();
-                    times.push(begun.elapsed().as_secs_f64() * 1e6);
+                db.commit(batch).unwrap();
+                begun.elapsed()
+            };
+            let append = |mut file: &File, bytes: &[u8]| {
+                let begun = Instant::now();
+                file.write_all(bytes).unwrap();
+                file.sync_data().unwrap();
+                begun.elapsed()
+            };
+            commit(&log.0, 0);
+            commit(&other.0, 0);
+            let before = log.0.stat().unwrap().hot_bytes;
+            commit(&log.0, 1);
+            let length = (log.0.stat().unwrap().hot_bytes - before) as usize;
+            let mut times = [const { Vec::new() }; 4];
+            for i in 2..3002_u64 {
+                for turn in 0..4 {
+                    let which = (i as usize + turn) % 4;
+                    let took = match which {
+                        0 => append(&large.0, &[i as u8; 4096]),
+                        1 => append(&small.0, &vec![i as u8; length]),
+                        2 => commit(&log.0, i),
+                        _ => commit(&other.0, i),
+                    };
+                    times[which].push(took.as_secs_f64() * 1e6);
                 }
             }
-            fs::remove_file(&bare_path).unwrap();
-            println!("commits of one set, {name}, against a bare 4 KiB append + fdatasync");
-            for (kind, (db, path, mut times)) in KINDS.into_iter().zip(databases) {
-                db.close().unwrap();
-                fs::remove_file(&path).unwrap();
-                for (of, what) in [(0.5, "p50"), (0.99, "p99")] {
-                    let (a, b) = (share(&mut times, of), share(&mut bare_times, of));
+            println!("commits of one set, {name}, against bare appends + fdatasync");
+            for (of, what) in [(0.5, "p50"), (0.99, "p99")] {
+                let [large, small, log, other] = times.each_mut().map(|times| share(times, of));
+                println!("  {what}: bare 4 KiB {large:.0} us, bare {length} bytes {small:.0} us");
+                for (kind, time) in kinds.into_iter().zip([log, other]) {
                     println!(
-                        "  {kind:?} {what}: {a:.0} us, bare {b:.0} us, speed {:.2} (goal at p50: .75)",
-                        b / a
+                        "    {kind:?} {time:.0} us, speed {:.2} of 4 KiB (goal at p50: .75), {:.2} of {length} bytes",
+                        large / time,
+                        small / time
                     );
                 }
+            }
+            for (db, path) in [log, other] {
+                db.close().unwrap();
+                fs::remove_file(path).unwrap();
+            }
+            for (_, path) in [large, small] {
+                fs::remove_file(path).unwrap();
             }
         }
     }
