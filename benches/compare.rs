@@ -58,7 +58,7 @@ struct Data {
 
 impl Data {
     fn new(samples: u32, bits: u8) -> Data {
-        let p = Parameters { samples, bits, slots: Slots::NONE, ..presets::NEAR_DUPLICATE };
+        let p = Parameters { samples, bits, slots: Slots::NONE, ..presets::PRECISE };
         let scheme = Scheme::new(p).unwrap();
         let (words, others) =
             (scheme.words_per_plane(), scheme.words_per_signature() - scheme.words_per_plane());

@@ -36,8 +36,7 @@ fn densify<const K: usize>(bins: &mut [u32; K]) {
 fn sketcher(samples: u32, cardinality: CardinalityField) -> Sketcher {
     let slots = Slots::NONE;
     Sketcher::new(
-        &Scheme::new(Parameters { samples, cardinality, slots, ..presets::NEAR_DUPLICATE })
-            .unwrap(),
+        &Scheme::new(Parameters { samples, cardinality, slots, ..presets::PRECISE }).unwrap(),
     )
 }
 

@@ -41,7 +41,7 @@ struct Bench {
 
 impl Bench {
     fn new(folder: &Path) -> Bench {
-        let parameters = Parameters { slots: Slots::NONE, ..presets::NEAR_DUPLICATE };
+        let parameters = Parameters { slots: Slots::NONE, ..presets::PRECISE };
         let rows = std::env::var("RINGER_BENCH_ROWS").map_or(1_000_000, |n| n.parse().unwrap());
         Bench { folder: folder.into(), scheme: Arc::new(Scheme::new(parameters).unwrap()), rows }
     }

@@ -189,6 +189,7 @@ class Postings:
         for i, (empty, _, words) in enumerate(signatures):
             if not empty:
                 for slot, value in enumerate(slot_values(words, scheme.k, scheme.b, shape.L, scheme.g, shape.v)):
+                    value = value * 2654435761 % 2**shape.v
                     bucket = (slot << shape.h) + (value >> shape.low)
                     buckets[bucket].append((value & 2**shape.low - 1) << shape.id_bits | i)
                     values.setdefault((slot, value), []).append(i)

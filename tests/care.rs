@@ -24,7 +24,7 @@ fn options() -> Options {
 /// Three segments, 150 sets in each, of which some are replaced, deleted, empty or equal.
 fn database() -> (Vec<u8>, Rows) {
     let slots = Slots { count: 8, samples_per_slot: 4, value_bits: 8, min_matches: 1 };
-    let p = Parameters { samples: 64, bits: 2, slots, ..presets::NEAR_DUPLICATE };
+    let p = Parameters { samples: 64, bits: 2, slots, ..presets::PRECISE };
     let layer = MemoryFiles::new();
     let scheme = Scheme::new(p).unwrap();
     let shared: Arc<dyn FileLayer> = Arc::new(layer.clone());
@@ -153,7 +153,7 @@ fn postings_of_other_signatures_are_found_and_made_anew() {
     assert_eq!(rows_of(&bad).as_ref(), Ok(&rows));
     let layer = layer_of(&bad);
     let shared: Arc<dyn FileLayer> = Arc::new(layer.clone());
-    let report = repair::repair(&shared, Path::new(PATH), &options(), HotKind::Log).unwrap();
+    let report = repair::repair(&shared, Path::new(PATH), &options()).unwrap();
     assert_eq!(report.segments, [block]);
     let mended = layer.contents(PATH).unwrap();
     assert_eq!(findings(&mended, Depth::Deep), []);

@@ -11,7 +11,7 @@ use ringer::{Parameters, Scheme, Signature, Signatures, Sketcher, presets, resem
 const D: u64 = 1 << 16;
 
 fn sketcher(change: impl Fn(&mut Parameters)) -> Sketcher {
-    let mut p = Parameters { slots: Slots::NONE, ..presets::NEAR_DUPLICATE };
+    let mut p = Parameters { slots: Slots::NONE, ..presets::PRECISE };
     change(&mut p);
     Sketcher::new(&Scheme::new(p).unwrap())
 }
@@ -260,7 +260,7 @@ fn impossible_arguments_are_harmless() {
             }
         }
     }
-    let scheme = Scheme::near_duplicate();
+    let scheme = Scheme::precise();
     assert!(ringer::estimate::planning::found(&scheme, f64::NAN).is_nan());
     assert!(CardinalityField::Linear4.encode(1, Universe::Bounded(0)).is_ok());
     let mut patterns = Patterns::new(3, 4).unwrap();

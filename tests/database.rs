@@ -5,7 +5,7 @@ use std::path::Path;
 use ringer::{Database, Error, Options, Scheme};
 
 fn scheme() -> Scheme {
-    Scheme::near_duplicate()
+    Scheme::precise()
 }
 
 fn set(n: u64) -> Vec<u64> {

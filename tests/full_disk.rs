@@ -167,7 +167,7 @@ fn commits_go_on_when_there_is_space_again() {
         let path = place.path().join("corpus.ringer");
         let ballast = place.path().join("ballast");
         let options = || Options { hot_tier: kind, ..Options::default() };
-        let db = Database::create(&path, &Scheme::near_duplicate(), options()).unwrap();
+        let db = Database::create(&path, &Scheme::precise(), options()).unwrap();
         let large = |first: u64| {
             let mut batch = db.batch();
             for i in first..first + 300 {

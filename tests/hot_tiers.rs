@@ -34,7 +34,7 @@ fn left_by(kind: HotTierKind, top: &Path) -> PathBuf {
     fs::create_dir(&life).unwrap();
     fs::create_dir(&killed).unwrap();
     let path = life.join("corpus.ringer");
-    let db = Database::create(&path, &Scheme::near_duplicate(), options(kind)).unwrap();
+    let db = Database::create(&path, &Scheme::precise(), options(kind)).unwrap();
     for i in 1..=COMMITS {
         assert_eq!(db.put(key(i), &set(i)).unwrap().sequence, i);
     }
@@ -57,7 +57,7 @@ fn hot(path: &Path) -> PathBuf {
 
 /// The snapshot shows exactly the first so many commits.
 fn check(snapshot: &Snapshot, commits: u64) {
-    let sketcher = ringer::Sketcher::new(&Scheme::near_duplicate());
+    let sketcher = ringer::Sketcher::new(&Scheme::precise());
     assert_eq!(snapshot.len().unwrap(), commits.min(50));
     for i in commits.saturating_sub(49).max(1)..=commits {
         let stored = snapshot.get(key(i)).unwrap().unwrap();
@@ -184,7 +184,7 @@ fn a_log_on_disk_is_trimmed_by_checkpoints() {
         let options = Options { background, ..options(HotTierKind::Log) };
         let db = match path.exists() {
             true => Database::open(&path, options).unwrap(),
-            false => Database::create(&path, &Scheme::near_duplicate(), options).unwrap(),
+            false => Database::create(&path, &Scheme::precise(), options).unwrap(),
         };
         let mut most = 0;
         for i in 1..=400 {
@@ -205,7 +205,7 @@ fn builds_spill_beside_a_real_database_with_either_kind() {
     for kind in KINDS {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("corpus.ringer");
-        drop(Database::create(&path, &Scheme::near_duplicate(), options(kind)).unwrap());
+        drop(Database::create(&path, &Scheme::precise(), options(kind)).unwrap());
         let layer: Arc<dyn FileLayer> = Arc::new(RealFiles);
         let (writer, _) = recovery::open(&layer, &path, options(kind)).unwrap();
         let place = writer.spill_place().directory.unwrap();
@@ -214,7 +214,7 @@ fn builds_spill_beside_a_real_database_with_either_kind() {
     }
     let (layer, path) = (Arc::new(MemoryFiles::new()), Path::new("/corpus.ringer"));
     let log = options(HotTierKind::Log);
-    drop(Database::create_in(layer.clone(), path, &Scheme::near_duplicate(), log.clone()).unwrap());
+    drop(Database::create_in(layer.clone(), path, &Scheme::precise(), log.clone()).unwrap());
     let layer: Arc<dyn FileLayer> = layer;
     let (writer, _) = recovery::open(&layer, path, log).unwrap();
     assert_eq!(writer.spill_place().directory, None);

@@ -75,7 +75,7 @@ fn thousands_of_keys_of_all_lengths_are_found_counted_and_in_order() {
             cache_bytes: 200_000,
             ..Options::default()
         };
-        let scheme = Scheme::near_duplicate();
+        let scheme = Scheme::precise();
         let db = Database::create_in(layer.clone(), path, &scheme, options.clone());
         let mut db = db.unwrap();
         let (mut map, mut dice, mut held) = (Map::new(), Dice(round), Vec::new());

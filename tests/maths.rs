@@ -333,7 +333,7 @@ fn recall_of_one_slot_rules() {
         let slots =
             Slots { count, samples_per_slot: g, value_bits: bits * g as u8, min_matches: 1 };
         let sampler = Sampler::Independent;
-        let p = Parameters { bits, slots, sampler, ..presets::NEAR_DUPLICATE };
+        let p = Parameters { bits, slots, sampler, ..presets::PRECISE };
         let scheme = Scheme::new(p).unwrap();
         values.iter().for_each(|(r, expected)| printed(planning::found(&scheme, *r), expected));
     }
@@ -345,7 +345,7 @@ fn folded_slots_agree_a_little_more_often() {
     let q = 0.5_f64.powi(5);
     let p = planning::slot_agreement(0.5, &slots, 16);
     assert!((p - (q + (1.0 - q) / 65_536.0)).abs() < 1e-15);
-    assert_eq!(planning::slot_agreement(0.5, &presets::NEAR_DUPLICATE.slots, 4), 0.0625);
+    assert_eq!(planning::slot_agreement(0.5, &presets::PRECISE.slots, 4), 0.0625);
 }
 
 #[test]
@@ -365,7 +365,7 @@ fn samples_for_a_wanted_error() {
         let deviation = |k: u64| (chance.variance(chance.agreement(r)) / k as f64).sqrt();
         assert!(deviation(k) <= error && deviation(k - 1) > error, "{error} {r}: {k}");
     }
-    printed(planning::standard_error(&Scheme::near_duplicate(), 0.5), ".0470");
+    printed(planning::standard_error(&Scheme::precise(), 0.5), ".0470");
 }
 
 #[test]

@@ -100,7 +100,7 @@ fn schemes() -> Vec<Scheme> {
         value_bits,
         min_matches,
     };
-    let near = presets::NEAR_DUPLICATE;
+    let near = presets::PRECISE;
     let all = [
         near,
         presets::RDC,

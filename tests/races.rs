@@ -168,7 +168,7 @@ fn maintain(db: &Database, done: &AtomicBool) -> usize {
 }
 
 fn race(layer: &Arc<dyn FileLayer>, path: &Path, options: Options, commits: u64) {
-    let scheme = Scheme::near_duplicate();
+    let scheme = Scheme::precise();
     let db = Database::create_in(Arc::clone(layer), path, &scheme, options).unwrap();
     let (done, last) = (AtomicBool::new(false), AtomicU64::new(0));
     let (owns, loaded, looks, times) = thread::scope(|scope| {
@@ -242,7 +242,7 @@ fn commits_of_many_threads_are_durable_and_numbered_without_a_gap() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("corpus.ringer");
     let options = Options { background: false, memtable_rows: 100, ..Options::default() };
-    let db = Database::create(&path, &Scheme::near_duplicate(), options.clone()).unwrap();
+    let db = Database::create(&path, &Scheme::precise(), options.clone()).unwrap();
     let start = std::time::Instant::now();
     let mut sequences: Vec<(u64, Vec<u8>)> = thread::scope(|scope| {
         let committing = |thread: u64| {
@@ -282,7 +282,7 @@ fn commits_of_many_threads_are_durable_and_numbered_without_a_gap() {
 #[test]
 fn batches_and_empty_batches_of_many_threads_have_the_numbers_they_are_told() {
     let layer: Arc<dyn FileLayer> = Arc::new(MemoryFiles::new());
-    let (path, scheme) = (Path::new("/corpus.ringer"), Scheme::near_duplicate());
+    let (path, scheme) = (Path::new("/corpus.ringer"), Scheme::precise());
     let options = Options { memtable_rows: 5, ..Options::default() };
     let db = Database::create_in(layer, path, &scheme, options).unwrap();
     thread::scope(|scope| {
@@ -316,7 +316,7 @@ fn of_many_that_open_at_once_one_writes_at_a_time() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("corpus.ringer");
     let options = Options { background: false, ..Options::default() };
-    drop(Database::create(&path, &Scheme::near_duplicate(), options.clone()).unwrap());
+    drop(Database::create(&path, &Scheme::precise(), options.clone()).unwrap());
     let (writing, refused) = (AtomicU64::new(0), AtomicU64::new(0));
     thread::scope(|scope| {
         for thread in 0..4_u64 {

@@ -18,7 +18,7 @@ fn every_scheme() -> Vec<Scheme> {
                     samples,
                     cardinality,
                     slots,
-                    ..presets::NEAR_DUPLICATE
+                    ..presets::PRECISE
                 };
                 all.push(Scheme::new(p).unwrap());
             }
@@ -79,7 +79,7 @@ fn an_element_outside_the_universe_is_named() {
 /// SIG-6: schemes that differ in anything at all refuse each other, by every door.
 #[test]
 fn signatures_of_different_schemes_never_meet() {
-    let base = presets::NEAR_DUPLICATE;
+    let base = presets::PRECISE;
     let others = [
         Parameters { seed: 1, ..base },
         Parameters { bits: 5, ..base },
@@ -112,7 +112,7 @@ fn signatures_of_different_schemes_never_meet() {
 
 #[test]
 fn measures_need_sizes() {
-    let p = Parameters { cardinality: CardinalityField::None, ..presets::NEAR_DUPLICATE };
+    let p = Parameters { cardinality: CardinalityField::None, ..presets::PRECISE };
     let sketcher = Sketcher::new(&Scheme::new(p).unwrap());
     let (a, b) = (sketcher.sketch(&[1, 2]).unwrap(), sketcher.sketch(&[2, 3]).unwrap());
     let c = a.compare(&b).unwrap();
@@ -129,7 +129,7 @@ fn bits_are_nested() {
     for sampler in [Sampler::OnePermutation, Sampler::Independent] {
         let set: Vec<u64> = (0..77).collect();
         let sketch = |bits: u8| -> Signature {
-            let p = Parameters { bits, sampler, slots: Slots::NONE, ..presets::NEAR_DUPLICATE };
+            let p = Parameters { bits, sampler, slots: Slots::NONE, ..presets::PRECISE };
             Sketcher::new(&Scheme::new(p).unwrap()).sketch(&set).unwrap()
         };
         let full = sketch(16);
@@ -148,7 +148,7 @@ fn copies_are_remixed() {
     let repetitions = 3000;
     let mut sum = 0.0;
     for seed in 0..repetitions {
-        let p = Parameters { seed, bits: 1, slots: Slots::NONE, ..presets::NEAR_DUPLICATE };
+        let p = Parameters { seed, bits: 1, slots: Slots::NONE, ..presets::PRECISE };
         let sketcher = Sketcher::new(&Scheme::new(p).unwrap());
         let a = sketcher.sketch(&[1, 2, 3]).unwrap();
         let b = sketcher.sketch(&[4, 5]).unwrap();

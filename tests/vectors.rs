@@ -53,7 +53,7 @@ fn schemes() {
                 value_bits: number(v),
                 min_matches: number(m),
             },
-            ..presets::NEAR_DUPLICATE
+            ..presets::PRECISE
         };
         let scheme = Scheme::new(parameters).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(scheme.to_bytes().to_vec(), hex_bytes(bytes), "{name}");
@@ -112,7 +112,7 @@ fn signatures() {
             bits: number(b),
             cardinality: cardinality.parse().unwrap(),
             slots: Slots::NONE,
-            ..presets::NEAR_DUPLICATE
+            ..presets::PRECISE
         })
         .unwrap_or_else(|error| panic!("{row:?}: {error}"));
         let elements = elements(set, scheme.universe);
@@ -146,7 +146,7 @@ fn slots() {
             min_matches: 1,
         };
         let (samples, bits, cardinality) = (number(k), number(b), CardinalityField::None);
-        let scheme = Parameters { samples, bits, slots, cardinality, ..presets::NEAR_DUPLICATE };
+        let scheme = Parameters { samples, bits, slots, cardinality, ..presets::PRECISE };
         let scheme = Scheme::new(scheme).unwrap();
         let elements = elements(set, scheme.universe);
         let signature = Sketcher::new(&scheme).sketch(&elements).unwrap();

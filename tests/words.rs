@@ -67,7 +67,7 @@ fn scheme(sampler: Sampler, bits: u8, seed: u64) -> Scheme {
         universe: Universe::Bounded(D),
         cardinality: CardinalityField::Exact,
         slots: Slots::NONE,
-        ..presets::NEAR_DUPLICATE
+        ..presets::PRECISE
     })
     .expect("a valid scheme")
 }

@@ -66,7 +66,7 @@ pub(crate) fn model(bytes: &[u8]) {
 fn scheme() -> &'static (Scheme, Sketcher) {
     static SCHEME: OnceLock<(Scheme, Sketcher)> = OnceLock::new();
     SCHEME.get_or_init(|| {
-        let p = Parameters { samples: 16, bits: 2, slots: Slots::NONE, ..presets::NEAR_DUPLICATE };
+        let p = Parameters { samples: 16, bits: 2, slots: Slots::NONE, ..presets::PRECISE };
         let scheme = Scheme::new(p).expect("a scheme that can be");
         let sketcher = Sketcher::new(&scheme);
         (scheme, sketcher)

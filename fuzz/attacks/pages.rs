@@ -222,7 +222,7 @@ fn directory(page: Page, claims: Claims) {
 fn posting_shape(claims: Claims) -> PostingShape {
     let (count, value_bits) = (u16::from(claims.scheme >> 5) + 1, claims.scheme % 32 + 1);
     let slots = Slots { count, samples_per_slot: 8, value_bits, min_matches: 1 };
-    let p = Parameters { samples: 64, bits: 4, slots, ..presets::NEAR_DUPLICATE };
+    let p = Parameters { samples: 64, bits: 4, slots, ..presets::PRECISE };
     PostingShape::of(&Scheme::new(p).expect("a scheme that can be"), claims.ids.max(1), false)
 }
 

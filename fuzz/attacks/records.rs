@@ -51,7 +51,7 @@ pub(crate) fn scheme(choice: u8) -> Arc<Scheme> {
         bits,
         cardinality,
         slots: Slots::NONE,
-        ..presets::NEAR_DUPLICATE
+        ..presets::PRECISE
     };
     Arc::new(Scheme::new(p).expect("a scheme that can be"))
 }

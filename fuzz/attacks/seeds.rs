@@ -74,7 +74,7 @@ fn set(n: u64) -> Vec<u64> {
 
 fn plain_scheme() -> Scheme {
     let slots = Slots { count: 16, samples_per_slot: 2, value_bits: 4, min_matches: 1 };
-    let p = Parameters { samples: 64, bits: 2, slots, ..presets::NEAR_DUPLICATE };
+    let p = Parameters { samples: 64, bits: 2, slots, ..presets::PRECISE };
     Scheme::new(p).expect("a scheme that can be")
 }
 
@@ -122,7 +122,7 @@ fn odd() -> Vec<u8> {
         bits: 3,
         cardinality: CardinalityField::Linear4,
         slots: Slots { count: 2, samples_per_slot: 2, value_bits: 1, min_matches: 1 },
-        ..presets::NEAR_DUPLICATE
+        ..presets::PRECISE
     };
     let (layer, db) = create(&Scheme::new(p).expect("a scheme that can be"));
     let mut load = db.bulk_load();

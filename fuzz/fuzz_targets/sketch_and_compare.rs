@@ -27,7 +27,7 @@ fuzz_target!(|input: Input| {
         bits: input.bits,
         cardinality: CardinalityField::ALL[usize::from(input.field) % 5],
         slots: Slots::NONE,
-        ..presets::NEAR_DUPLICATE
+        ..presets::PRECISE
     };
     let Ok(scheme) = Scheme::new(parameters) else { return };
     let sketcher = Sketcher::new(&scheme);

@@ -29,7 +29,7 @@ use crate::store::file_layer::real::RealFiles;
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("corpus.ringer");
-/// let db = Database::create(&path, &Scheme::near_duplicate(), Options::default())?;
+/// let db = Database::create(&path, &Scheme::precise(), Options::default())?;
 /// let mut batch = db.batch();
 /// batch.put("a", &[1, 2, 3, 4])?.put("b", &[2, 3, 4, 5])?;
 /// db.commit(batch)?;                                  // durable from here on

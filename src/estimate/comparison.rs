@@ -16,7 +16,7 @@ use crate::sketch::Signature;
 ///
 /// ```
 /// use ringer::{Scheme, Sketcher};
-/// let sketcher = Sketcher::new(&Scheme::near_duplicate());
+/// let sketcher = Sketcher::new(&Scheme::precise());
 /// let a = sketcher.sketch(&(0..1000).collect::<Vec<_>>())?;
 /// let b = sketcher.sketch(&(500..1500).collect::<Vec<_>>())?;
 /// let comparison = a.compare(&b)?;
@@ -215,7 +215,7 @@ impl Signature {
 ///
 /// ```
 /// use ringer::{Scheme, Sketcher, resemblance_of};
-/// let sketcher = Sketcher::new(&Scheme::near_duplicate());
+/// let sketcher = Sketcher::new(&Scheme::precise());
 /// let sets: Vec<Vec<u64>> = (0..3).map(|i| (100 * i..1000).collect()).collect();
 /// let signatures = sets.iter().map(|s| sketcher.sketch(s)).collect::<Result<Vec<_>, _>>()?;
 /// let all: Vec<_> = signatures.iter().collect();

@@ -56,7 +56,7 @@ pub fn at_least(min_matches: u32, count: u32, slot: f64) -> f64 {
 ///
 /// ```
 /// use ringer::{Scheme, estimate::planning::found};
-/// assert!(found(&Scheme::near_duplicate(), 0.7) > 0.9999);
+/// assert!(found(&Scheme::precise(), 0.7) > 0.9999);
 /// ```
 pub fn found(scheme: &Scheme, resemblance: f64) -> f64 {
     found_by(scheme, resemblance, u32::from(scheme.slots.min_matches), false)

@@ -23,7 +23,7 @@ fn manifest() -> Manifest {
     Manifest {
         generation: 5,
         database: DATABASE,
-        scheme: Scheme::new(presets::NEAR_DUPLICATE).unwrap(),
+        scheme: Scheme::new(presets::PRECISE).unwrap(),
         sealed: 99,
         next_block: 5,
         dead_bytes: 64,

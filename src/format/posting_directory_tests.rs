@@ -69,7 +69,7 @@ fn each_rule_of_a_directory_refuses() {
 #[test]
 fn short_entries_read_back_and_each_rule_refuses() {
     // 1,000 ids: 6 bits of bucket, 10 others, 10 bits of id.
-    let scheme = Scheme::new(presets::NEAR_DUPLICATE).unwrap();
+    let scheme = Scheme::new(presets::PRECISE).unwrap();
     let shape = PostingShape::of(&scheme, 1000, false);
     assert_eq!((shape.low_bits(), shape.width()), (10, 20));
     let entries: Vec<u64> = (0..7).map(|i| (i % 3) << 10 | (990 + i)).collect();

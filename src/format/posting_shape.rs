@@ -104,6 +104,11 @@ impl PostingShape {
         self.low_bits().saturating_add(self.id_bits)
     }
 
+    /// How a value of a slot stands in postings.
+    pub fn spread(self, value: u32) -> u32 {
+        spread(value, self.value_bits)
+    }
+
     /// Whether a slot and a value are possible.
     pub fn holds(self, slot: u32, value: u32) -> bool {
         slot < self.slots && bits_of(value) <= self.value_bits
@@ -238,6 +243,13 @@ fn in_page(items: u64, per_page: u64, i: u64) -> usize {
     usize::try_from(left).unwrap_or(0)
 }
 
+/// How a value of so many bits (at most 32) stands in postings: values of popular elements are alike in
+/// their top bits, and would crowd a few buckets.
+pub fn spread(value: u32, bits: u32) -> u32 {
+    let product = u64::from(value.wrapping_mul(2_654_435_761)) & low_mask(bits);
+    u32::try_from(product).unwrap_or(0)
+}
+
 /// Bits that a number needs; 0 for 0.
 pub fn bits_of(n: u32) -> u32 {
     u32::BITS.saturating_sub(n.leading_zeros())
@@ -270,11 +282,11 @@ mod tests {
     #[test]
     fn buckets_have_about_eight_entries_or_one_value() {
         let measures = |s: PostingShape| (s.bucket_bits(), s.low_bits(), s.id_bits(), s.width());
-        assert_eq!(measures(shape(presets::NEAR_DUPLICATE, 1)), (0, 16, 0, 16));
-        assert_eq!(measures(shape(presets::NEAR_DUPLICATE, 15)), (0, 16, 4, 20));
-        assert_eq!(measures(shape(presets::NEAR_DUPLICATE, 16)), (1, 15, 4, 19));
-        assert_eq!(measures(shape(presets::NEAR_DUPLICATE, 17)), (1, 15, 5, 20));
-        assert_eq!(measures(shape(presets::NEAR_DUPLICATE, 1_000_000)), (16, 0, 20, 20));
+        assert_eq!(measures(shape(presets::PRECISE, 1)), (0, 16, 0, 16));
+        assert_eq!(measures(shape(presets::PRECISE, 15)), (0, 16, 4, 20));
+        assert_eq!(measures(shape(presets::PRECISE, 16)), (1, 15, 4, 19));
+        assert_eq!(measures(shape(presets::PRECISE, 17)), (1, 15, 5, 20));
+        assert_eq!(measures(shape(presets::PRECISE, 1_000_000)), (16, 0, 20, 20));
         assert_eq!(measures(shape(presets::RDC, 1_000_000)), (6, 0, 20, 20));
         assert_eq!(measures(shape(presets::ALTA_VISTA, u32::MAX - 1)), (28, 4, 32, 36));
         let widest = (1..=32).map(|bits| shape(presets::ALTA_VISTA, 1 << (bits - 1)).width()).max();
@@ -284,11 +296,11 @@ mod tests {
     /// POST-1: the measures of a segment of one row, and of one with full pages.
     #[test]
     fn regions_are_as_long_as_their_pages() {
-        let one = shape(presets::NEAR_DUPLICATE, 1);
+        let one = shape(presets::PRECISE, 1);
         assert_eq!((one.directory_bytes(), one.short_bytes(32)), (128, 128));
         assert!(one.fits(256, 32, 0));
         assert!(!one.fits(256, 31, 0) && !one.fits(320, 32, 0) && !one.fits(256, 32, 1));
-        let many = shape(presets::NEAR_DUPLICATE, 1_000_000);
+        let many = shape(presets::PRECISE, 1_000_000);
         assert_eq!(many.buckets(), 32 << 16);
         assert_eq!(many.directory_pages(), 276);
         assert_eq!(many.directory_bytes(), 275 * 8_192 + 64 + 64 * (1_652_u64.div_ceil(60)));

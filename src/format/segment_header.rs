@@ -279,7 +279,7 @@ mod tests {
     }
 
     fn header() -> SegmentHeader {
-        let scheme = Scheme::new(crate::presets::NEAR_DUPLICATE).unwrap();
+        let scheme = Scheme::new(crate::presets::PRECISE).unwrap();
         let signatures =
             Region { offset: 256, length: SignatureShape::of(&scheme).region_bytes(3) };
         SegmentHeader {

@@ -24,7 +24,7 @@ fn scheme(cardinality: CardinalityField, bits: u8, samples: u32) -> Arc<Scheme> 
     let universe = if bounded { Universe::Bounded(200) } else { Universe::Open };
     let sampler = Sampler::Independent;
     let slots = Slots::NONE;
-    let near = presets::NEAR_DUPLICATE;
+    let near = presets::PRECISE;
     let parameters = Parameters { cardinality, bits, samples, universe, sampler, slots, ..near };
     Arc::new(Scheme::new(parameters).unwrap())
 }

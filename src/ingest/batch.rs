@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn the_last_operation_on_a_key_counts() {
-        let scheme = Scheme::new(crate::presets::NEAR_DUPLICATE).unwrap();
+        let scheme = Scheme::new(crate::presets::PRECISE).unwrap();
         let sketcher = Sketcher::new(&scheme);
         let sign = |n: u64| Some(sketcher.sketch(&[n]).unwrap());
         let key = |k: &str| Box::<[u8]>::from(k.as_bytes());

@@ -6,8 +6,7 @@ use super::*;
 use crate::scheme::{Parameters, Scheme, Slots, presets};
 
 fn scheme(samples: u32, bits: u8) -> Scheme {
-    Scheme::new(Parameters { samples, bits, slots: Slots::NONE, ..presets::NEAR_DUPLICATE })
-        .unwrap()
+    Scheme::new(Parameters { samples, bits, slots: Slots::NONE, ..presets::PRECISE }).unwrap()
 }
 
 /// Rows as sample values, packed bit by bit.

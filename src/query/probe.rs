@@ -81,22 +81,24 @@ pub(super) fn scan_cost<P: Part>(part: &P, search: &Search<'_>) -> f64 {
 }
 
 /// The lists of a query in a segment, shortest first.
-pub(super) struct SegmentLists {
+pub(super) struct SegmentLists<'a> {
+    reader: ListReader<'a>,
     lists: Vec<PostingList>,
     postings: u64,
 }
 
-impl SegmentLists {
+impl<'a> SegmentLists<'a> {
     /// Finds the lists; reads none.
-    pub(super) fn find(part: &SegmentPart<'_>, search: &Search<'_>) -> Result<SegmentLists> {
+    pub(super) fn find(part: &SegmentPart<'a>, search: &Search<'_>) -> Result<SegmentLists<'a>> {
         let mut wanted = Vec::with_capacity(search.target.values.len());
         for slot in 0..search.target.values.len() {
             wanted.extend(search.target.values_of(slot).map(|value| (slot, value)));
         }
-        let mut lists = ListReader::new(&part.view.segment).find(&wanted)?;
+        let mut reader = ListReader::new(&part.view.segment);
+        let mut lists = reader.find(&wanted)?;
         lists.sort_unstable_by_key(PostingList::length);
         let postings = lists.iter().map(|list| u64::from(list.length())).sum();
-        Ok(SegmentLists { lists, postings })
+        Ok(SegmentLists { reader, lists, postings })
     }
 
     /// What reading them all would cost.
@@ -120,7 +122,7 @@ impl SegmentLists {
 
     /// Verifies all signatures that the lists lead to.
     pub(super) fn probe(
-        &self,
+        &mut self,
         part: &mut SegmentPart<'_>,
         search: &mut Search<'_>,
         tally: &mut Tally,
@@ -147,7 +149,7 @@ impl SegmentLists {
 
     /// The signatures in at least `least` of the first lists.
     fn merge(
-        &self,
+        &mut self,
         part: &SegmentPart<'_>,
         search: &mut Search<'_>,
         tally: &mut Tally,
@@ -165,7 +167,7 @@ impl SegmentLists {
         // Windows of counters cost something for every id, sorting for every posting.
         if postings <= u64::from(ids) / 16 + 1024 {
             let mut all = Vec::with_capacity(postings as usize);
-            ListReader::new(segment).read(lists, &mut all)?;
+            self.reader.read(lists, &mut all)?;
             merge::sorted(&mut all, ids, least, |id, lists| candidates.push(id, lists));
         } else {
             let cursors = lists.iter().map(|list| segment.posting_cursor(list));

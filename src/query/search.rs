@@ -101,7 +101,7 @@ fn search_segment(
     let probe = lists.as_ref().map_or(f64::INFINITY, SegmentLists::cost);
     let plan = Costs { probe, scan }.choose(search.rule.plan);
     match (plan, lists) {
-        (Plan::Probe, Some(lists)) => lists.probe(&mut part, search, tally)?,
+        (Plan::Probe, Some(mut lists)) => lists.probe(&mut part, search, tally)?,
         _ => search.scan(&mut part)?,
     }
     let work = std::mem::take(&mut search.work);

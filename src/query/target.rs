@@ -8,22 +8,22 @@ use crate::store::state::State;
 
 /// What is looked for.
 #[derive(Debug)]
-pub(super) struct Target {
+pub(super) struct Target<'a> {
     pub(super) signature: Signature,
-    pub(super) slots: SlotReader,
+    slots: &'a SlotReader,
     pub(super) values: Vec<u32>,
     within_hamming_1: bool,
     /// The key of the query itself.
     itself: Option<Box<[u8]>>,
 }
 
-impl Target {
+impl<'a> Target<'a> {
     pub(super) fn new(
         state: &State,
-        sketcher: &Sketcher,
+        sketcher: &'a Sketcher,
         like: Like<'_>,
         within_hamming_1: bool,
-    ) -> Result<Target> {
+    ) -> Result<Target<'a>> {
         let mut itself = None;
         let signature = match like {
             Like::Features(features) => sketcher.sketch(features)?,
@@ -39,7 +39,7 @@ impl Target {
                 stored.signature
             }
         };
-        let slots = SlotReader::new(&state.scheme);
+        let slots = sketcher.slot_reader();
         let mut values = vec![0; slots.count()];
         slots.read(signature.planes(), &mut values);
         Ok(Target { signature, slots, values, within_hamming_1, itself })

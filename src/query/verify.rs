@@ -18,7 +18,7 @@ const BATCH: usize = 64;
 
 /// The state of a search: what is looked for, and what was found so far.
 pub(super) struct Search<'a> {
-    pub(super) target: &'a Target,
+    pub(super) target: &'a Target<'a>,
     pub(super) rule: Rule,
     pub(super) scorer: Scorer,
     pub(super) ranking: Ranking,
@@ -29,7 +29,7 @@ pub(super) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(target: &'a Target, rule: Rule) -> Search<'a> {
+    pub(super) fn new(target: &'a Target<'a>, rule: Rule) -> Search<'a> {
         Search {
             target,
             rule,

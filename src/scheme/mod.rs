@@ -25,7 +25,7 @@ use crate::limits::{
 ///
 /// ```
 /// use ringer::{Parameters, Scheme, presets};
-/// let scheme = Scheme::new(Parameters { samples: 256, ..presets::NEAR_DUPLICATE })?;
+/// let scheme = Scheme::new(Parameters { samples: 256, ..presets::PRECISE })?;
 /// assert_eq!(scheme.samples, 256);
 /// # Ok::<(), ringer::Error>(())
 /// ```
@@ -55,7 +55,7 @@ pub struct Parameters {
 
 impl Default for Parameters {
     fn default() -> Parameters {
-        presets::NEAR_DUPLICATE
+        presets::PRECISE
     }
 }
 
@@ -95,6 +95,11 @@ impl Scheme {
     /// The default scheme ([`presets::NEAR_DUPLICATE`]).
     pub fn near_duplicate() -> Scheme {
         Scheme { parameters: presets::NEAR_DUPLICATE }
+    }
+
+    /// The scheme with the smaller error ([`presets::PRECISE`]).
+    pub fn precise() -> Scheme {
+        Scheme { parameters: presets::PRECISE }
     }
 
     /// The scheme of remote differential compression ([`presets::RDC`]).

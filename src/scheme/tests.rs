@@ -1,10 +1,10 @@
 //! Every rule has a scheme that breaks it, and every preset survives its own bytes.
 
 use super::*;
-use presets::{ALL, NEAR_DUPLICATE};
+use presets::{ALL, PRECISE};
 
 fn refused(change: impl Fn(&mut Parameters)) -> String {
-    let mut p = NEAR_DUPLICATE;
+    let mut p = PRECISE;
     change(&mut p);
     match Scheme::new(p) {
         Err(Error::InvalidArgument { what, limit }) => format!("{what}: {limit}"),
@@ -14,7 +14,7 @@ fn refused(change: impl Fn(&mut Parameters)) -> String {
 
 /// Decodes the default scheme's bytes with some of them replaced.
 fn decoded(edits: &[(usize, &[u8])]) -> Result<Scheme> {
-    let mut bytes = Scheme::near_duplicate().to_bytes();
+    let mut bytes = Scheme::precise().to_bytes();
     for (at, new) in edits {
         bytes[*at..at + new.len()].copy_from_slice(new);
     }
@@ -56,14 +56,14 @@ fn errors_name_the_limit() {
     assert!(refused(|p| (dense(p), p.cardinality = CardinalityField::None).1).contains("share"));
     assert!(refused(|p| p.universe = Universe::Bounded(8191)).contains("64 places"));
     assert!(refused(|p| (dense(p), p.bits = 9).1).contains("1024 places"));
-    let mut p = NEAR_DUPLICATE;
+    let mut p = PRECISE;
     p.universe = Universe::Bounded(8192);
     assert!(Scheme::new(p).is_ok());
 }
 
 #[test]
 fn bytes_that_break_a_rule_cite_it() {
-    let bytes = Scheme::near_duplicate().to_bytes();
+    let bytes = Scheme::precise().to_bytes();
     assert_eq!(rule_of(Scheme::from_bytes(&bytes[..47])), "SCHEME-1");
     assert_eq!(rule_of(Scheme::from_bytes(&[])), "SCHEME-1");
     assert_eq!(rule_of(decoded(&[(0, &[2])])), "SCHEME-2");
@@ -91,7 +91,7 @@ fn bytes_that_break_a_rule_cite_it() {
 /// Canonical: no two byte strings decode to one scheme, so whatever decodes must encode back.
 #[test]
 fn single_byte_changes_decode_to_themselves_or_not_at_all() {
-    let good = Scheme::near_duplicate();
+    let good = Scheme::precise();
     for at in 0..SCHEME_BYTES {
         for value in 0..=255 {
             if let Ok(scheme) = decoded(&[(at, &[value])]) {
@@ -104,8 +104,8 @@ fn single_byte_changes_decode_to_themselves_or_not_at_all() {
 
 #[test]
 fn mismatch_says_what_differs() {
-    let a = Scheme::near_duplicate();
-    let b = Scheme::new(Parameters { samples: 256, seed: 7, ..NEAR_DUPLICATE }).unwrap();
+    let a = Scheme::precise();
+    let b = Scheme::new(Parameters { samples: 256, seed: 7, ..PRECISE }).unwrap();
     let error = Error::SchemeMismatch { stored: Box::new(a.clone()), asked: Box::new(b) };
     let text = error.to_string();
     assert!(text.contains("samples is 128 here and 256 there"), "{text}");

@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn the_donor_is_the_occupied_bin_of_least_place() {
         for k in [1_usize, 2, 7, 64, 100, 128, 256, 257, 1000, 1024, 1025, 1500] {
-            let parameters = Parameters { samples: k as u32, ..presets::NEAR_DUPLICATE };
+            let parameters = Parameters { samples: k as u32, ..presets::PRECISE };
             let slots = crate::scheme::Slots::NONE;
             let donors = Donors::new(&Scheme::new(Parameters { slots, ..parameters }).unwrap());
             for m in [1, 2, 3, 5, 11, 17, 40, 90, 126, 250].into_iter().filter(|m| *m <= k) {

@@ -229,8 +229,7 @@ mod tests {
     fn planes_hold_the_low_bits_of_every_sample() {
         for bits in 1..=16 {
             for k in [1_u32, 12, 63, 64, 65, 128, 200] {
-                let p =
-                    Parameters { samples: k, bits, slots: Slots::NONE, ..presets::NEAR_DUPLICATE };
+                let p = Parameters { samples: k, bits, slots: Slots::NONE, ..presets::PRECISE };
                 let scheme = Arc::new(Scheme::new(p).unwrap());
                 let samples: Vec<u64> = (0..u64::from(k)).map(|i| mix(i + 9)).collect();
                 let signature = Signature::new(Arc::clone(&scheme), &samples, 0, false);

@@ -11,6 +11,7 @@ use super::distinct::Distinct;
 use super::independent::Independent;
 use super::one_permutation::OnePermutation;
 use super::signature::{Signature, Signatures};
+use super::slot_values::SlotReader;
 use crate::error::{Error, Result};
 use crate::scheme::{CardinalityField, Sampler, Scheme, Universe};
 
@@ -25,7 +26,7 @@ const STREAM_CHUNK: usize = 1024;
 ///
 /// ```
 /// use ringer::{Scheme, Sketcher};
-/// let sketcher = Sketcher::new(&Scheme::near_duplicate());
+/// let sketcher = Sketcher::new(&Scheme::precise());
 /// let a = sketcher.sketch(&[1, 2, 3, 4])?;
 /// let b = sketcher.sketch(&[4, 3, 2, 1, 1, 1])?;
 /// assert_eq!(a, b);
@@ -34,6 +35,7 @@ const STREAM_CHUNK: usize = 1024;
 pub struct Sketcher {
     scheme: Arc<Scheme>,
     sampler: Tables,
+    slots: SlotReader,
 }
 
 enum Tables {
@@ -62,12 +64,17 @@ impl Sketcher {
             }
             Sampler::Independent => Tables::Independent(Independent::new(scheme)),
         };
-        Sketcher { scheme: Arc::new(scheme.clone()), sampler }
+        Sketcher { scheme: Arc::new(scheme.clone()), sampler, slots: SlotReader::new(scheme) }
     }
 
     /// The scheme of all signatures it makes.
     pub fn scheme(&self) -> &Scheme {
         &self.scheme
+    }
+
+    /// Reads the slot values of the signatures it makes.
+    pub fn slot_reader(&self) -> &SlotReader {
+        &self.slots
     }
 
     /// The shared scheme.
@@ -121,7 +128,7 @@ impl Sketcher {
     ///
     /// ```
     /// # use ringer::{Scheme, Sketcher};
-    /// let sketcher = Sketcher::new(&Scheme::near_duplicate());
+    /// let sketcher = Sketcher::new(&Scheme::precise());
     /// let mut stream = sketcher.stream();
     /// (0..10_000).try_for_each(|x| stream.push(x * x))?;
     /// let squares = stream.finish()?;

@@ -23,7 +23,7 @@ const SLACK: usize = 8;
 ///
 /// ```
 /// use ringer::{Scheme, Sketcher, sketch::SlotReader};
-/// let scheme = Scheme::near_duplicate();
+/// let scheme = Scheme::precise();
 /// let slots = SlotReader::new(&scheme);
 /// let signature = Sketcher::new(&scheme).sketch(&[1, 2, 3])?;
 /// let mut values = vec![0; slots.count()];
@@ -209,7 +209,7 @@ mod tests {
         ];
         for &(samples, bits, count, samples_per_slot, value_bits) in shapes {
             let slots = Slots { count, samples_per_slot, value_bits, min_matches: 1 };
-            let parameters = Parameters { samples, bits, slots, ..presets::NEAR_DUPLICATE };
+            let parameters = Parameters { samples, bits, slots, ..presets::PRECISE };
             let scheme = Scheme::new(parameters).unwrap();
             let (reader, sketcher) = (SlotReader::new(&scheme), Sketcher::new(&scheme));
             for size in [1_u64, 5, 300] {

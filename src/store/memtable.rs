@@ -410,7 +410,7 @@ mod tests {
     /// Against a map of maps: every key at every commit, and ranges while keys are still coming in.
     #[test]
     fn every_commit_can_be_read_again() {
-        let scheme = Arc::new(Scheme::near_duplicate());
+        let scheme = Arc::new(Scheme::precise());
         let sketcher = Sketcher::new(&scheme);
         let table = Memtable::new(&scheme);
         let mut oracle: BTreeMap<Vec<u8>, BTreeMap<u64, Option<Signature>>> = BTreeMap::new();

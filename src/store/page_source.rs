@@ -25,6 +25,8 @@ use crate::format::signature_page::SignaturePage;
 #[derive(Debug)]
 pub struct CachedPage {
     view: AnyPage,
+    /// Its number in its region: pages of some tables share a place.
+    number: u32,
     /// Whether it was found in a table since the cache last asked.
     used: AtomicBool,
 }
@@ -87,8 +89,8 @@ impl Weighed for CachedPage {
 
 /// A view of a page that stays valid whatever the cache does.
 pub trait View: Sized {
-    /// Puts it into the cache's form.
-    fn wrap(self) -> CachedPage;
+    /// Puts it into the cache's form, with its number.
+    fn wrap(self, number: u32) -> CachedPage;
     /// Takes it out again.
     fn of(page: &CachedPage) -> Option<&Self>;
 }
@@ -96,8 +98,9 @@ pub trait View: Sized {
 macro_rules! views {
     ($($view:ident: $variant:ident),*) => {$(
         impl View for $view {
-            fn wrap(self) -> CachedPage {
-                CachedPage { view: AnyPage::$variant(self), used: AtomicBool::new(false) }
+            fn wrap(self, number: u32) -> CachedPage {
+                let view = AnyPage::$variant(self);
+                CachedPage { view, number, used: AtomicBool::new(false) }
             }
 
             fn of(page: &CachedPage) -> Option<&$view> {
@@ -225,7 +228,7 @@ impl PageSource {
         keep: Keep,
         view: impl FnOnce(Page) -> Result<V>,
     ) -> Result<Pinned<V>> {
-        if let Some(page) = table.get(number) {
+        if let Some(page) = table.get(number).filter(|page| page.number == place.number) {
             page.mark_used();
             if let Some(pinned) = Pinned::new(page) {
                 self.cache.add_hits(1);
@@ -250,7 +253,8 @@ impl PageSource {
         view: impl FnOnce(Page) -> Result<V>,
     ) -> Result<Pinned<V>> {
         let page = self.read(place, extent)?;
-        let page = Arc::new(view(page).map_err(|error| error.shifted(extent.offset))?.wrap());
+        let page =
+            Arc::new(view(page).map_err(|error| error.shifted(extent.offset))?.wrap(place.number));
         match keep {
             Keep::Recent => self.cache.insert(key, Arc::clone(&page), home),
             Keep::IfRoom => {

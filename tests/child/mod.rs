@@ -79,7 +79,7 @@ pub(crate) struct Known {
 
 impl Known {
     pub(crate) fn new() -> Known {
-        let sketcher = Sketcher::new(&Scheme::near_duplicate());
+        let sketcher = Sketcher::new(&Scheme::precise());
         Known { sketcher, sequence: 0, rows: BTreeMap::new() }
     }
 
@@ -188,7 +188,7 @@ fn open(path: &Path, dice: &mut Dice, hot_tier: HotTierKind) -> ringer::Result<D
     if path.exists() {
         Database::open(path, options)
     } else {
-        Database::create(path, &Scheme::near_duplicate(), options)
+        Database::create(path, &Scheme::precise(), options)
     }
 }
 

@@ -37,7 +37,7 @@ static SIGNATURES: LazyLock<Vec<Signature>> = LazyLock::new(|| {
 });
 
 pub(crate) fn scheme() -> Scheme {
-    Scheme::near_duplicate()
+    Scheme::precise()
 }
 
 /// One operation on a key: store this set, or delete.

@@ -67,7 +67,7 @@ pub(crate) fn scheme(sampler: Sampler, universe: Universe, seed: u64) -> Scheme 
         samples: K,
         cardinality: CardinalityField::Exact,
         slots: Slots::NONE,
-        ..presets::NEAR_DUPLICATE
+        ..presets::PRECISE
     })
     .expect("a valid scheme")
 }

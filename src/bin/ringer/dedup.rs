@@ -73,7 +73,7 @@ impl Dedup {
         let mut left_out = LeftOut::default();
         let files = self.find_files(&mut left_out)?;
         let features = Features::Shingles { words: SHINGLE_WORDS };
-        let scheme = Scheme::new(Parameters { features, ..presets::NEAR_DUPLICATE })?;
+        let scheme = Scheme::new(Parameters { features, ..presets::PRECISE })?;
         let (keys, signatures) = self.sketch(files, &scheme, &mut left_out)?;
         let groups = self.group(&signatures)?;
         self.print(&keys, &signatures, &groups)?;

@@ -13,12 +13,12 @@ use crate::format::fence_page::{Child, FencePage, INNER_BYTES};
 use crate::format::filter::{self, KeyHash};
 use crate::format::leaf_page::LeafPage;
 use crate::format::manifest::SegmentEntry;
-use crate::format::page::{PageKind, PagePlace};
+use crate::format::page::{Page, PageKind, PagePlace};
 use crate::format::segment_header::{HEADER_PAGE_BYTES, Region, SegmentHeader};
 use crate::format::signature_page::{SignaturePage, SignatureShape};
 use crate::scheme::Scheme;
 use crate::sketch::Signature;
-use crate::store::page_source::{CachedPage, Extent, Keep, PageSource, Pinned};
+use crate::store::page_source::{CachedPage, Extent, Keep, PageSource, Pinned, View};
 use crate::store::page_table::PageTable;
 
 /// An open segment.
@@ -35,6 +35,9 @@ pub struct Segment {
     tables: Tables,
 }
 
+/// Units of the region of keys that share a place in their table.
+const UNITS_PER_PLACE: u64 = 64;
+
 /// The pages that are in memory, of the kinds that a query looks at many of.
 #[derive(Debug)]
 pub struct Tables {
@@ -44,6 +47,9 @@ pub struct Tables {
     pub directory: Arc<PageTable<CachedPage>>,
     /// Short pages of the postings.
     pub short: Arc<PageTable<CachedPage>>,
+    /// Leaf and fence pages. They have any length, and are found by the 4 KiB in which they start; where two
+    /// start, one is.
+    keys: Arc<PageTable<CachedPage>>,
 }
 
 impl Tables {
@@ -55,6 +61,7 @@ impl Tables {
             signatures: table(header.ids.div_ceil(shape.per_page()).into()),
             directory: table(postings.directory_pages()),
             short: table(short),
+            keys: table(header.keys.length.div_ceil(UNITS_PER_PLACE * 64)),
         }
     }
 }
@@ -175,14 +182,24 @@ impl Segment {
     fn fence(&self, number: u32, level: u8, most: u64) -> Result<Pinned<FencePage>> {
         let place = PagePlace { kind: PageKind::Fence, block: self.id, number };
         let extent = self.extent(self.header.keys, number, most);
-        let fence =
-            self.source.page(place, extent, Keep::Recent, |page| FencePage::new(page, level))?;
+        let fence = self.key_page(place, extent, |page| FencePage::new(page, level))?;
         // In the cache it may stand as one of another level, and fences that are their own children would
         // be followed for ever.
         if fence.level() != level {
             return Err(self.lost("FENCE-2", format!("fences of level {level} have another")));
         }
         Ok(fence)
+    }
+
+    /// A page of the region of keys.
+    fn key_page<V: View>(
+        &self,
+        place: PagePlace,
+        extent: Extent,
+        view: impl FnOnce(Page) -> Result<V>,
+    ) -> Result<Pinned<V>> {
+        let table = (&self.tables.keys, place.number / UNITS_PER_PLACE as u32);
+        self.source.page_in(table, place, extent, Keep::Recent, view)
     }
 
     /// The topmost fences. Once read they stay in memory.
@@ -221,8 +238,7 @@ impl Segment {
         let most = PageKind::Leaf.max_bytes() as u64;
         let extent = self.extent(self.header.keys, child.page, most);
         let (rows, ids) = (self.header.rows, self.header.ids);
-        let leaf =
-            self.source.page(place, extent, Keep::Recent, |page| LeafPage::new(page, rows, ids))?;
+        let leaf = self.key_page(place, extent, |page| LeafPage::new(page, rows, ids))?;
         if leaf.first_row() != child.first_row || leaf.first_id() != child.first_id {
             let detail = "a leaf does not start where its fence says";
             return Err(broken("leaf page", "FENCE-5", extent.offset, detail));

@@ -1,10 +1,11 @@
-//! The slot values of all signatures, slot by slot: written once as signatures come, read back slot after
+//! The slot values of all signatures as they stand in postings, slot by slot: written once as signatures come, read back slot after
 //! slot.
 //!
 //! Values are collected for some thousand signatures, turned, and spilled: chunk after chunk, in a chunk slot
 //! after slot. So a column is read in long pieces, whatever its length.
 
 use crate::error::Result;
+use crate::format::posting_shape::spread;
 use crate::scheme::Scheme;
 use crate::sketch::SlotReader;
 use crate::store::spill::{Spill, SpillPlace};
@@ -54,6 +55,8 @@ impl Columns {
         let start = self.open.len();
         self.open.resize(start + self.count(), 0);
         self.slots.read(planes, &mut self.open[start..]);
+        let bits = self.slots.value_bits();
+        self.open[start..].iter_mut().for_each(|value| *value = spread(*value, bits));
         self.ids += 1;
         if self.ids.is_multiple_of(self.chunk_ids) { self.flush() } else { Ok(()) }
     }

@@ -37,7 +37,8 @@ impl<'a> ListReader<'a> {
                 let limit = "a slot and a value that the scheme has";
                 return Err(Error::invalid(format!("value {value} of slot {slot}"), limit));
             }
-            let (page, i) = PostingShape::directory_page(self.shape.bucket(slot, *value).0);
+            let spread = self.shape.spread(*value);
+            let (page, i) = PostingShape::directory_page(self.shape.bucket(slot, spread).0);
             let page = u32::try_from(page).unwrap_or(u32::MAX);
             self.directory.take(page);
             if let Some(resident) = resident::<PostingDirectory>(&self.directory, page) {
@@ -52,7 +53,7 @@ impl<'a> ListReader<'a> {
             let list = match known {
                 Some(Bucket::Short { first, count }) => PostingList {
                     slot: *slot as u32,
-                    value: *value,
+                    value: self.shape.spread(*value),
                     length: count.into(),
                     place: Place::Short(first),
                 },

@@ -57,6 +57,7 @@ impl Segment {
             let limit = "a slot and a value that the scheme has";
             return Err(Error::invalid(format!("value {value} of slot {slot}"), limit));
         }
+        let value = shape.spread(value);
         let (bucket, _) = shape.bucket(slot, value);
         let (page, i) = PostingShape::directory_page(bucket);
         let (length, place) = match self.posting_directory(shape, page)?.bucket(i) {

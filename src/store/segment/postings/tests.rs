@@ -179,7 +179,7 @@ fn open(files: &MemoryFiles) -> Arc<dyn File> {
 }
 
 fn slots(samples: u32, bits: u8, slots: Slots) -> Parameters {
-    Parameters { samples, bits, slots, ..presets::NEAR_DUPLICATE }
+    Parameters { samples, bits, slots, ..presets::PRECISE }
 }
 
 fn small(count: u16, samples_per_slot: u16, value_bits: u8) -> Slots {
@@ -192,7 +192,7 @@ fn lists_are_those_of_the_signatures() {
     let ten_bits = slots(160, 2, small(20, 5, 10));
     let wide = slots(64, 8, small(8, 8, 32));
     let all = [
-        presets::NEAR_DUPLICATE,
+        presets::PRECISE,
         presets::RDC,
         presets::ALTA_VISTA,
         presets::BING,
@@ -214,7 +214,7 @@ fn lists_are_those_of_the_signatures() {
 
 #[test]
 fn short_lists_may_span_pages_and_long_ones_many() {
-    let segment = Sets::random(presets::NEAR_DUPLICATE, 20_000, 5).check();
+    let segment = Sets::random(presets::PRECISE, 20_000, 5).check();
     let header = segment.header();
     assert!(header.long_lists > 0 && header.short_postings > 100_000);
     let segment = Sets::random(slots(64, 4, small(2, 4, 2)), 150_000, 0).check();
@@ -231,11 +231,11 @@ fn many_long_lists_need_several_pages_of_the_table() {
 
 #[test]
 fn one_row_takes_two_small_pages_and_the_empty_set_none() {
-    let segment = Sets::random(presets::NEAR_DUPLICATE, 1, 0).check();
+    let segment = Sets::random(presets::PRECISE, 1, 0).check();
     assert_eq!(segment.header().postings.length, 256);
-    let segment = Sets::random(presets::NEAR_DUPLICATE, 0, 0).with_empty_at(0).check();
+    let segment = Sets::random(presets::PRECISE, 0, 0).with_empty_at(0).check();
     assert_eq!((segment.header().postings.length, segment.header().short_postings), (128, 0));
-    let without = Parameters { slots: Slots::NONE, ..presets::NEAR_DUPLICATE };
+    let without = Parameters { slots: Slots::NONE, ..presets::PRECISE };
     let segment = Sets::random(without, 10, 0).segment();
     assert_eq!(segment.header().postings.length, 0);
     assert!(matches!(segment.posting_list(0, 0), Err(Error::InvalidArgument { .. })));
@@ -276,12 +276,9 @@ fn bytes_of(new: &NewPostings) -> Vec<u8> {
 #[test]
 fn the_same_bytes_come_from_little_memory() {
     let folder = tempfile::tempdir().unwrap();
-    for (parameters, alike) in [
-        (presets::NEAR_DUPLICATE, 0),
-        (presets::NEAR_DUPLICATE, 4),
-        (presets::RDC, 0),
-        (presets::ALTA_VISTA, 2),
-    ] {
+    for (parameters, alike) in
+        [(presets::PRECISE, 0), (presets::PRECISE, 4), (presets::RDC, 0), (presets::ALTA_VISTA, 2)]
+    {
         let sets = Sets::random(parameters, 20_000, alike);
         let build = |directory: Option<&Path>, memory, most: Option<usize>| {
             let directory = directory.map(|path| Arc::new(path.to_path_buf()));
