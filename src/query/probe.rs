@@ -6,6 +6,7 @@
 
 use super::explain::{Plan, Work};
 use super::part::{FreshPart, Part, SegmentPart};
+use super::scan;
 use super::verify::Search;
 use crate::error::Result;
 use crate::index::{Candidate, Candidates, Postings, merge};
@@ -19,6 +20,8 @@ mod cost {
     pub(super) const POSTING: f64 = 3.0;
     /// A candidate, compared with the query.
     pub(super) const CANDIDATE: f64 = 15.0;
+    /// A signature in a scan whose slots are counted.
+    pub(super) const SLOTS: f64 = 20.0;
     /// A word of plane 0 in a scan.
     pub(super) const WORD: f64 = 0.4;
     /// A page in a scan.
@@ -76,8 +79,15 @@ impl Tally {
 
 /// What a scan of a part would cost.
 pub(super) fn scan_cost<P: Part>(part: &P, search: &Search<'_>) -> f64 {
-    let (n, words) = (f64::from(part.signatures()), search.target.rows().words() as f64);
-    n * words * cost::WORD + n / f64::from(part.block_length()) * cost::PAGE
+    let (n, query) = (f64::from(part.signatures()), search.target.rows());
+    // A bar that is low rejects little, and then the slots of most signatures are counted.
+    let each = if scan::rejects(query.samples(), search.least_equal()) {
+        query.words() as f64 * cost::WORD
+    } else {
+        let slots = if search.rule.least_slots > 0 { cost::SLOTS } else { 0.0 };
+        (query.first().len() + query.rest().len()) as f64 * cost::WORD + slots
+    };
+    n * each + n / f64::from(part.block_length()) * cost::PAGE
 }
 
 /// The lists of a query in a segment, shortest first.

@@ -57,7 +57,7 @@ impl Search<'_> {
 
 /// Whether plane 0 alone rejects nearly all signatures that have nothing to do with the query: about half
 /// of their lowest bits agree by chance. If not, all planes are read at once.
-fn rejects(samples: u32, least: u32) -> bool {
+pub(super) fn rejects(samples: u32, least: u32) -> bool {
     let samples = f64::from(samples);
     f64::from(least) > samples / 2.0 + samples.sqrt()
 }

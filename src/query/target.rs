@@ -3,6 +3,7 @@
 use super::ask::Like;
 use crate::error::{Error, Result};
 use crate::kernel::{Row, Rows};
+use crate::scheme::Slots;
 use crate::sketch::{Signature, Sketcher, SlotReader};
 use crate::store::state::State;
 
@@ -13,6 +14,9 @@ pub(super) struct Target<'a> {
     slots: &'a SlotReader,
     pub(super) values: Vec<u32>,
     within_hamming_1: bool,
+    /// Where slots start, if values are the samples themselves and must be equal.
+    starts: Option<Vec<u64>>,
+    samples_per_slot: u32,
     /// The key of the query itself.
     itself: Option<Box<[u8]>>,
 }
@@ -42,7 +46,14 @@ impl<'a> Target<'a> {
         let slots = sketcher.slot_reader();
         let mut values = vec![0; slots.count()];
         slots.read(signature.planes(), &mut values);
-        Ok(Target { signature, slots, values, within_hamming_1, itself })
+        let scheme = &state.scheme;
+        let starts = if slots.is_folded() || within_hamming_1 {
+            None
+        } else {
+            slot_starts(scheme.words_per_plane(), scheme.slots)
+        };
+        let samples_per_slot = u32::from(scheme.slots.samples_per_slot);
+        Ok(Target { signature, slots, values, within_hamming_1, starts, samples_per_slot, itself })
     }
 
     /// The query for the kernels.
@@ -64,6 +75,9 @@ impl<'a> Target<'a> {
 
     /// How many slots another signature has in common with the query. `scratch` holds what is read.
     pub(super) fn matching_slots(&self, row: Row<'_>, scratch: &mut Scratch) -> u32 {
+        if let Some(starts) = &self.starts {
+            return self.slots_of_equal_samples(row, starts);
+        }
         let Scratch { planes, values } = scratch;
         planes.clear();
         planes.extend_from_slice(row.0);
@@ -75,6 +89,43 @@ impl<'a> Target<'a> {
             values.iter().zip(&self.values).filter(|(a, b)| (*a ^ *b).count_ones() <= most);
         matches.count() as u32
     }
+
+    /// The same where values are the samples themselves: a slot matches if all of its samples are equal.
+    fn slots_of_equal_samples(&self, (first, rest): Row<'_>, starts: &[u64]) -> u32 {
+        let (query, words) = (self.rows(), starts.len());
+        let equal = |word: usize| {
+            let mut differ = query.first()[word] ^ first[word];
+            for plane in (word..rest.len()).step_by(words) {
+                differ |= query.rest()[plane] ^ rest[plane];
+            }
+            !differ
+        };
+        // Bits of the word after count for slots that reach into it; past the last there are no slots.
+        let (mut slots, mut next) = (0, equal(0));
+        for (word, starts) in starts.iter().enumerate() {
+            let this = next;
+            next = if word + 1 < words { equal(word + 1) } else { 0 };
+            let mut all = this;
+            for sample in 1..self.samples_per_slot {
+                all &= this >> sample | next << (64 - sample);
+            }
+            slots += (all & starts).count_ones();
+        }
+        slots
+    }
+}
+
+/// Bits at the first samples of all slots, plane by plane words; `None` where slots are longer than a word.
+fn slot_starts(words: usize, slots: Slots) -> Option<Vec<u64>> {
+    let g = usize::from(slots.samples_per_slot);
+    if g >= 64 {
+        return None;
+    }
+    let mut starts = vec![0_u64; words];
+    for slot in 0..usize::from(slots.count) {
+        starts[slot * g / 64] |= 1 << (slot * g % 64);
+    }
+    Some(starts)
 }
 
 /// Memory for the slot values of one signature after the other.
