@@ -82,13 +82,13 @@ impl Part for SegmentPart<'_> {
 
     fn load(&mut self, ids: &[u32], keep: Keep) -> Result<()> {
         self.loaded.clear();
+        ids.iter().for_each(|id| self.resident.take(id / self.per_page));
         let mut last = None;
         for id in ids {
             let page = id / self.per_page;
             if last.replace(page) == Some(page) {
                 continue;
             }
-            self.resident.take(page);
             match self.resident.get(page) {
                 Some(resident) => resident.mark_used(),
                 None if self.loaded.iter().any(|(number, _)| *number == page) => {}

@@ -1,7 +1,8 @@
 //! The lists of one query, found and read together.
 //!
 //! Each list is a few cache lines somewhere in memory. Asking for all of them before looking at the first
-//! costs about as much as waiting for one.
+//! costs about as much as waiting for one. Chunks of page tables are taken before that: taking one is an
+//! atomic operation, which waits for all that was asked for before it.
 
 use super::reader::{Place, PostingList};
 use crate::error::{Error, Result};
@@ -41,10 +42,12 @@ impl<'a> ListReader<'a> {
             let (page, i) = PostingShape::directory_page(self.shape.bucket(slot, spread).0);
             let page = u32::try_from(page).unwrap_or(u32::MAX);
             self.directory.take(page);
-            if let Some(resident) = resident::<PostingDirectory>(&self.directory, page) {
-                resident.prefetch(i);
-            }
             buckets.push((page, i));
+        }
+        for (page, i) in &buckets {
+            if let Some(resident) = resident::<PostingDirectory>(&self.directory, *page) {
+                resident.prefetch(*i);
+            }
         }
         let mut lists = Vec::with_capacity(wanted.len());
         for ((slot, value), (page, i)) in wanted.iter().zip(buckets) {
@@ -69,8 +72,12 @@ impl<'a> ListReader<'a> {
     /// Appends the ids of all of these lists, one list after the other.
     pub fn read(&mut self, lists: &[PostingList], ids: &mut Vec<u32>) -> Result<()> {
         for list in lists {
-            if let Some((page, first, end)) = self.in_one_page(list) {
+            if let Some((page, ..)) = self.in_one_page(list) {
                 self.short.take(page);
+            }
+        }
+        for list in lists {
+            if let Some((page, first, end)) = self.in_one_page(list) {
                 if let Some(resident) = resident::<ShortPage>(&self.short, page) {
                     resident.prefetch(first, end);
                 }
