@@ -64,8 +64,8 @@ pub struct PartPlan {
     pub signatures: u32,
     /// How it was searched.
     pub plan: Plan,
-    /// What a probe would cost, in nanoseconds, by estimate.
-    pub probe_cost: f64,
+    /// What a probe would cost, in nanoseconds, by estimate; `None` if that was not looked at.
+    pub probe_cost: Option<f64>,
     /// What a scan would cost.
     pub scan_cost: f64,
     /// What was done.
@@ -119,11 +119,10 @@ impl std::fmt::Display for Explanation {
                 None => write!(f, "memtable: ")?,
             }
             let PartPlan { signatures, plan, probe_cost, scan_cost, .. } = part;
-            let (probe, scan) = (probe_cost / 1e3, scan_cost / 1e3);
-            writeln!(
-                f,
-                "{plan} of {signatures} signatures (probe {probe:.1} us, scan {scan:.1} us)"
-            )?;
+            let scan = scan_cost / 1e3;
+            let probe =
+                probe_cost.map_or("not estimated".into(), |ns| format!("{:.1} us", ns / 1e3));
+            writeln!(f, "{plan} of {signatures} signatures (probe {probe}, scan {scan:.1} us)")?;
         }
         let Work { lists_read, lists_unread, postings, candidates, compared, verified, bytes } =
             self.work;

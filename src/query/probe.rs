@@ -40,14 +40,16 @@ impl Postings for PostingCursor<'_> {
 /// What both ways would cost.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Costs {
-    pub(super) probe: f64,
+    /// `None` if it is out of the question.
+    pub(super) probe: Option<f64>,
     pub(super) scan: f64,
 }
 
 impl Costs {
     /// The plan that was asked for, or the one that costs less.
     pub(super) fn choose(self, asked: Option<Plan>) -> Plan {
-        asked.unwrap_or(if self.probe <= self.scan { Plan::Probe } else { Plan::Scan })
+        let cheaper = self.probe.is_some_and(|probe| probe <= self.scan);
+        asked.unwrap_or(if cheaper { Plan::Probe } else { Plan::Scan })
     }
 }
 

@@ -75,7 +75,7 @@ fn search_fresh(
         None => probe::fresh_limit(scan),
     };
     let postings = if most == 0 { None } else { probe::fresh_postings(&part, search, most) };
-    let probe = postings.as_ref().map_or(f64::INFINITY, |all| probe::fresh_cost(all.len(), search));
+    let probe = postings.as_ref().map(|all| probe::fresh_cost(all.len(), search));
     let plan = Costs { probe, scan }.choose(search.rule.plan);
     match (plan, postings) {
         (Plan::Probe, Some(postings)) => probe::probe_fresh(&mut part, postings, search, tally)?,
@@ -98,7 +98,7 @@ fn search_segment(
         Some(Plan::Scan) => None,
         _ => Some(SegmentLists::find(&part, search)?),
     };
-    let probe = lists.as_ref().map_or(f64::INFINITY, SegmentLists::cost);
+    let probe = lists.as_ref().map(SegmentLists::cost);
     let plan = Costs { probe, scan }.choose(search.rule.plan);
     match (plan, lists) {
         (Plan::Probe, Some(mut lists)) => lists.probe(&mut part, search, tally)?,
