@@ -31,6 +31,9 @@ mod cost {
 /// Lists shorter than this are not worth putting off.
 const HEAVY: u64 = 1024;
 
+/// Most postings that are held at once to be sorted: 2 MiB of them, whatever the size of a segment.
+const MOST_SORTED: u64 = 1 << 19;
+
 impl Postings for PostingCursor<'_> {
     fn next_block(&mut self) -> Result<&[u32]> {
         PostingCursor::next_block(self)
@@ -177,7 +180,7 @@ impl<'a> SegmentLists<'a> {
         let mut candidates = Candidates::new(tally.left);
         let ids = part.signatures();
         // Windows of counters cost something for every id, sorting for every posting.
-        if postings <= u64::from(ids) / 16 + 1024 {
+        if postings <= (u64::from(ids) / 16 + 1024).min(MOST_SORTED) {
             let mut all = Vec::with_capacity(postings as usize);
             self.reader.read(lists, &mut all)?;
             merge::sorted(&mut all, ids, least, |id, lists| candidates.push(id, lists));

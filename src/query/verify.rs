@@ -1,6 +1,8 @@
 //! Candidates become matches: signatures are compared, plane 0 first, and what can still enter the ranking
 //! is looked up.
 
+use std::cmp::Reverse;
+
 use super::ask::Rule;
 use super::explain::Work;
 use super::part::Part;
@@ -129,8 +131,11 @@ impl<'a> Search<'a> {
         self.kernel.count_equal_each(query, &rows[..n], &mut counts[..n]);
         self.work.verified += n as u64;
         self.work.bytes += (n * 8 * query.rest().len()) as u64;
-        for (id, count) in ids.iter().zip(&counts[..n]) {
-            self.consider(part, *id, u32::from(*count))?;
+        // The best first: keys of those that they leave no room for need not be looked up.
+        let mut best_first: [u8; BATCH] = std::array::from_fn(|i| i as u8);
+        best_first[..n].sort_unstable_by_key(|i| Reverse(counts[usize::from(*i)]));
+        for i in best_first[..n].iter().map(|i| usize::from(*i)) {
+            self.consider(part, ids[i], u32::from(counts[i]))?;
         }
         Ok(())
     }
