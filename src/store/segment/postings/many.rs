@@ -77,10 +77,10 @@ impl<'a> ListReader<'a> {
             }
         }
         for list in lists {
-            if let Some((page, first, end)) = self.in_one_page(list) {
-                if let Some(resident) = resident::<ShortPage>(&self.short, page) {
-                    resident.prefetch(first, end);
-                }
+            if let Some((page, first, end)) = self.in_one_page(list)
+                && let Some(resident) = resident::<ShortPage>(&self.short, page)
+            {
+                resident.prefetch(first, end);
             }
         }
         for list in lists {
