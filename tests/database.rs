@@ -190,3 +190,28 @@ fn a_vacuum_keeps_the_permissions_of_the_file() {
     db.compact().unwrap();
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
 }
+
+/// A memtable takes bytes when it is empty, more than it may have here: that is no reason to put it into
+/// a segment, and to forget how far the file is sealed.
+#[test]
+fn no_commit_is_forgotten_where_an_empty_memtable_is_too_large() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("corpus.ringer");
+    let options = Options { memtable_bytes: 1, background: false, ..Options::default() };
+    let db = Database::create(&path, &scheme(), options.clone()).unwrap();
+    for n in 0..10_u64 {
+        db.put(format!("put {n}"), &set(n)).unwrap();
+        let mut load = db.bulk_load();
+        load.put(format!("load {n}"), &set(n)).unwrap();
+        assert_eq!(load.commit().unwrap().sequence, 2 * n + 2);
+        let reader = Database::open_read_only(&path, options.clone()).unwrap();
+        let seen = reader.snapshot();
+        assert_eq!((seen.sequence(), seen.len().unwrap()), (2 * n + 2, 2 * n + 2));
+    }
+    let mut batch = db.batch();
+    batch.put("last", &[1]).unwrap();
+    db.commit(batch).unwrap();
+    let reader = Database::open_read_only(&path, options).unwrap();
+    assert_eq!(reader.snapshot().sequence() + reader.unsealed(), 21);
+    assert!(reader.snapshot().sequence() >= 20);
+}

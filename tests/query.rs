@@ -1,96 +1,10 @@
 //! Queries against brute force over signatures: the same answers whatever the plan, wherever rows live.
 
-use std::collections::BTreeMap;
+mod likes;
 
+use likes::{Ask, Brute, Dice, Rows, compare_plans};
 use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
-use ringer::sketch::SlotReader;
-use ringer::{
-    Answer, Database, Like, Options, Parameters, Plan, Query, Scheme, Signature, presets,
-};
-
-type Rows = BTreeMap<Vec<u8>, Signature>;
-
-/// Numbers that look random, the same in each run.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, below: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % below
-    }
-}
-
-/// What is asked, in a form that brute force can answer.
-#[derive(Debug, Clone, Copy, Default)]
-struct Ask {
-    top: Option<usize>,
-    min: Option<f64>,
-    matches: Option<u32>,
-    exhaustive: bool,
-    hamming: bool,
-}
-
-impl Ask {
-    fn put<'a>(self, mut query: Query<'a>) -> Query<'a> {
-        if let Some(top) = self.top {
-            query = query.top(top);
-        }
-        if let Some(min) = self.min {
-            query = query.min_resemblance(min);
-        }
-        if let Some(matches) = self.matches {
-            query = query.min_matches(matches);
-        }
-        if self.exhaustive {
-            query = query.exhaustive();
-        }
-        if self.hamming { query.within_hamming_1() } else { query }
-    }
-}
-
-type Found = Vec<(Vec<u8>, u32, f64)>;
-
-/// The answer by definition: every row is compared, filtered, sorted.
-fn brute_force(rows: &Rows, query: &Signature, itself: Option<&[u8]>, ask: Ask) -> Found {
-    let scheme = query.scheme();
-    let reader = SlotReader::new(scheme);
-    let values = |signature: &Signature| {
-        let mut values = vec![0; reader.count()];
-        reader.read(signature.planes(), &mut values);
-        values
-    };
-    let least = match ask.matches {
-        Some(matches) => matches,
-        None if ask.exhaustive => 0,
-        None => u32::from(scheme.slots.min_matches),
-    };
-    let mut found = Found::new();
-    if query.is_empty() {
-        return found;
-    }
-    let own = values(query);
-    for (key, signature) in rows {
-        if signature.is_empty() || itself == Some(key) {
-            continue;
-        }
-        let differ = values(signature).into_iter().zip(&own).map(|(a, b)| (a ^ b).count_ones());
-        let slots = differ.filter(|bits| *bits <= u32::from(ask.hamming)).count() as u32;
-        let value = query.compare(signature).unwrap().resemblance().value;
-        if slots >= least && ask.min.is_none_or(|min| value >= min) {
-            found.push((key.clone(), slots, value));
-        }
-    }
-    found.sort_by(|a, b| b.2.total_cmp(&a.2).then(b.1.cmp(&a.1)).then_with(|| a.0.cmp(&b.0)));
-    found.truncate(ask.top.unwrap_or(if ask.min.is_some() { usize::MAX } else { 10 }));
-    found
-}
-
-fn found(answer: &Answer) -> Found {
-    assert!(!answer.truncated);
-    let matches = answer.matches.iter();
-    matches.map(|m| (m.key.to_vec(), m.matching_slots, m.resemblance().value)).collect()
-}
+use ringer::{Database, Like, Options, Parameters, Scheme, presets};
 
 /// Schemes of all shapes: presets, one bit, few and many slots, hashed values, bounded universes.
 fn schemes() -> Vec<Scheme> {
@@ -170,20 +84,13 @@ fn compare(db: &Database, rows: &Rows, dice: &mut Dice, rounds: usize, at: &str)
         let set = draw_set(dice);
         let signature = db.sketcher().sketch(&set).unwrap();
         let key = keys[dice.roll(keys.len() as u64) as usize];
+        let (mut by_set, mut by_key) = (Brute::new(&signature), Brute::new(&rows[key]));
         for ask in asks(db.scheme()) {
-            let expected = brute_force(rows, &signature, None, ask);
-            let of_key = brute_force(rows, &rows[key], Some(key), ask);
-            for plan in [None, Some(Plan::Probe), Some(Plan::Scan)] {
-                let put = |like| {
-                    let query = ask.put(snapshot.query(like));
-                    let query = plan.map_or(query.clone(), |plan| query.plan(plan));
-                    found(&query.run().unwrap())
-                };
-                let at = format!("{at} {ask:?} {plan:?} {}", db.scheme());
-                assert_eq!(put(Like::Features(&set)), expected, "{at}");
-                assert_eq!(put(Like::Signature(&signature)), expected, "{at}");
-                assert_eq!(put(Like::Key(key)), of_key, "{at} of a key");
-            }
+            let expected = by_set.answer(rows, None, ask);
+            compare_plans(&snapshot, Like::Features(&set), ask, &expected, at);
+            compare_plans(&snapshot, Like::Signature(&signature), ask, &expected, at);
+            let of_key = by_key.answer(rows, Some(key), ask);
+            compare_plans(&snapshot, Like::Key(key), ask, &of_key, at);
         }
     }
 }

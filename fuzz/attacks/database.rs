@@ -5,7 +5,7 @@
 //! - what goes wrong when reading is damage or an unknown version, never anything else;
 //! - a deeper check finds something where a shallower one does;
 //! - if a full check finds nothing, every page can be read; if a deep check finds nothing, every reader gets
-//!   the same rows, and salvage and pack save exactly those;
+//!   the same rows, salvage and pack save exactly those, and queries find what brute force finds in them;
 //! - what salvage and pack write has no damage, whatever they read.
 
 use std::collections::BTreeMap;
@@ -20,9 +20,10 @@ use ringer::store::page_cache::PageCache;
 use ringer::store::page_source::PageSource;
 use ringer::store::segment::Segment;
 use ringer::store::state_file;
-use ringer::{Database, Depth, Error, Reader, Result, Stored};
+use ringer::{Database, Depth, Error, Like, Reader, Result, Signature, Stored};
 
 use super::edits::{Edited, edited};
+use super::likes::{self, Ask};
 use super::seeds::{PATH, key, options};
 
 /// Rows by key.
@@ -47,6 +48,10 @@ pub(crate) fn database(bytes: &[u8]) {
         assert!(!full.is_empty(), "{error}");
     }
     if let Err(error) = postings(&layer, deep.is_empty()) {
+        assert!(is_damage(&error), "{error}");
+        assert!(!full.is_empty(), "{error}");
+    }
+    if let Err(error) = queried(&layer, rows.as_ref().ok().filter(|_| deep.is_empty()), &keys) {
         assert!(is_damage(&error), "{error}");
         assert!(!full.is_empty(), "{error}");
     }
@@ -138,6 +143,51 @@ fn postings(layer: &MemoryFiles, whole: bool) -> Result<()> {
             found.sort_unstable();
             let right = (0..ids).filter(|id| segment.header().empty_id != Some(*id));
             assert!(!whole || all > 32 || found.into_iter().eq(right));
+        }
+    }
+    failed
+}
+
+/// Asks for the likes of a few sets by every plan, and on after an error; gives the first one. In a whole
+/// database the answers are those of brute force.
+fn queried(layer: &MemoryFiles, clean: Option<&Rows>, keys: &[u8]) -> Result<()> {
+    let reader = Reader::open_in(share(layer), Path::new(PATH), options())?;
+    let snapshot = reader.snapshot();
+    let clean: Option<likes::Rows> = clean.map(|rows| {
+        rows.iter().map(|(key, stored)| (key.to_vec(), stored.signature.clone())).collect()
+    });
+    let turn = usize::from(keys.first().copied().unwrap_or(0));
+    let slots = u32::from(snapshot.scheme().slots.count);
+    let asks = [
+        Ask::top(1 + turn % 7),
+        Ask::min(0.5),
+        Ask { exhaustive: true, ..Ask::top(5) },
+        Ask { matches: (slots > 1).then_some(2), ..Ask::min(0.0) },
+    ];
+    let mut failed = Ok(());
+    for n in [turn, turn + 1, turn + 7] {
+        let key = key(n as u64);
+        let Ok(Some(Stored { signature, .. })) = snapshot.get(&key) else { continue };
+        let ask = asks[n % asks.len()];
+        for plan in likes::PLANS {
+            let run = |like| {
+                let query = ask.put(snapshot.query(like));
+                plan.map_or(query.clone(), |plan| query.plan(plan)).run()
+            };
+            let right = |rows: &likes::Rows, query: &Signature, itself| {
+                likes::brute_force(rows, query, itself, ask)
+            };
+            for (like, itself) in
+                [(Like::Signature(&signature), None), (Like::Key(&key), Some(&*key))]
+            {
+                match (run(like), &clean) {
+                    (Ok(answer), Some(rows)) => {
+                        assert_eq!(likes::found(&answer), right(rows, &signature, itself));
+                    }
+                    (Ok(_), None) => {}
+                    (Err(error), _) => failed = failed.and(Err(error)),
+                }
+            }
         }
     }
     failed

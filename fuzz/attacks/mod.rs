@@ -11,6 +11,8 @@ pub(crate) mod database;
 pub(crate) mod edits;
 pub(crate) mod hot_log;
 pub(crate) mod input;
+#[path = "../../tests/likes/mod.rs"]
+pub(crate) mod likes;
 pub(crate) mod model;
 pub(crate) mod pages;
 pub(crate) mod records;

@@ -14,11 +14,12 @@ use ringer::scheme::Slots;
 use ringer::store::file_layer::FileLayer;
 use ringer::store::file_layer::faulty::{CrashKind, Failure, Fault, FaultyFiles};
 use ringer::{
-    Database, Depth, Options, Parameters, Reader, Result, Scheme, Signature, Sketcher, Snapshot,
-    presets,
+    Database, Depth, Like, Options, Parameters, Reader, Result, Scheme, Signature, Sketcher,
+    Snapshot, presets,
 };
 
 use super::input::Input;
+use super::likes::{self, Ask};
 use super::seeds::PATH;
 
 const MOST_OPERATIONS: usize = 60;
@@ -66,7 +67,8 @@ pub(crate) fn model(bytes: &[u8]) {
 fn scheme() -> &'static (Scheme, Sketcher) {
     static SCHEME: OnceLock<(Scheme, Sketcher)> = OnceLock::new();
     SCHEME.get_or_init(|| {
-        let p = Parameters { samples: 16, bits: 2, slots: Slots::NONE, ..presets::PRECISE };
+        let slots = Slots { count: 4, samples_per_slot: 2, value_bits: 3, min_matches: 1 };
+        let p = Parameters { samples: 16, bits: 2, slots, ..presets::PRECISE };
         let scheme = Scheme::new(p).expect("a scheme that can be");
         let sketcher = Sketcher::new(&scheme);
         (scheme, sketcher)
@@ -104,6 +106,19 @@ fn read(snapshot: &Snapshot) -> Rows {
     rows.map(|row| row.map(|(key, stored)| (key.into_vec(), stored.signature)))
         .collect::<Result<_>>()
         .expect("rows can be read")
+}
+
+/// Asks for the likes of a set and of a key, by every plan.
+fn query(snapshot: &Snapshot, map: &Map) {
+    let (rows, turn) = (rows_of(map), snapshot.sequence() as usize + map.len());
+    let ask = [Ask::top(3), Ask::min(0.2), Ask { exhaustive: true, ..Ask::default() }][turn % 3];
+    let like = &signatures()[turn % usize::from(SETS)];
+    let right = likes::brute_force(&rows, like, None, ask);
+    likes::compare_plans(snapshot, Like::Signature(like), ask, &right, "a set");
+    if let Some((key, like)) = rows.iter().nth(turn % rows.len().max(1)) {
+        let right = likes::brute_force(&rows, like, Some(key), ask);
+        likes::compare_plans(snapshot, Like::Key(key), ask, &right, "a key");
+    }
 }
 
 impl Step {
@@ -186,6 +201,7 @@ impl Run {
             9 | 10 => {
                 for (snapshot, map) in self.snapshots.drain(..) {
                     assert_eq!(read(&snapshot), rows_of(&map), "a snapshot changed");
+                    query(&snapshot, &map);
                 }
             }
             11 => self.compare(),
@@ -250,6 +266,7 @@ impl Run {
         let keys = snapshot.prefix_keys(b"bb").map(|key| key.expect("keys can be read"));
         let expected = self.map.keys().filter(|key| key.starts_with(b"bb"));
         assert!(keys.map(Vec::from).eq(expected.cloned()));
+        query(&snapshot, &self.map);
     }
 
     /// After a checkpoint another process sees all, nothing is wrong with the file, and a packed copy has

@@ -130,9 +130,11 @@ impl Writer {
     fn make_room(&self) -> Result<()> {
         self.check_poison()?;
         let active = &self.state().active;
-        let full = active.versions() >= self.options.memtable_rows
-            || active.bytes() >= self.options.memtable_bytes;
-        if full { self.freeze() } else { Ok(()) }
+        let versions = active.versions();
+        let full =
+            versions >= self.options.memtable_rows || active.bytes() >= self.options.memtable_bytes;
+        // An empty one takes bytes, too, but has no last commit that a checkpoint could seal.
+        if full && versions > 0 { self.freeze() } else { Ok(()) }
     }
 
     /// Starts a new memtable and gives the old one to a checkpoint, once the one before is done.

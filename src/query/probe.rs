@@ -66,19 +66,33 @@ pub(super) struct Tally {
 }
 
 impl Tally {
+    /// Takes all candidates of a part, or those that there is room for.
     fn take(&mut self, candidates: Candidates, work: &mut Work) -> Vec<Candidate> {
         work.candidates += candidates.seen();
         let (found, dropped) = candidates.finish();
         self.truncated |= dropped;
         self.left -= found.len();
-        for candidate in &found {
+        self.enter(&found);
+        found
+    }
+
+    /// Takes signatures for which there is room, and some of which may be in too few lists to be candidates:
+    /// only those that are in enough take up room, or an answer could be cut short for what is none.
+    fn take_unsure(&mut self, found: &[Candidate], least: u32, work: &mut Work) {
+        work.candidates += found.len() as u64;
+        let sure = found.iter().filter(|candidate| candidate.lists >= least).count();
+        self.left = self.left.saturating_sub(sure);
+        self.enter(found);
+    }
+
+    fn enter(&mut self, found: &[Candidate]) {
+        for candidate in found {
             let lists = candidate.lists as usize;
             if self.by_lists.len() <= lists {
                 self.by_lists.resize(lists + 1, 0);
             }
             self.by_lists[lists] += 1;
         }
-        found
     }
 }
 
@@ -144,40 +158,45 @@ impl<'a> SegmentLists<'a> {
     ) -> Result<()> {
         let (light, all) = (self.light(), self.lists.len());
         let unread = (all - light) as u32;
-        let least = search.rule.least_slots;
-        let found = self.merge(part, search, tally, light, least.saturating_sub(unread).max(1))?;
-        search.verify(part, &found, unread)?;
-        if light == all {
-            return Ok(());
+        let least = search.rule.least_slots.max(1);
+        let mut verified = Vec::new();
+        if light < all {
+            let in_enough = least.saturating_sub(unread).max(1);
+            let (found, dropped) = self.merge(part, search, tally.left, light, in_enough)?.finish();
+            // Those that are too many may be so for want of the other lists, which then tell.
+            if !dropped {
+                search.verify(part, &found, unread)?;
+                let hopeless = unread < least || search.most_equal(unread) < search.least_equal();
+                if hopeless {
+                    search.work.lists_unread += u64::from(unread);
+                    tally.take_unsure(&found, least, &mut search.work);
+                    return Ok(());
+                }
+                verified = found;
+            }
         }
-        let hopeless = unread < least || search.most_equal(unread) < search.least_equal();
-        if hopeless {
-            search.work.lists_unread += u64::from(unread);
-            return Ok(());
-        }
-        // Those that were verified already are left out.
-        tally.left += found.len();
-        let mut more = self.merge(part, search, tally, all, least.max(1))?;
-        more.retain(|c| found.binary_search_by_key(&c.id, |old| old.id).is_err());
-        search.verify(part, &more, 0)
+        let candidates = self.merge(part, search, tally.left, all, least)?;
+        let mut found = tally.take(candidates, &mut search.work);
+        found.retain(|c| verified.binary_search_by_key(&c.id, |old| old.id).is_err());
+        search.verify(part, &found, 0)
     }
 
-    /// The signatures in at least `least` of the first lists.
+    /// The signatures in at least `least` of the first lists, at most so many.
     fn merge(
         &mut self,
         part: &SegmentPart<'_>,
         search: &mut Search<'_>,
-        tally: &mut Tally,
+        most: usize,
         first: usize,
         least: u32,
-    ) -> Result<Vec<Candidate>> {
+    ) -> Result<Candidates> {
         let segment = &part.view.segment;
         let lists = &self.lists[..first];
         let postings: u64 = lists.iter().map(|list| u64::from(list.length())).sum();
         search.work.lists_read += lists.len() as u64;
         search.work.postings += postings;
         search.work.bytes += 4 * postings;
-        let mut candidates = Candidates::new(tally.left);
+        let mut candidates = Candidates::new(most);
         let ids = part.signatures();
         // Windows of counters cost something for every id, sorting for every posting.
         if postings <= (u64::from(ids) / 16 + 1024).min(MOST_SORTED) {
@@ -189,7 +208,7 @@ impl<'a> SegmentLists<'a> {
             let cursors = cursors.collect::<Result<Vec<_>>>()?;
             merge::dense(cursors, ids, least, |id, lists| candidates.push(id, lists))?;
         }
-        Ok(tally.take(candidates, &mut search.work))
+        Ok(candidates)
     }
 }
 
@@ -236,8 +255,20 @@ pub(super) fn probe_fresh(
     search.work.postings += postings.len() as u64;
     search.work.bytes += 4 * postings.len() as u64;
     let (ids, least) = (part.signatures(), search.rule.least_slots.max(1));
+    let mut found = Vec::new();
+    merge::sorted(&mut postings, ids, least, |id, lists| found.push(Candidate { id, lists }));
+    if found.len() <= tally.left {
+        // Chains lead to others as well, and who is a candidate shows when slots are counted.
+        tally.take_unsure(&found, u32::MAX, &mut search.work);
+        return search.verify(part, &found, 0);
+    }
     let mut candidates = Candidates::new(tally.left);
-    merge::sorted(&mut postings, ids, least, |id, lists| candidates.push(id, lists));
+    for candidate in found {
+        let lists = search.matching_slots(part, candidate.id);
+        if lists >= least {
+            candidates.push(candidate.id, lists);
+        }
+    }
     let found = tally.take(candidates, &mut search.work);
     search.verify(part, &found, 0)
 }

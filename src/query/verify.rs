@@ -55,6 +55,11 @@ impl<'a> Search<'a> {
         samples - (self.target.values.len() as u32).saturating_sub(matching)
     }
 
+    /// How many slots a loaded signature has in common with the query.
+    pub(super) fn matching_slots<P: Part>(&mut self, part: &P, id: u32) -> u32 {
+        self.target.matching_slots(part.row(id), &mut self.scratch)
+    }
+
     /// Compares candidates with the query, in the given order of groups: first those in several lists, which
     /// are likely to raise the bar for the others. Up to `unread` more slots may match than lists say.
     pub(super) fn verify<P: Part>(
@@ -155,7 +160,7 @@ impl<'a> Search<'a> {
         if value < self.ranking.bound() {
             return Ok(());
         }
-        let slots = self.target.matching_slots(part.row(id), &mut self.scratch);
+        let slots = self.matching_slots(part, id);
         if slots < self.rule.least_slots || !self.ranking.may_enter(value, slots) {
             return Ok(());
         }

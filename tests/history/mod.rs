@@ -6,6 +6,8 @@
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
+#[path = "../likes/mod.rs"]
+mod likes;
 pub(crate) mod script;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +18,8 @@ use ringer::scheme::{CardinalityField, Slots};
 use ringer::store::file_layer::faulty::FaultyFiles;
 use ringer::store::file_layer::memory::MemoryFiles;
 use ringer::{
-    Database, Error, Options, Parameters, Reader, Result, Scheme, Signature, Sketcher, Snapshot,
+    Database, Error, Like, Options, Parameters, Reader, Result, Scheme, Signature, Sketcher,
+    Snapshot,
 };
 
 /// Where the database is.
@@ -162,6 +165,14 @@ impl Model {
         });
         assert!(rows.eq(contents.clone()), "a range differs");
         assert_eq!(snapshot.len().unwrap(), contents.len() as u64);
+        let rows: likes::Rows =
+            contents.iter().map(|(key, (row, _))| (key.clone(), row.clone())).collect();
+        let turn = snapshot.sequence() as usize + rows.len();
+        if let Some((key, row)) = rows.iter().nth(turn % rows.len().max(1)) {
+            let ask = likes::Ask::top(1 + turn % 5);
+            let right = likes::brute_force(&rows, row, Some(key), ask);
+            likes::compare_plans(snapshot, Like::Key(key), ask, &right, "a query");
+        }
     }
 }
 

@@ -6,7 +6,11 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::LazyLock;
 
-use ringer::{Committed, Database, Scheme, Signature, Sketcher, Snapshot, Stored};
+use ringer::sketch::SlotReader;
+use ringer::{
+    Committed, Comparison, Database, Error, Like, Plan, Scheme, Signature, Sketcher, Snapshot,
+    Stored,
+};
 
 /// A key with the set stored there, by its number, and the commit that stored it.
 pub(crate) type Map = BTreeMap<Vec<u8>, (usize, u64)>;
@@ -34,6 +38,22 @@ pub(crate) static SETS: LazyLock<Vec<Vec<u64>>> = LazyLock::new(|| {
 static SIGNATURES: LazyLock<Vec<Signature>> = LazyLock::new(|| {
     let sketcher = Sketcher::new(&scheme());
     SETS.iter().map(|set| sketcher.sketch(set).unwrap()).collect()
+});
+
+/// Common slots, comparison and resemblance of every two of them that are not empty.
+static ALIKE: LazyLock<Vec<Vec<Option<(u32, Comparison, f64)>>>> = LazyLock::new(|| {
+    let reader = SlotReader::new(&scheme());
+    let values = |signature: &Signature| {
+        let mut values = vec![0; reader.count()];
+        reader.read(signature.planes(), &mut values);
+        values
+    };
+    let alike = |a: &Signature, b: &Signature| {
+        let slots = values(a).iter().zip(values(b)).filter(|(a, b)| **a == *b).count();
+        let comparison = a.compare(b).ok().filter(|_| !a.is_empty() && !b.is_empty())?;
+        Some((slots as u32, comparison, comparison.resemblance().value))
+    };
+    SIGNATURES.iter().map(|a| SIGNATURES.iter().map(|b| alike(a, b)).collect()).collect()
 });
 
 pub(crate) fn scheme() -> Scheme {
@@ -116,6 +136,52 @@ pub(crate) fn compare(snapshot: &Snapshot, map: &Map, what: &str) {
     assert_eq!(snapshot.len().unwrap(), map.len() as u64, "{what}: len");
     assert_eq!(snapshot.is_empty().unwrap(), map.is_empty(), "{what}: is_empty");
     compare_range(snapshot, map, Bound::Unbounded, Bound::Unbounded, what);
+    // Another set and another key each time.
+    let turn = snapshot.sequence() as usize + map.len();
+    compare_query(snapshot, map, Some(turn % SETS.len()), turn, what);
+    match map.iter().nth(turn % KEYS.len()) {
+        Some((key, _)) => compare_likes(snapshot, map, Like::Key(key), turn, what),
+        None => compare_query(snapshot, map, None, turn, what),
+    }
+}
+
+/// Compares the answers about a set, or about a key that is not there.
+fn compare_query(snapshot: &Snapshot, map: &Map, set: Option<usize>, turn: usize, what: &str) {
+    match set {
+        Some(set) if turn.is_multiple_of(2) => {
+            compare_likes(snapshot, map, Like::Features(&SETS[set]), turn, what);
+        }
+        Some(set) => compare_likes(snapshot, map, Like::Signature(&SIGNATURES[set]), turn, what),
+        None => {
+            let missing = snapshot.query(Like::Key(b"never stored")).run();
+            assert!(matches!(missing, Err(Error::NoSuchKey { .. })), "{what}");
+        }
+    }
+}
+
+/// Compares the answers of both plans with what the map says.
+fn compare_likes(snapshot: &Snapshot, map: &Map, like: Like<'_>, turn: usize, what: &str) {
+    let (set, itself) = match like {
+        Like::Key(key) => (map[key].0, Some(key)),
+        Like::Features(set) => (SETS.iter().position(|other| other == set).unwrap(), None),
+        Like::Signature(row) => (SIGNATURES.iter().position(|other| other == row).unwrap(), None),
+    };
+    let (top, exhaustive) = ([1, 2, 5, 20][turn % 4], turn.is_multiple_of(3));
+    let others = map.iter().filter(|(key, _)| Some(&***key) != itself);
+    let alike = others.filter_map(|(key, (other, _))| Some((&**key, ALIKE[set][*other]?)));
+    let mut right: Vec<_> = alike.filter(|(_, (slots, ..))| *slots > 0 || exhaustive).collect();
+    right.sort_by(|(a, (a_slots, _, a_value)), (b, (b_slots, _, b_value))| {
+        b_value.total_cmp(a_value).then(b_slots.cmp(a_slots)).then(a.cmp(b))
+    });
+    right.truncate(top);
+    for plan in [Plan::Probe, Plan::Scan] {
+        let query = snapshot.query(like).top(top).plan(plan);
+        let answer = if exhaustive { query.exhaustive() } else { query }.run().unwrap();
+        assert!(!answer.truncated, "{what}");
+        let found = answer.matches.iter().map(|m| (&*m.key, m.matching_slots, m.comparison));
+        let right = right.iter().map(|(key, (slots, how, _))| (*key, *slots, *how));
+        assert!(found.eq(right), "{what}: likes of set {set}, {plan}: {:?}", answer.matches);
+    }
 }
 
 /// Compares the rows and the keys within bounds, which need not be in order.

@@ -1,0 +1,323 @@
+//! Queries at their edges: conditions that make no sense, sets that are nothing, signatures as long as can
+//! be, and snapshots that are older than what the memtables hold.
+
+mod likes;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use likes::{Ask, Brute, Dice, Rows, compare_all, compare_plans, crafted, found};
+use ringer::format::signature_page;
+use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
+use ringer::store::memtable::Memtable;
+use ringer::store::state::State;
+use ringer::{
+    Database, Error, Like, Options, Parameters, Plan, Query, Scheme, Signature, Sketcher, presets,
+};
+
+fn scheme(samples: u32, bits: u8, slots: (u16, u16, u8, u16)) -> Scheme {
+    let (count, samples_per_slot, value_bits, min_matches) = slots;
+    let slots = Slots { count, samples_per_slot, value_bits, min_matches };
+    Scheme::new(Parameters { samples, bits, slots, ..presets::PRECISE }).unwrap()
+}
+
+fn create(scheme: &Scheme) -> (tempfile::TempDir, Database) {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { background: false, ..Options::default() };
+    let db = Database::create(folder.path().join("x.ringer"), scheme, options).unwrap();
+    (folder, db)
+}
+
+fn is_refused(query: &Query<'_>) -> bool {
+    let refused = |error| matches!(error, Error::InvalidArgument { .. });
+    query.run().is_err_and(refused) && query.explain().is_err_and(refused)
+}
+
+#[test]
+fn conditions_that_make_no_sense_are_refused() {
+    let (_folder, db) = create(&Scheme::precise());
+    db.put("a", &[1, 2, 3]).unwrap();
+    db.put("b", &[1, 2, 3]).unwrap();
+    db.put("empty", &[]).unwrap();
+    let other = Sketcher::new(&Scheme::near_duplicate()).sketch(&[1, 2, 3]).unwrap();
+    for round in 0..2 {
+        let snapshot = db.snapshot();
+        let query = || snapshot.query(Like::Features(&[1, 2, 3]));
+        for t in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.1, -f64::MIN_POSITIVE, 1.0 + 1e-9]
+        {
+            assert!(is_refused(&query().min_resemblance(t)), "{t}");
+        }
+        for m in [0, 33, 65_536 + 1, u32::MAX] {
+            assert!(is_refused(&query().min_matches(m)), "{m}");
+            assert!(is_refused(&query().exhaustive().min_matches(m)), "{m}");
+        }
+        let (all, none) = (2, 0);
+        for (query, count) in [
+            (query().min_resemblance(1.0), all),
+            (query().min_resemblance(-0.0), all),
+            (query().min_matches(32), all),
+            (query().top(0), none),
+            (query().top(0).min_resemblance(0.5).exhaustive(), none),
+            (query().top(usize::MAX), all),
+            (query().top(1), 1),
+            (query().max_candidates(usize::MAX), all),
+            (query().top(usize::MAX).exhaustive().max_candidates(0), all),
+            (query().plan(Plan::Probe).exhaustive(), all),
+            (snapshot.query(Like::Features(&[])), none),
+            (snapshot.query(Like::Features(&[])).exhaustive(), none),
+            (snapshot.query(Like::Key(b"empty")), none),
+            (snapshot.query(Like::Key(b"empty")).exhaustive().min_resemblance(0.0), none),
+            (snapshot.query(Like::Key(b"a")).exhaustive(), 1),
+        ] {
+            let answer = query.run().unwrap();
+            assert_eq!((answer.matches.len(), answer.truncated), (count, false), "{query:?}");
+        }
+        let cut = query().plan(Plan::Probe).max_candidates(0).run().unwrap();
+        assert_eq!((cut.matches.len(), cut.truncated), (0, true), "round {round}");
+        let missing = snapshot.query(Like::Key(b"c")).top(0).run();
+        assert!(matches!(missing, Err(Error::NoSuchKey { .. })));
+        let stranger = snapshot.query(Like::Signature(&other)).run();
+        assert!(matches!(stranger, Err(Error::SchemeMismatch { .. })));
+        db.checkpoint().unwrap();
+    }
+}
+
+#[test]
+fn a_scheme_without_slots_is_scanned() {
+    let parameters = Parameters { slots: Slots::NONE, ..presets::PRECISE };
+    let (_folder, db) = create(&Scheme::new(parameters).unwrap());
+    let mut rows = Rows::new();
+    for n in 0..40_u64 {
+        let set: Vec<u64> = (n..n + n % 7).collect();
+        db.put(n.to_be_bytes(), &set).unwrap();
+        rows.insert(n.to_be_bytes().to_vec(), db.sketcher().sketch(&set).unwrap());
+    }
+    for _ in 0..2 {
+        let query = db.sketcher().sketch(&[20, 21, 22]).unwrap();
+        compare_all(&db.snapshot(), &rows, &query, &[Ask::top(5), Ask::min(0.1)], "no slots");
+        let snapshot = db.snapshot();
+        assert!(is_refused(&snapshot.query(Like::Signature(&query)).min_matches(1)));
+        assert!(is_refused(&snapshot.query(Like::Signature(&query)).within_hamming_1()));
+        db.checkpoint().unwrap();
+    }
+}
+
+/// A set can have the words of the empty one: it is another, and found.
+#[test]
+fn a_signature_of_zeros_is_not_that_of_the_empty_set() {
+    let scheme = Scheme::new(Parameters {
+        samples: 16,
+        bits: 2,
+        slots: Slots { count: 8, samples_per_slot: 2, value_bits: 4, min_matches: 1 },
+        cardinality: CardinalityField::None,
+        ..presets::PRECISE
+    });
+    let scheme = Arc::new(scheme.unwrap());
+    let words = scheme.words_per_signature();
+    let zeros = signature_page::signature(&scheme, vec![0; words].into(), 0).unwrap();
+    assert!(!zeros.is_empty());
+    let empty = Sketcher::new(&scheme).sketch(&[]).unwrap();
+    for first in [true, false] {
+        let (_folder, db) = create(&scheme);
+        let mut rows = Rows::new();
+        for n in 0..8_u8 {
+            let signature = if (n % 2 == 0) == first { &zeros } else { &empty };
+            let mut batch = db.batch();
+            batch.put_signature([n], signature.clone()).unwrap();
+            db.commit(batch).unwrap();
+            rows.insert(vec![n], signature.clone());
+        }
+        let asks = [Ask::default(), Ask { exhaustive: true, ..Ask::default() }, Ask::min(1.0)];
+        for _ in 0..2 {
+            compare_all(&db.snapshot(), &rows, &zeros, &asks, "zeros");
+            compare_all(&db.snapshot(), &rows, &empty, &asks, "empty");
+            db.checkpoint().unwrap();
+        }
+        db.compact().unwrap();
+        compare_all(&db.snapshot(), &rows, &zeros, &asks, "zeros, compacted");
+    }
+}
+
+/// As many samples, slots and bits as there may be, and as few.
+#[test]
+fn the_largest_and_the_smallest_schemes_give_right_answers() {
+    let all = [
+        (16_384, 1, (16_384, 1, 1, 8000), 60),
+        (16_384, 4, (1000, 16, 32, 2), 30),
+        (16_384, 8, (4096, 4, 32, 3), 12),
+        (2048, 16, (1024, 2, 32, 1), 40),
+        (1, 1, (1, 1, 1, 1), 60),
+        (1, 16, (1, 1, 16, 1), 60),
+        (65, 3, (5, 13, 32, 1), 60),
+        (64, 16, (64, 1, 1, 40), 60),
+    ];
+    for (samples, bits, slots, count) in all {
+        let scheme = scheme(samples, bits, slots);
+        let (_folder, db) = create(&scheme);
+        let mut rows = Rows::new();
+        let mut store = |from: u64, to: u64| {
+            let mut batch = db.batch();
+            for n in from..to {
+                let set: Vec<u64> = (n / 3 * 100..n / 3 * 100 + 40 + n % 4).collect();
+                batch.put(n.to_be_bytes(), &set).unwrap();
+                rows.insert(n.to_be_bytes().to_vec(), db.sketcher().sketch(&set).unwrap());
+            }
+            db.commit(batch).unwrap();
+        };
+        store(0, count / 2);
+        db.checkpoint().unwrap();
+        store(count / 2, count);
+        let set: Vec<u64> = (100..141).collect();
+        let query = db.sketcher().sketch(&set).unwrap();
+        let most = u32::from(slots.0);
+        let unfolded = slots.1 * u16::from(bits) == u16::from(slots.2);
+        let mut asks = vec![
+            Ask::top(4),
+            Ask::min(0.0),
+            Ask::min(1.0),
+            Ask { matches: Some(most), ..Ask::min(0.0) },
+            Ask { matches: Some(most / 2 + 1), ..Ask::default() },
+        ];
+        if unfolded {
+            asks.push(Ask { hamming: true, ..Ask::top(6) });
+            asks.push(Ask { hamming: true, matches: Some(most), ..Ask::min(0.0) });
+        }
+        compare_all(&db.snapshot(), &rows, &query, &asks, "edges");
+    }
+}
+
+/// In a bounded universe a resemblance depends on sizes, and equal planes are not equal rows.
+#[test]
+fn sizes_count_in_a_bounded_universe() {
+    let scheme = Scheme::new(Parameters {
+        universe: Universe::Bounded(4096),
+        cardinality: CardinalityField::Exact,
+        sampler: Sampler::Independent,
+        samples: 24,
+        bits: 1,
+        slots: Slots { count: 6, samples_per_slot: 4, value_bits: 4, min_matches: 2 },
+        ..presets::PRECISE
+    });
+    let (_folder, db) = create(&scheme.unwrap());
+    let (mut dice, mut rows) = (Dice(8), Rows::new());
+    for n in 0..600_u64 {
+        let size = [1, 10, 1000, 4000][dice.roll(4) as usize];
+        let start = dice.roll(4096 - size);
+        let set: Vec<u64> = (start..start + size).collect();
+        db.put(n.to_be_bytes(), &set).unwrap();
+        rows.insert(n.to_be_bytes().to_vec(), db.sketcher().sketch(&set).unwrap());
+        if n == 400 {
+            db.checkpoint().unwrap();
+        }
+    }
+    let asks: Vec<Ask> = (1..40).step_by(3).map(Ask::top).chain([Ask::min(0.4)]).collect();
+    for start in [0, 500, 2000] {
+        let set: Vec<u64> = (start..start + 1500).collect();
+        let query = db.sketcher().sketch(&set).unwrap();
+        compare_all(&db.snapshot(), &rows, &query, &asks, "bounded");
+    }
+}
+
+/// Two memtables, one on its way into a segment, seen from every commit: versions of keys that come later,
+/// that are replaced in the newer table, that come back to a signature they had.
+#[test]
+fn every_commit_of_two_memtables_can_be_queried() {
+    let scheme = Arc::new(scheme(32, 4, (8, 2, 8, 1)));
+    let sketcher = Sketcher::new(&scheme);
+    let mut dice = Dice(11);
+    let all: Vec<Signature> = (0..40_usize)
+        .map(|n| {
+            let mut samples = [1; 32];
+            (0..n % 8).for_each(|i| samples[i * 3] = (n / 8) as u16 + 2);
+            crafted(&scheme, &samples)
+        })
+        .collect();
+    let empty = sketcher.sketch(&[]).unwrap();
+    let (frozen, active) = (Arc::new(Memtable::new(&scheme)), Arc::new(Memtable::new(&scheme)));
+    let mut states = vec![Rows::new()];
+    for sequence in 1..=120_u64 {
+        let mut changes: BTreeMap<Vec<u8>, Option<Signature>> = BTreeMap::new();
+        for _ in 0..=dice.roll(5) {
+            let key = format!("{}", dice.roll(50)).into_bytes();
+            let signature = match dice.roll(8) {
+                0 => None,
+                1 => Some(empty.clone()),
+                _ => Some(all[dice.roll(40) as usize].clone()),
+            };
+            changes.insert(key, signature);
+        }
+        let table = if sequence <= 60 { &frozen } else { &active };
+        table.apply(sequence, changes.iter().map(|(key, row)| (&**key, row.as_ref())));
+        let mut rows = states[states.len() - 1].clone();
+        for (key, signature) in changes {
+            match signature {
+                Some(signature) => drop(rows.insert(key, signature)),
+                None => drop(rows.remove(&key)),
+            }
+        }
+        states.push(rows);
+    }
+    for (sequence, rows) in (0..).zip(&states) {
+        let state = State {
+            scheme: Arc::clone(&scheme),
+            segments: Arc::new([]),
+            frozen: Some(Arc::clone(&frozen)),
+            active: Arc::clone(&active),
+            sequence,
+        };
+        for ask in
+            [Ask::top(3), Ask::top(1000), Ask::min(0.3), Ask { exhaustive: true, ..Ask::top(8) }]
+        {
+            let query = &all[dice.roll(40) as usize];
+            let right = Brute::new(query).answer(rows, None, ask);
+            for plan in likes::PLANS {
+                let asked = ask.put(Query::new(&state, &sketcher, Like::Signature(query)));
+                let asked = plan.map_or(asked.clone(), |plan| asked.plan(plan));
+                assert_eq!(found(&asked.run().unwrap()), right, "commit {sequence} {plan:?}");
+            }
+        }
+    }
+}
+
+/// Small caches put pages out while they are looked at; what is found stays the same, also to many threads
+/// that share one.
+#[test]
+fn small_caches_change_no_answer() {
+    let scheme = scheme(256, 4, (16, 2, 8, 1));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.ringer");
+    let db = Database::create(&path, &scheme, Options::default()).unwrap();
+    let (mut dice, mut rows) = (Dice(4), Rows::new());
+    let mut load = db.bulk_load();
+    for n in 0..4000_u64 {
+        let family = dice.roll(30) * 1000;
+        let set: Vec<u64> = (0..60).map(|_| family + dice.roll(90)).collect();
+        let key = [&n.to_be_bytes()[..], &[b'x'; 40]].concat();
+        load.put(&key, &set).unwrap();
+        rows.insert(key, db.sketcher().sketch(&set).unwrap());
+    }
+    load.commit().unwrap();
+    db.close().unwrap();
+    let queries: Vec<Signature> = rows.values().step_by(500).cloned().collect();
+    let asks = [Ask::top(10), Ask::min(0.4)];
+    let right: Vec<_> = queries
+        .iter()
+        .map(|query| asks.map(|ask| Brute::new(query).answer(&rows, None, ask)))
+        .collect();
+    for cache_bytes in [0, 1, 10_000, 70_000, 140_000, 400_000, 1 << 22] {
+        let db = Database::open(&path, Options { cache_bytes, ..Options::default() }).unwrap();
+        std::thread::scope(|scope| {
+            for thread in 0..3 {
+                let (db, queries, right) = (&db, &queries, &right);
+                scope.spawn(move || {
+                    for (query, right) in queries.iter().zip(right).cycle().skip(thread).take(8) {
+                        for (ask, right) in asks.iter().zip(right) {
+                            let like = Like::Signature(query);
+                            compare_plans(&db.snapshot(), like, *ask, right, "small cache");
+                        }
+                    }
+                });
+            }
+        });
+    }
+}

@@ -1,0 +1,384 @@
+//! The rare ways of a query, each forced by data that is made for it: lists that are put off, long lists,
+//! ties at the end of the ranking, copies that are gone. All against brute force.
+
+mod likes;
+
+use std::sync::Arc;
+
+use likes::{Ask, Brute, Dice, Rows, compare_all, compare_plans, crafted, found};
+use ringer::query::PartPlan;
+use ringer::scheme::{CardinalityField, Slots};
+use ringer::{Database, Like, Options, Parameters, Plan, Scheme, Signature, presets};
+
+/// A scheme of samples that are made by hand.
+fn scheme(samples: u32, bits: u8, slots: [u16; 4]) -> Arc<Scheme> {
+    let [count, samples_per_slot, value_bits, min_matches] = slots;
+    let slots = Slots {
+        count,
+        samples_per_slot: samples_per_slot.try_into().unwrap(),
+        value_bits: value_bits.try_into().unwrap(),
+        min_matches,
+    };
+    let cardinality = CardinalityField::None;
+    Arc::new(
+        Scheme::new(Parameters { samples, bits, slots, cardinality, ..presets::PRECISE }).unwrap(),
+    )
+}
+
+/// Nothing moves unless it is told to.
+fn options() -> Options {
+    Options {
+        memtable_rows: 1 << 20,
+        memtable_bytes: 1 << 30,
+        background: false,
+        merge: false,
+        ..Options::default()
+    }
+}
+
+struct Place {
+    db: Database,
+    rows: Rows,
+    _folder: tempfile::TempDir,
+}
+
+impl Place {
+    fn new(scheme: &Scheme, options: Options) -> Place {
+        let folder = tempfile::tempdir().unwrap();
+        let db = Database::create(folder.path().join("x.ringer"), scheme, options).unwrap();
+        Place { db, rows: Rows::new(), _folder: folder }
+    }
+
+    /// Stores rows in a segment of their own.
+    fn load(&mut self, rows: &[(Vec<u8>, Signature)]) {
+        let mut load = self.db.bulk_load();
+        rows.iter().for_each(|(key, signature)| load.put_signature(key, signature).unwrap());
+        load.commit().unwrap();
+        self.rows.extend(rows.iter().cloned());
+    }
+
+    /// Stores rows in the memtable; `None` deletes.
+    fn commit(&mut self, rows: &[(Vec<u8>, Option<Signature>)]) {
+        let mut batch = self.db.batch();
+        for (key, signature) in rows {
+            match signature {
+                Some(signature) => {
+                    batch.put_signature(key, signature.clone()).unwrap();
+                    self.rows.insert(key.clone(), signature.clone());
+                }
+                None => {
+                    batch.delete(key).unwrap();
+                    self.rows.remove(key);
+                }
+            }
+        }
+        self.db.commit(batch).unwrap();
+    }
+
+    fn compare(&self, query: &Signature, asks: &[Ask], at: &str) {
+        compare_all(&self.db.snapshot(), &self.rows, query, asks, at);
+    }
+}
+
+/// Some popular values: slots below `heavy` have value 0 in most rows; a few rows are like `near` in
+/// `alike` of the other slots.
+fn popular(dice: &mut Dice, scheme: &Arc<Scheme>, heavy: usize, near: &[u16]) -> Signature {
+    let alike = if dice.roll(100) == 0 { dice.roll(near.len() as u64) } else { 0 };
+    let mut samples: Vec<u16> = (0..near.len())
+        .map(|slot| match slot < heavy {
+            true if dice.roll(10) < 8 => 0,
+            _ => 1 + dice.roll(255) as u16,
+        })
+        .collect();
+    for _ in 0..alike {
+        let slot = dice.roll(near.len() as u64) as usize;
+        samples[slot] = near[slot];
+    }
+    crafted(scheme, &samples)
+}
+
+/// What is found in heavy lists alone, when they are left unread and when they are not.
+#[test]
+fn heavy_lists_change_no_answer() {
+    let (mut left, mut read) = (0, 0);
+    for (heavy, m) in [(1, 1), (3, 1), (2, 2), (5, 2), (3, 4), (4, 4), (6, 4), (24, 1)] {
+        let scheme = scheme(24, 8, [24, 1, 8, m]);
+        let mut dice = Dice(heavy as u64 * 10 + u64::from(m));
+        let mut place = Place::new(&scheme, options());
+        let near: Vec<u16> =
+            (0..24).map(|i| if i < heavy { 0 } else { 1 + dice.roll(255) as u16 }).collect();
+        let row = |i: u64, dice: &mut Dice| {
+            (format!("{:05}", i * 7919 % 10_000).into_bytes(), popular(dice, &scheme, heavy, &near))
+        };
+        let rows: Vec<_> = (0..4000).map(|i| row(i, &mut dice)).collect();
+        place.load(&rows);
+        // And in another segment and in the memtable, with some keys again.
+        let rows: Vec<_> = (3900..6500).map(|i| row(i, &mut dice)).collect();
+        place.load(&rows);
+        let rows: Vec<_> = (6400..7000).map(|i| row(i, &mut dice)).collect();
+        let rows: Vec<_> = rows.into_iter().map(|(key, row)| (key, Some(row))).collect();
+        place.commit(&rows);
+        let asks = [
+            Ask::top(1),
+            Ask::top(10),
+            Ask::top(60),
+            Ask::top(3000),
+            Ask::min(0.0),
+            Ask::min(0.1),
+            Ask::min(0.3),
+            Ask { top: Some(7), ..Ask::min(0.05) },
+            Ask { matches: Some(heavy as u32), ..Ask::top(20) },
+            Ask { matches: Some((heavy as u32 + 1).min(24)), ..Ask::min(0.0) },
+            Ask { hamming: true, ..Ask::top(15) },
+            Ask { hamming: true, matches: Some(3), ..Ask::min(0.2) },
+        ];
+        for query in 0..3 {
+            let mut samples = near.clone();
+            (0..query * 3).for_each(|_| samples[dice.roll(24) as usize] = dice.roll(256) as u16);
+            let query = crafted(&scheme, &samples);
+            place.compare(&query, &asks, &format!("{heavy} heavy, m = {m}"));
+            for ask in asks {
+                let snapshot = place.db.snapshot();
+                let query = ask.put(snapshot.query(Like::Signature(&query))).plan(Plan::Probe);
+                let explained = query.explain().unwrap();
+                left += explained.work.lists_unread;
+                let most = explained.parts.iter().filter(|part| part.segment.is_some());
+                read += most.filter(|part| part.work.lists_read > 24 && !ask.hamming).count();
+                let by_lists: u64 = explained.candidates_by_lists.iter().sum();
+                assert_eq!(by_lists, explained.work.candidates);
+                let part = |part: &PartPlan| part.work.candidates <= part.signatures.into();
+                assert!(explained.parts.iter().all(part), "each candidate is counted once");
+            }
+        }
+    }
+    assert!(left > 100, "lists were left unread {left} times");
+    assert!(read > 10, "lists that were put off were read {read} times");
+}
+
+/// Lists over many pages, more ids than a window of counters has, rows that are partly in the memtable.
+#[test]
+fn long_lists_go_over_pages_and_windows() {
+    let scheme = scheme(64, 4, [12, 1, 2, 3]);
+    let mut dice = Dice(5);
+    let mut place = Place::new(&scheme, options());
+    let draw = |dice: &mut Dice| {
+        let samples: Vec<u16> = (0..64).map(|_| dice.roll(16) as u16).collect();
+        crafted(&scheme, &samples)
+    };
+    let rows: Vec<_> =
+        (0..70_000_u32).map(|i| (i.to_be_bytes().to_vec(), draw(&mut dice))).collect();
+    place.load(&rows);
+    let queries = [draw(&mut dice), rows[69_999].1.clone(), rows[32_768].1.clone()];
+    for query in &queries {
+        let asks = [Ask::top(5), Ask::min(0.25), Ask { matches: Some(12), ..Ask::min(0.0) }];
+        place.compare(query, &asks, "long lists");
+        let snapshot = place.db.snapshot();
+        let query = snapshot.query(Like::Signature(query)).plan(Plan::Probe).top(5);
+        assert!(query.explain().unwrap().work.postings > 100_000);
+        let cut = query.max_candidates(10).explain().unwrap();
+        assert!(cut.answer.truncated);
+    }
+}
+
+/// More lists than a byte counts, in dense and in sorted merging.
+#[test]
+fn more_slots_than_a_byte_counts() {
+    for (m, bits) in [(1, 8), (140, 1), (290, 1)] {
+        let scheme = scheme(300, bits, [300, 1, bits.into(), m]);
+        let mut dice = Dice(u64::from(m));
+        let mut place = Place::new(&scheme, options());
+        let near: Vec<u16> = (0..300).map(|_| dice.roll(1 << bits) as u16).collect();
+        let rows: Vec<_> = (0..1500_u32)
+            .map(|i| {
+                let mut samples = near.clone();
+                let changes = dice.roll(500);
+                for _ in 0..changes {
+                    samples[dice.roll(300) as usize] = dice.roll(1 << bits) as u16;
+                }
+                (i.to_be_bytes().to_vec(), crafted(&scheme, &samples))
+            })
+            .collect();
+        place.load(&rows[..1200]);
+        let fresh: Vec<_> =
+            rows[1200..].iter().map(|(k, s)| (k.clone(), Some(s.clone()))).collect();
+        place.commit(&fresh);
+        let query = crafted(&scheme, &near);
+        let asks = [
+            Ask::top(30),
+            Ask::min(0.9),
+            Ask { matches: Some(256), ..Ask::min(0.0) },
+            Ask { matches: Some(300), ..Ask::min(0.0) },
+            Ask { hamming: true, ..Ask::top(10) },
+        ];
+        place.compare(&query, &asks, "300 slots");
+    }
+}
+
+/// Rows that tie in resemblance and slots, and differ in their keys only, wherever they live; at every
+/// length of the ranking.
+#[test]
+fn ties_at_the_end_are_broken_by_key_across_parts() {
+    let scheme = scheme(32, 4, [8, 1, 4, 1]);
+    let near = [5_u16; 32];
+    // Equal in slot 0 or 1, and in as many other samples.
+    let tied = |n: u64, slots: usize| {
+        let mut samples = [3; 32];
+        samples[..slots].fill(5);
+        samples[8..12 - slots].fill(5);
+        // Outside of what is equal, so that signatures differ.
+        (20..32).for_each(|i| samples[i] = if n >> (i - 20) & 1 == 1 { 7 } else { 9 });
+        crafted(&scheme, &samples)
+    };
+    let mut place = Place::new(&scheme, options());
+    let key = |n: u64| format!("{:03}", n * 37 % 200).into_bytes();
+    let row = |n: u64| (key(n), tied(n % 60, 1 + (n % 3 == 0) as usize));
+    for segment in 0..3 {
+        let rows: Vec<_> = (segment * 40..segment * 40 + 40).map(row).collect();
+        place.load(&rows);
+    }
+    let fresh: Vec<_> = (120..200).map(row).map(|(key, row)| (key, Some(row))).collect();
+    place.commit(&fresh);
+    let query = crafted(&scheme, &near);
+    let asks: Vec<Ask> = (0..=200).map(Ask::top).collect();
+    place.compare(&query, &asks, "ties");
+    place.db.checkpoint().unwrap();
+    place.compare(&query, &asks, "ties in segments");
+    place.db.compact().unwrap();
+    place.compare(&query, &asks, "ties in a segment");
+}
+
+/// Many keys with one signature, of which some are deleted or replaced, in the memtable or in another
+/// segment.
+#[test]
+fn copies_that_are_gone_are_not_found() {
+    let scheme = scheme(32, 4, [8, 2, 8, 1]);
+    for round in 0..6 {
+        let mut dice = Dice(round);
+        let mut place = Place::new(
+            &scheme,
+            Options { cache_bytes: [0, 1 << 20][round as usize % 2], ..options() },
+        );
+        // A few signatures that differ a little.
+        let all: Vec<Signature> = (0..6_usize)
+            .map(|n| {
+                let mut samples = [1; 32];
+                samples[16..16 + n / 2].fill(2);
+                samples[31 - n % 2] = 4;
+                crafted(&scheme, &samples)
+            })
+            .collect();
+        let key = |n: u64| format!("{n:04}").into_bytes();
+        let pick = |dice: &mut Dice| all[dice.roll(6) as usize].clone();
+        let rows: Vec<_> = (0..3000).map(|n| (key(n * 2), pick(&mut dice))).collect();
+        place.load(&rows);
+        for step in 0..4 {
+            let changes: Vec<_> = (0..900)
+                .map(|_| (key(dice.roll(6000)), (dice.roll(3) > 0).then(|| pick(&mut dice))))
+                .collect();
+            place.commit(&changes);
+            // The first keys go: those that a ranking takes first.
+            let first: Vec<_> = place.rows.keys().take(30).map(|key| (key.clone(), None)).collect();
+            place.commit(&first);
+            let asks = [1, 10, 100, 2000].map(Ask::top);
+            let asks = [&asks[..], &[Ask::min(0.0), Ask::min(0.99)]].concat();
+            place.compare(&all[step], &asks, "copies");
+            let copy = place.rows.iter().find(|(_, row)| **row == all[step]);
+            let (key, row) = copy.expect("some are left");
+            let right = Brute::new(row).answer(&place.rows, Some(key), Ask::top(500));
+            let snapshot = place.db.snapshot();
+            compare_plans(&snapshot, Like::Key(key), Ask::top(500), &right, "copies of a key");
+            if step % 2 == round as usize % 2 {
+                place.db.checkpoint().unwrap();
+                place.compare(&all[step], &asks, "copies in segments");
+            }
+        }
+    }
+}
+
+/// A memtable whose chains are long is scanned, one whose chains are short is probed, and either gives the
+/// same.
+#[test]
+fn a_memtable_is_scanned_where_its_chains_are_long() {
+    let scheme = scheme(256, 8, [16, 2, 16, 1]);
+    let mut plans = Vec::new();
+    for popular in [0, 32] {
+        let mut dice = Dice(3);
+        let mut place = Place::new(&scheme, options());
+        let rows: Vec<_> = (0..3000_u32)
+            .map(|i| {
+                let draw = |slot: usize, dice: &mut Dice| match slot < popular {
+                    true => 0,
+                    false => dice.roll(256) as u16,
+                };
+                let samples: Vec<u16> = (0..256).map(|slot| draw(slot, &mut dice)).collect();
+                (i.to_be_bytes().to_vec(), Some(crafted(&scheme, &samples)))
+            })
+            .collect();
+        place.commit(&rows);
+        let query = rows[17].1.clone().unwrap();
+        place.compare(&query, &[Ask::top(20), Ask::min(0.0), Ask::min(0.1)], "memtable");
+        let snapshot = place.db.snapshot();
+        let explained = snapshot.query(Like::Signature(&query)).explain().unwrap();
+        plans.extend(explained.parts.iter().map(|part| (part.segment, part.plan)));
+    }
+    assert_eq!(plans, [(None, Plan::Probe), (None, Plan::Scan)]);
+}
+
+/// The number of candidates that may be looked at is exact: as many as there are cut nothing short, one
+/// less does and says so; wherever they are and whatever lists are put off.
+#[test]
+fn an_answer_is_cut_short_only_above_the_number_of_candidates() {
+    for (heavy, m) in [(0, 1), (3, 4), (4, 2)] {
+        let scheme = scheme(24, 8, [24, 1, 8, m]);
+        let mut dice = Dice(heavy as u64);
+        let near: Vec<u16> =
+            (0..24).map(|i| if i < heavy { 0 } else { 1 + dice.roll(255) as u16 }).collect();
+        for (loaded, fresh) in [(3000, 0), (0, 300), (2000, 100)] {
+            let mut place = Place::new(&scheme, options());
+            let row = |i: u64, dice: &mut Dice| {
+                (i.to_be_bytes().to_vec(), popular(dice, &scheme, heavy, &near))
+            };
+            let rows: Vec<_> = (0..loaded).map(|i| row(i, &mut dice)).collect();
+            if loaded > 0 {
+                place.load(&rows);
+            }
+            let rows: Vec<_> = (loaded..loaded + fresh).map(|i| row(i, &mut dice)).collect();
+            let rows: Vec<_> = rows.into_iter().map(|(key, row)| (key, Some(row))).collect();
+            if fresh > 0 {
+                place.commit(&rows);
+            }
+            let query = crafted(&scheme, &near);
+            let mut brute = Brute::new(&query);
+            let right = brute.answer(&place.rows, None, Ask::min(0.0));
+            // All signatures are distinct here.
+            let least = u32::from(m);
+            let enough = place.rows.values().filter(|row| brute.slots(row, false) >= least);
+            let candidates = enough.count();
+            assert!(candidates > 5);
+            let snapshot = place.db.snapshot();
+            let run = |most| {
+                let query = snapshot.query(Like::Signature(&query)).min_resemblance(0.0);
+                query.plan(Plan::Probe).max_candidates(most).run().unwrap()
+            };
+            let at = format!("{heavy} heavy, m = {m}, {loaded} loaded, {fresh} fresh");
+            for most in [candidates, candidates + 1, usize::MAX] {
+                let answer = run(most);
+                assert!(!answer.truncated, "{at}: {most} of {candidates} candidates");
+                assert_eq!(found(&answer), right, "{at}");
+            }
+            for most in [0, 1, candidates / 2, candidates - 1] {
+                let answer = run(most);
+                // Some of several parts may not be counted, but an answer that is not whole says so.
+                if !answer.truncated && loaded > 0 && fresh > 0 {
+                    assert_eq!(found(&answer), right, "{at}");
+                    continue;
+                }
+                assert!(answer.truncated, "{at}: {most} of {candidates} candidates");
+                let known = |key: &[u8]| right.iter().any(|(other, ..)| **other == *key);
+                assert!(answer.matches.iter().all(|m| known(&m.key)), "{at}");
+                let looked_at = answer.matches.len() <= 2 * most;
+                assert!(looked_at || loaded > 0 && fresh > 0, "{at}");
+            }
+        }
+    }
+}

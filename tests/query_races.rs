@@ -1,0 +1,163 @@
+//! Queries while commits, bulk loads, checkpoints, merges and vacuums go on: every answer is that of brute
+//! force for the commit that its snapshot stands at, however long it was held.
+
+mod likes;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use likes::{Ask, Brute, Dice, Rows, compare_plans};
+use ringer::store::file_layer::FileLayer;
+use ringer::store::file_layer::memory::MemoryFiles;
+use ringer::store::file_layer::real::RealFiles;
+use ringer::{Database, HotTierKind, Like, Options, Scheme, Signature, Sketcher, Snapshot};
+
+const SETS: u64 = 40;
+
+/// The changes of one commit: what is stored under some keys, by number, or nothing.
+fn changes(sequence: u64) -> Vec<(Vec<u8>, Option<u64>)> {
+    let mut dice = Dice(sequence * 77);
+    let count = if is_load(sequence) { 40 } else { 1 + dice.roll(5) };
+    let mut one = || {
+        let key = format!("key {}", dice.roll(120)).into_bytes();
+        let put = dice.roll(4) > 0 || is_load(sequence);
+        (key, put.then(|| dice.roll(SETS)))
+    };
+    (0..count).map(|_| one()).collect()
+}
+
+/// Whether a commit is made by a bulk load.
+fn is_load(sequence: u64) -> bool {
+    sequence.is_multiple_of(25)
+}
+
+/// Families of sets that share most of their elements; one is empty.
+fn set(number: u64) -> Vec<u64> {
+    let (family, shift) = (number % 5, number / 5);
+    if number == 7 { Vec::new() } else { (0..60).map(|i| family * 1000 + shift * 3 + i).collect() }
+}
+
+/// What is stored after each commit.
+fn states(signatures: &[Signature], commits: u64) -> Vec<Rows> {
+    let mut states = vec![Rows::new()];
+    for sequence in 1..=commits {
+        let mut rows = states[states.len() - 1].clone();
+        for (key, number) in changes(sequence) {
+            match number {
+                Some(number) => drop(rows.insert(key, signatures[number as usize].clone())),
+                None => drop(rows.remove(&key)),
+            }
+        }
+        states.push(rows);
+    }
+    states
+}
+
+fn commit(db: &Database, sequence: u64) {
+    let committed = if is_load(sequence) {
+        let mut load = db.bulk_load();
+        for (key, number) in changes(sequence) {
+            load.put(key, &set(number.expect("loads only store"))).unwrap();
+        }
+        load.commit()
+    } else {
+        let mut batch = db.batch();
+        for (key, number) in changes(sequence) {
+            match number {
+                Some(number) => batch.put(key, &set(number)).unwrap(),
+                None => batch.delete(key).unwrap(),
+            };
+        }
+        db.commit(batch)
+    };
+    assert_eq!(committed.unwrap().sequence, sequence);
+}
+
+/// Asks a few questions of one snapshot.
+fn ask(snapshot: &Snapshot, states: &[Rows], signatures: &[Signature], dice: &mut Dice) {
+    let rows = &states[snapshot.sequence() as usize];
+    let asks =
+        [Ask::top(3), Ask::default(), Ask::min(0.6), Ask { exhaustive: true, ..Ask::top(15) }];
+    let ask = asks[dice.roll(4) as usize];
+    let query = &signatures[dice.roll(SETS) as usize];
+    let right = Brute::new(query).answer(rows, None, ask);
+    let at = format!("commit {}", snapshot.sequence());
+    compare_plans(snapshot, Like::Signature(query), ask, &right, &at);
+    if let Some((key, row)) = rows.iter().nth(dice.roll(100) as usize) {
+        let right = Brute::new(row).answer(rows, Some(key), ask);
+        compare_plans(snapshot, Like::Key(key), ask, &right, &at);
+    }
+}
+
+fn race(layer: Arc<dyn FileLayer>, path: &Path, options: Options, commits: u64) {
+    let scheme = Scheme::precise();
+    let sketcher = Sketcher::new(&scheme);
+    let signatures: Vec<Signature> =
+        (0..SETS).map(|number| sketcher.sketch(&set(number)).unwrap()).collect();
+    let states = states(&signatures, commits);
+    let db = Database::create_in(layer, path, &scheme, options).unwrap();
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let (db, done, states, signatures) = (&db, &done, &states[..], &signatures[..]);
+        for reader in 0..2 {
+            scope.spawn(move || {
+                let (mut dice, mut held) = (Dice(reader), Vec::new());
+                while !done.load(Ordering::SeqCst) {
+                    held.push(db.snapshot());
+                    if held.len() > 8 {
+                        held.remove(dice.roll(8) as usize);
+                    }
+                    held.iter().for_each(|old| ask(old, states, signatures, &mut dice));
+                }
+            });
+        }
+        scope.spawn(move || {
+            let mut dice = Dice(5);
+            while !done.load(Ordering::SeqCst) {
+                match dice.roll(4) {
+                    0 => db.compact().unwrap(),
+                    1 => db.vacuum().unwrap(),
+                    _ => db.checkpoint().unwrap(),
+                }
+                thread::yield_now();
+            }
+        });
+        let writer = scope.spawn(move || (1..=commits).for_each(|sequence| commit(db, sequence)));
+        // The others end also when this one failed.
+        let written = writer.join();
+        done.store(true, Ordering::SeqCst);
+        written.unwrap();
+    });
+    let mut dice = Dice(9);
+    (0..30).for_each(|_| ask(&db.snapshot(), &states, &signatures, &mut dice));
+    db.compact().unwrap();
+    (0..30).for_each(|_| ask(&db.snapshot(), &states, &signatures, &mut dice));
+}
+
+#[test]
+fn queries_that_race_everything_in_memory_are_those_of_their_commit() {
+    for (background, cache_bytes, memtable_rows) in
+        [(true, 0, 6), (true, 20_000, 30), (false, 1 << 20, 20)]
+    {
+        let options = Options {
+            background,
+            cache_bytes,
+            memtable_rows,
+            build_bytes: 500,
+            ..Options::default()
+        };
+        race(Arc::new(MemoryFiles::new()), Path::new("/corpus.ringer"), options, 1500);
+    }
+}
+
+#[test]
+fn queries_that_race_everything_on_disk_are_those_of_their_commit() {
+    for hot_tier in [HotTierKind::Log, HotTierKind::Sled] {
+        let folder = tempfile::tempdir().unwrap();
+        let options =
+            Options { hot_tier, memtable_rows: 15, cache_bytes: 3000, ..Options::default() };
+        race(Arc::new(RealFiles), &folder.path().join("corpus.ringer"), options, 150);
+    }
+}
