@@ -49,7 +49,7 @@ impl Costs {
 }
 
 /// Candidates of all parts together.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Tally {
     /// How many more may be looked at.
     pub(super) left: usize,
@@ -130,6 +130,7 @@ impl<'a> SegmentLists<'a> {
         let (light, all) = (self.light(), self.lists.len());
         let unread = (all - light) as u32;
         let least = search.rule.least_slots;
+        let before = (tally.clone(), search.work.candidates);
         let found = self.merge(part, search, tally, light, least.saturating_sub(unread).max(1))?;
         search.verify(part, &found, unread)?;
         if light == all {
@@ -140,8 +141,9 @@ impl<'a> SegmentLists<'a> {
             search.work.lists_unread += u64::from(unread);
             return Ok(());
         }
-        // Those that were verified already are left out.
-        tally.left += found.len();
+        // All lists together count candidates anew, and say whether there are too many of them. Those that
+        // were verified already are left out.
+        (*tally, search.work.candidates) = before;
         let mut more = self.merge(part, search, tally, all, least.max(1))?;
         more.retain(|c| found.binary_search_by_key(&c.id, |old| old.id).is_err());
         search.verify(part, &more, 0)
