@@ -208,7 +208,7 @@ fn neighbours_of_slot_values_are_found_as_promised() {
         for resemblance in RESEMBLANCES {
             for size in [5, 20, 100] {
                 let asks = [near(None), near(Some(4)), near(Some(10))];
-                let pairs = Pairs { all: 1500, at_once: 150 };
+                let pairs = Pairs { all: 1000, at_once: 100 };
                 check(parameters, Planted::new(resemblance, size), pairs, &asks);
             }
         }
