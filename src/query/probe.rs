@@ -255,20 +255,14 @@ pub(super) fn probe_fresh(
     search.work.postings += postings.len() as u64;
     search.work.bytes += 4 * postings.len() as u64;
     let (ids, least) = (part.signatures(), search.rule.least_slots.max(1));
-    let mut found = Vec::new();
-    merge::sorted(&mut postings, ids, least, |id, lists| found.push(Candidate { id, lists }));
-    if found.len() <= tally.left {
-        // Chains lead to others as well, and who is a candidate shows when slots are counted.
-        tally.take_unsure(&found, u32::MAX, &mut search.work);
-        return search.verify(part, &found, 0);
-    }
     let mut candidates = Candidates::new(tally.left);
-    for candidate in found {
-        let lists = search.matching_slots(part, candidate.id);
+    merge::sorted(&mut postings, ids, least, |id, _| {
+        // Chains lead to others as well, and who is a candidate shows when slots are counted.
+        let lists = search.matching_slots(part, id);
         if lists >= least {
-            candidates.push(candidate.id, lists);
+            candidates.push(id, lists);
         }
-    }
+    });
     let found = tally.take(candidates, &mut search.work);
     search.verify(part, &found, 0)
 }
