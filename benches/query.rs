@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use ringer::index::{Postings, merge};
-use ringer::{Database, Like, Options, Plan, Scheme, Signature, Snapshot};
+use ringer::scheme::Slots;
+use ringer::{Database, Like, Options, Parameters, Plan, Scheme, Signature, Snapshot, presets};
 use w2::W2;
 
 const QUERIES: u64 = 500;
@@ -39,7 +40,11 @@ fn compacted(folder: &Path, w2: &W2) -> Database {
     if path.exists() {
         return Database::open(&path, options(w2.len())).unwrap();
     }
-    let db = Database::create(&path, &Scheme::near_duplicate(), options(w2.len())).unwrap();
+    filled(&path, &Scheme::near_duplicate(), w2)
+}
+
+fn filled(path: &Path, scheme: &Scheme, w2: &W2) -> Database {
+    let db = Database::create(path, scheme, options(w2.len())).unwrap();
     let mut load = db.bulk_load();
     for i in 0..w2.len() {
         load.put(key(i), &w2.set(i)).unwrap();
@@ -131,35 +136,42 @@ fn bench_spread(folder: &Path, sets: u64) {
     bench_latency(folder, sets);
 }
 
-/// The exhaustive scan beside a plain read of plane 0, and of all planes.
+/// The exhaustive search of signatures of 128 samples of b bits, without an index, beside a plain read of all
+/// their words.
 fn bench_scan(folder: &Path, sets: u64) {
     let w2 = W2::new(sets);
-    let db = compacted(folder, &w2);
-    let (snapshot, queries) = (db.snapshot(), queries(&db, &w2));
-    let words: Vec<u64> = (0..8 * sets).collect();
-    let sum = |words: &[u64]| {
-        black_box(words.chunks_exact(8).fold([0_u64; 8], |mut sum, eight| {
-            sum.iter_mut().zip(eight).for_each(|(sum, word)| *sum = sum.wrapping_add(*word));
-            sum
-        }));
-    };
-    let mut i = 0;
-    let mut scan = || {
-        i = (i + 1) % queries.len();
-        let query = snapshot.query(Like::Signature(&queries[i])).top(10).exhaustive();
-        black_box(query.run().unwrap());
-    };
-    (0..3).for_each(|_| scan());
-    ratio::Ratio::new().compare(
-        "one against all, exhaustive, top 10",
-        "M sets/s",
-        sets as f64 / 1e6,
-        ("plain read of all planes", &mut || sum(&words)),
-        &mut [
-            ("plain read of plane 0", &mut || sum(&words[..2 * sets as usize])),
-            ("exhaustive query", &mut scan),
-        ],
-    );
+    for bits in [1, 2, 4, 8] {
+        let parameters = Parameters { bits, slots: Slots::NONE, ..presets::PRECISE };
+        let path = folder.join(format!("scan-{bits}-{sets}.ringer"));
+        let scheme = Scheme::new(parameters).unwrap();
+        let db = if path.exists() {
+            Database::open(&path, options(sets)).unwrap()
+        } else {
+            filled(&path, &scheme, &w2)
+        };
+        let (snapshot, queries) = (db.snapshot(), queries(&db, &w2));
+        let words: Vec<u64> = (0..2 * u64::from(bits) * sets).collect();
+        let sum = |words: &[u64]| {
+            black_box(words.chunks_exact(8).fold([0_u64; 8], |mut sum, eight| {
+                sum.iter_mut().zip(eight).for_each(|(sum, word)| *sum = sum.wrapping_add(*word));
+                sum
+            }));
+        };
+        let mut i = 0;
+        let mut scan = || {
+            i = (i + 1) % queries.len();
+            let query = snapshot.query(Like::Signature(&queries[i])).top(10).exhaustive();
+            black_box(query.run().unwrap());
+        };
+        (0..3).for_each(|_| scan());
+        ratio::Ratio::new().compare(
+            &format!("one against {sets}, exhaustive, top 10, k = 128, b = {bits}"),
+            "searches/s",
+            1.0,
+            ("plain read of the same words", &mut || sum(&words)),
+            &mut [("exhaustive query", &mut scan)],
+        );
+    }
 }
 
 /// A list in memory, in blocks.
