@@ -13,12 +13,8 @@ use ringer::{Database, Like, Options, Parameters, Plan, Scheme, Signature, prese
 /// A scheme of samples that are made by hand.
 fn scheme(samples: u32, bits: u8, slots: [u16; 4]) -> Arc<Scheme> {
     let [count, samples_per_slot, value_bits, min_matches] = slots;
-    let slots = Slots {
-        count,
-        samples_per_slot: samples_per_slot.try_into().unwrap(),
-        value_bits: value_bits.try_into().unwrap(),
-        min_matches,
-    };
+    let slots =
+        Slots { count, samples_per_slot, value_bits: value_bits.try_into().unwrap(), min_matches };
     let cardinality = CardinalityField::None;
     Arc::new(
         Scheme::new(Parameters { samples, bits, slots, cardinality, ..presets::PRECISE }).unwrap(),
@@ -231,7 +227,7 @@ fn ties_at_the_end_are_broken_by_key_across_parts() {
     };
     let mut place = Place::new(&scheme, options());
     let key = |n: u64| format!("{:03}", n * 37 % 200).into_bytes();
-    let row = |n: u64| (key(n), tied(n % 60, 1 + (n % 3 == 0) as usize));
+    let row = |n: u64| (key(n), tied(n % 60, 1 + usize::from(n.is_multiple_of(3))));
     for segment in 0..3 {
         let rows: Vec<_> = (segment * 40..segment * 40 + 40).map(row).collect();
         place.load(&rows);
@@ -271,7 +267,7 @@ fn copies_that_are_gone_are_not_found() {
         let pick = |dice: &mut Dice| all[dice.roll(6) as usize].clone();
         let rows: Vec<_> = (0..3000).map(|n| (key(n * 2), pick(&mut dice))).collect();
         place.load(&rows);
-        for step in 0..4 {
+        for (step, query) in all.iter().enumerate().take(4) {
             let changes: Vec<_> = (0..900)
                 .map(|_| (key(dice.roll(6000)), (dice.roll(3) > 0).then(|| pick(&mut dice))))
                 .collect();
@@ -281,15 +277,15 @@ fn copies_that_are_gone_are_not_found() {
             place.commit(&first);
             let asks = [1, 10, 100, 2000].map(Ask::top);
             let asks = [&asks[..], &[Ask::min(0.0), Ask::min(0.99)]].concat();
-            place.compare(&all[step], &asks, "copies");
-            let copy = place.rows.iter().find(|(_, row)| **row == all[step]);
+            place.compare(query, &asks, "copies");
+            let copy = place.rows.iter().find(|(_, row)| *row == query);
             let (key, row) = copy.expect("some are left");
             let right = Brute::new(row).answer(&place.rows, Some(key), Ask::top(500));
             let snapshot = place.db.snapshot();
             compare_plans(&snapshot, Like::Key(key), Ask::top(500), &right, "copies of a key");
             if step % 2 == round as usize % 2 {
                 place.db.checkpoint().unwrap();
-                place.compare(&all[step], &asks, "copies in segments");
+                place.compare(query, &asks, "copies in segments");
             }
         }
     }

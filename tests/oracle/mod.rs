@@ -40,8 +40,11 @@ static SIGNATURES: LazyLock<Vec<Signature>> = LazyLock::new(|| {
     SETS.iter().map(|set| sketcher.sketch(set).unwrap()).collect()
 });
 
-/// Common slots, comparison and resemblance of every two of them that are not empty.
-static ALIKE: LazyLock<Vec<Vec<Option<(u32, Comparison, f64)>>>> = LazyLock::new(|| {
+/// Common slots, comparison and resemblance of two of them, unless one is empty.
+type Alike = Option<(u32, Comparison, f64)>;
+
+/// All of them with all.
+static ALIKE: LazyLock<Vec<Vec<Alike>>> = LazyLock::new(|| {
     let reader = SlotReader::new(&scheme());
     let values = |signature: &Signature| {
         let mut values = vec![0; reader.count()];
