@@ -210,6 +210,43 @@ fn more_slots_than_a_byte_counts() {
     }
 }
 
+/// Nothing is lost of any list: each row is in the lists of all of its slots, whether their pages are in
+/// memory or not, and however lists lie in pages.
+#[test]
+fn every_row_is_found_by_all_of_its_slots() {
+    for (bits, slots, values, cache_bytes) in [
+        (8, [24, 1, 8, 24], 256, 1 << 24),
+        (8, [24, 1, 8, 24], 40, 200_000),
+        (8, [12, 2, 16, 12], 30, 1 << 24),
+        (8, [8, 3, 20, 8], 256, 1 << 24),
+        (4, [6, 4, 16, 6], 3, 0),
+    ] {
+        let scheme = scheme(24, bits, slots);
+        let mut dice = Dice(values);
+        let mut place = Place::new(&scheme, Options { cache_bytes, ..options() });
+        let rows: Vec<_> = (0..3000_u32)
+            .map(|i| {
+                let samples: Vec<u16> = (0..24).map(|_| dice.roll(values) as u16).collect();
+                (i.to_be_bytes().to_vec(), crafted(&scheme, &samples))
+            })
+            .collect();
+        place.load(&rows[..2000]);
+        let fresh: Vec<_> =
+            rows[2000..].iter().map(|(k, s)| (k.clone(), Some(s.clone()))).collect();
+        place.commit(&fresh);
+        let snapshot = place.db.snapshot();
+        for round in 0..2 {
+            for (key, row) in &rows {
+                let query = snapshot.query(Like::Signature(row)).plan(Plan::Probe).top(3);
+                let answer = query.run().unwrap();
+                let itself = answer.matches.iter().find(|found| *found.key == **key);
+                let slots = itself.map(|found| found.matching_slots);
+                assert_eq!(slots, Some(scheme.slots.count.into()), "{scheme}, round {round}");
+            }
+        }
+    }
+}
+
 /// Rows that tie in resemblance and slots, and differ in their keys only, wherever they live; at every
 /// length of the ranking.
 #[test]
