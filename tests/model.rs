@@ -12,7 +12,10 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
-use oracle::{Change, History, KEYS, Map, SETS, compare, compare_prefix, compare_range, scheme};
+use oracle::{
+    Change, History, KEYS, Map, SETS, compare, compare_prefix, compare_queries, compare_range,
+    scheme,
+};
 use ringer::care::check::check;
 use ringer::db::{Depth, Reader};
 use ringer::store::file_layer::FileLayer;
@@ -288,6 +291,7 @@ impl Run {
     fn look_back(&self) {
         for (snapshot, map) in &self.kept {
             compare(snapshot, map, "kept snapshot");
+            compare_queries(snapshot, map, "kept snapshot");
         }
     }
 
@@ -380,6 +384,7 @@ fn run(world: World, options: Options, steps: &[Step]) {
         run.compare();
     }
     run.look_back();
+    compare_queries(&run.db().snapshot(), run.history.now(), "database");
     run.close(true);
     run.look_back();
     run.check();
@@ -395,7 +400,7 @@ fn config(cases: u32) -> ProptestConfig {
 #[test]
 fn a_database_in_memory_says_what_a_map_says() {
     let strategy = (options(), vec(step(), 1..40));
-    let result = TestRunner::new(config(4000)).run(&strategy, |(options, steps)| {
+    let result = TestRunner::new(config(3000)).run(&strategy, |(options, steps)| {
         run(World::Memory(FaultyFiles::new()), options, &steps);
         Ok(())
     });

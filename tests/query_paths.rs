@@ -13,12 +13,8 @@ use ringer::{Database, Like, Options, Parameters, Plan, Scheme, Signature, prese
 /// A scheme of samples that are made by hand.
 fn scheme(samples: u32, bits: u8, slots: [u16; 4]) -> Arc<Scheme> {
     let [count, samples_per_slot, value_bits, min_matches] = slots;
-    let slots = Slots {
-        count,
-        samples_per_slot: samples_per_slot.try_into().unwrap(),
-        value_bits: value_bits.try_into().unwrap(),
-        min_matches,
-    };
+    let slots =
+        Slots { count, samples_per_slot, value_bits: value_bits.try_into().unwrap(), min_matches };
     let cardinality = CardinalityField::None;
     Arc::new(
         Scheme::new(Parameters { samples, bits, slots, cardinality, ..presets::PRECISE }).unwrap(),
@@ -214,6 +210,43 @@ fn more_slots_than_a_byte_counts() {
     }
 }
 
+/// Nothing is lost of any list: each row is in the lists of all of its slots, whether their pages are in
+/// memory or not, and however lists lie in pages.
+#[test]
+fn every_row_is_found_by_all_of_its_slots() {
+    for (bits, slots, values, cache_bytes) in [
+        (8, [24, 1, 8, 24], 256, 1 << 24),
+        (8, [24, 1, 8, 24], 40, 200_000),
+        (8, [12, 2, 16, 12], 30, 1 << 24),
+        (8, [8, 3, 20, 8], 256, 1 << 24),
+        (4, [6, 4, 16, 6], 3, 0),
+    ] {
+        let scheme = scheme(24, bits, slots);
+        let mut dice = Dice(values);
+        let mut place = Place::new(&scheme, Options { cache_bytes, ..options() });
+        let rows: Vec<_> = (0..3000_u32)
+            .map(|i| {
+                let samples: Vec<u16> = (0..24).map(|_| dice.roll(values) as u16).collect();
+                (i.to_be_bytes().to_vec(), crafted(&scheme, &samples))
+            })
+            .collect();
+        place.load(&rows[..2000]);
+        let fresh: Vec<_> =
+            rows[2000..].iter().map(|(k, s)| (k.clone(), Some(s.clone()))).collect();
+        place.commit(&fresh);
+        let snapshot = place.db.snapshot();
+        for round in 0..2 {
+            for (key, row) in &rows {
+                let query = snapshot.query(Like::Signature(row)).plan(Plan::Probe).top(3);
+                let answer = query.run().unwrap();
+                let itself = answer.matches.iter().find(|found| *found.key == **key);
+                let slots = itself.map(|found| found.matching_slots);
+                assert_eq!(slots, Some(scheme.slots.count.into()), "{scheme}, round {round}");
+            }
+        }
+    }
+}
+
 /// Rows that tie in resemblance and slots, and differ in their keys only, wherever they live; at every
 /// length of the ranking.
 #[test]
@@ -231,7 +264,7 @@ fn ties_at_the_end_are_broken_by_key_across_parts() {
     };
     let mut place = Place::new(&scheme, options());
     let key = |n: u64| format!("{:03}", n * 37 % 200).into_bytes();
-    let row = |n: u64| (key(n), tied(n % 60, 1 + (n % 3 == 0) as usize));
+    let row = |n: u64| (key(n), tied(n % 60, 1 + usize::from(n.is_multiple_of(3))));
     for segment in 0..3 {
         let rows: Vec<_> = (segment * 40..segment * 40 + 40).map(row).collect();
         place.load(&rows);
@@ -271,7 +304,7 @@ fn copies_that_are_gone_are_not_found() {
         let pick = |dice: &mut Dice| all[dice.roll(6) as usize].clone();
         let rows: Vec<_> = (0..3000).map(|n| (key(n * 2), pick(&mut dice))).collect();
         place.load(&rows);
-        for step in 0..4 {
+        for (step, query) in all.iter().enumerate().take(4) {
             let changes: Vec<_> = (0..900)
                 .map(|_| (key(dice.roll(6000)), (dice.roll(3) > 0).then(|| pick(&mut dice))))
                 .collect();
@@ -281,15 +314,15 @@ fn copies_that_are_gone_are_not_found() {
             place.commit(&first);
             let asks = [1, 10, 100, 2000].map(Ask::top);
             let asks = [&asks[..], &[Ask::min(0.0), Ask::min(0.99)]].concat();
-            place.compare(&all[step], &asks, "copies");
-            let copy = place.rows.iter().find(|(_, row)| **row == all[step]);
+            place.compare(query, &asks, "copies");
+            let copy = place.rows.iter().find(|(_, row)| *row == query);
             let (key, row) = copy.expect("some are left");
             let right = Brute::new(row).answer(&place.rows, Some(key), Ask::top(500));
             let snapshot = place.db.snapshot();
             compare_plans(&snapshot, Like::Key(key), Ask::top(500), &right, "copies of a key");
             if step % 2 == round as usize % 2 {
                 place.db.checkpoint().unwrap();
-                place.compare(&all[step], &asks, "copies in segments");
+                place.compare(query, &asks, "copies in segments");
             }
         }
     }

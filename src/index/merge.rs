@@ -232,6 +232,21 @@ mod tests {
         }
     }
 
+    /// Blocks that end just before, at and after the end of a window.
+    #[test]
+    fn a_block_that_ends_where_a_window_does_is_counted_once() {
+        let bound = 3 * WINDOW as u32;
+        for end in (1..3).map(|i| i * WINDOW as u32).flat_map(|edge| edge - 2..edge + 2) {
+            let ids: Vec<u32> = (end - 127..=end).chain([end + 5, bound - 1]).collect();
+            let list = |length| Blocks { ids: ids.clone(), at: 0, length };
+            let mut found = Vec::new();
+            let lists = vec![list(128), list(1), list(64)];
+            dense(lists, bound, 1, |id, n| found.push((id, n))).unwrap();
+            let expected: Vec<(u32, u32)> = ids.iter().map(|id| (*id, 3)).collect();
+            assert_eq!(found, expected, "{end}");
+        }
+    }
+
     #[test]
     fn an_error_of_a_list_ends_the_merge() {
         struct Broken;
