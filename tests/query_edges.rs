@@ -210,6 +210,18 @@ fn sizes_count_in_a_bounded_universe() {
             db.checkpoint().unwrap();
         }
     }
+    // Sets of many sizes with the same samples.
+    let planes: Vec<u64> = rows.values().next_back().unwrap().planes().into();
+    for (n, code) in [1, 9, 60, 1000, 1499, 1500, 4000].into_iter().enumerate() {
+        let scheme = Arc::new(db.scheme().clone());
+        let signature = signature_page::signature(&scheme, planes.clone().into(), code).unwrap();
+        let mut batch = db.batch();
+        batch.put_signature([n as u8], signature.clone()).unwrap();
+        db.commit(batch).unwrap();
+        rows.insert(vec![n as u8], signature);
+    }
+    let last = rows.values().next_back().unwrap().clone();
+    compare_all(&db.snapshot(), &rows, &last, &[Ask::top(20), Ask::min(0.0)], "sizes");
     let asks: Vec<Ask> = (1..40).step_by(3).map(Ask::top).chain([Ask::min(0.4)]).collect();
     for start in [0, 500, 2000] {
         let set: Vec<u64> = (start..start + 1500).collect();

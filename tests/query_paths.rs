@@ -79,7 +79,7 @@ impl Place {
 /// Some popular values: slots below `heavy` have value 0 in most rows; a few rows are like `near` in
 /// `alike` of the other slots.
 fn popular(dice: &mut Dice, scheme: &Arc<Scheme>, heavy: usize, near: &[u16]) -> Signature {
-    let alike = if dice.roll(100) == 0 { dice.roll(near.len() as u64) } else { 0 };
+    let alike = if dice.roll(25) == 0 { dice.roll(near.len() as u64) } else { 0 };
     let mut samples: Vec<u16> = (0..near.len())
         .map(|slot| match slot < heavy {
             true if dice.roll(10) < 8 => 0,
@@ -361,8 +361,9 @@ fn a_memtable_is_scanned_where_its_chains_are_long() {
 /// less does and says so; wherever they are and whatever lists are put off.
 #[test]
 fn an_answer_is_cut_short_only_above_the_number_of_candidates() {
-    for (heavy, m) in [(0, 1), (3, 4), (4, 2)] {
-        let scheme = scheme(24, 8, [24, 1, 8, m]);
+    for (heavy, m, per_slot) in [(0, 1, 1), (3, 4, 1), (4, 2, 1), (0, 1, 2)] {
+        // Wide values share chains of a memtable.
+        let scheme = scheme(24, 8, [24 / per_slot, per_slot, 8 * per_slot, m]);
         let mut dice = Dice(heavy as u64);
         let near: Vec<u16> =
             (0..24).map(|i| if i < heavy { 0 } else { 1 + dice.roll(255) as u16 }).collect();
