@@ -23,10 +23,15 @@ mod cost {
     pub(super) const WORD: f64 = 0.4;
     /// A page in a scan.
     pub(super) const PAGE: f64 = 60.0;
+    /// A slot of a signature, read and compared.
+    pub(super) const SLOT: f64 = 8.0;
 }
 
-/// Lists shorter than this are not worth putting off.
+/// Lists shorter than this are not worth putting off, nor are so many entries of chains.
 const HEAVY: u64 = 1024;
+
+/// More than a bucket of different values usually has.
+const BUCKET: u64 = 64;
 
 impl Postings for PostingCursor<'_> {
     fn next_block(&mut self) -> Result<&[u32]> {
@@ -80,6 +85,19 @@ pub(super) fn scan_cost<P: Part>(part: &P, search: &Search<'_>) -> f64 {
     n * words * cost::WORD + n / f64::from(part.block_length()) * cost::PAGE
 }
 
+/// What a scan costs on top where few signatures share a slot with the query: until those that do fill the
+/// ranking and raise the bar, the slots of each signature are read to find that they do not match.
+pub(super) fn slots_cost<P: Part>(part: &P, search: &Search<'_>, postings: u64) -> f64 {
+    let query = search.target.rows();
+    // Of signatures that have nothing to do with the query, so many samples agree.
+    let by_chance = query.samples() >> query.bits();
+    if search.rule.least_slots == 0 || search.least_equal() > by_chance {
+        return 0.0;
+    }
+    let read = (search.rule.top as f64 / postings.max(1) as f64).min(1.0);
+    read * f64::from(part.signatures()) * search.target.values.len() as f64 * cost::SLOT
+}
+
 /// The lists of a query in a segment, shortest first.
 pub(super) struct SegmentLists<'a> {
     reader: ListReader<'a>,
@@ -105,6 +123,13 @@ impl<'a> SegmentLists<'a> {
     pub(super) fn cost(&self) -> f64 {
         self.lists.len() as f64 * cost::LIST
             + self.postings as f64 * (cost::POSTING + cost::CANDIDATE)
+    }
+
+    /// Ids that are in them, as far as is known: the length of a short list may be that of its bucket, nearly
+    /// all of it other values.
+    pub(super) fn certain(&self) -> u64 {
+        let lengths = self.lists.iter().map(|list| u64::from(list.length()));
+        lengths.filter(|length| *length > BUCKET).sum()
     }
 
     /// How many lists come before those that are put off: the first one that is heavy and longer than all
@@ -209,7 +234,8 @@ pub(super) fn fresh_cost(postings: usize, search: &Search<'_>) -> f64 {
 
 /// The postings of a memtable that may be followed before a scan costs less.
 pub(super) fn fresh_limit(scan: f64) -> usize {
-    (scan / (cost::POSTING + cost::CANDIDATE)) as usize
+    // What is within microseconds is followed in any case: it says what a scan would find.
+    ((scan / (cost::POSTING + cost::CANDIDATE)) as usize).max(HEAVY as usize)
 }
 
 /// Verifies the signatures that chains of a memtable lead to.

@@ -76,6 +76,8 @@ fn search_fresh(
     };
     let postings = if most == 0 { None } else { probe::fresh_postings(&part, search, most) };
     let probe = postings.as_ref().map_or(f64::INFINITY, |all| probe::fresh_cost(all.len(), search));
+    let slots = postings.as_ref().map(|all| probe::slots_cost(&part, search, all.len() as u64));
+    let scan = scan + slots.unwrap_or(0.0);
     let plan = Costs { probe, scan }.choose(search.rule.plan);
     match (plan, postings) {
         (Plan::Probe, Some(postings)) => probe::probe_fresh(&mut part, postings, search, tally)?,
@@ -99,6 +101,8 @@ fn search_segment(
         _ => Some(SegmentLists::find(&part, search)?),
     };
     let probe = lists.as_ref().map_or(f64::INFINITY, SegmentLists::cost);
+    let slots = lists.as_ref().map(|lists| probe::slots_cost(&part, search, lists.certain()));
+    let scan = scan + slots.unwrap_or(0.0);
     let plan = Costs { probe, scan }.choose(search.rule.plan);
     match (plan, lists) {
         (Plan::Probe, Some(mut lists)) => lists.probe(&mut part, search, tally)?,
