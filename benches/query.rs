@@ -13,8 +13,10 @@ mod w2;
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
+use ringer::format::signature_page;
 use ringer::index::{Postings, merge};
 use ringer::scheme::Slots;
 use ringer::{Database, Like, Options, Parameters, Plan, Scheme, Signature, Snapshot, presets};
@@ -224,6 +226,90 @@ fn bench_counting(folder: &Path) {
     std::fs::remove_file(path).unwrap();
 }
 
+/// Sets that are random, equal, empty, or share a slot value: a hundred thousand of each.
+const HOSTILE_SETS: u64 = 100_000;
+
+/// A signature of random planes, of which some bits are left at 0.
+fn random(scheme: &Arc<Scheme>, i: u64, keep: u64) -> Signature {
+    let planes = (0..scheme.words_per_signature() as u64).map(|word| w2::mix(64 * i + word) & keep);
+    signature_page::signature(scheme, planes.collect(), 1 + (i % 100) as u32).unwrap()
+}
+
+/// Inserts in durable commits of a thousand: a new database, and microseconds a set.
+fn insert(path: &Path, make: &dyn Fn(u64) -> Signature) -> (Database, f64) {
+    let _ = std::fs::remove_file(path);
+    let options = Options { background: false, ..options(HOSTILE_SETS) };
+    let db = Database::create(path, &Scheme::near_duplicate(), options).unwrap();
+    let mut seconds = 0.0;
+    for first in (0..HOSTILE_SETS).step_by(1000) {
+        let mut batch = db.batch();
+        for i in first..first + 1000 {
+            batch.put_signature(key(i), make(i)).unwrap();
+        }
+        let start = Instant::now();
+        db.commit(batch).unwrap();
+        seconds += start.elapsed().as_secs_f64();
+    }
+    (db, seconds * 1e6 / HOSTILE_SETS as f64)
+}
+
+/// Inserts and queries of each kind against random data, as ratios. The first slot is the low 3 of the 64
+/// bits of each plane.
+fn bench_hostile(folder: &Path) {
+    let scheme = Arc::new(Scheme::near_duplicate());
+    let nothing = ringer::Sketcher::new(&scheme).sketch(&[]).unwrap();
+    let any = |i| random(&scheme, i, u64::MAX);
+    let alike = |i| random(&scheme, i, !7);
+    type Make<'a> = &'a dyn Fn(u64) -> Signature;
+    // What is stored, and what is asked for: something like it.
+    let kinds: [(&str, Make<'_>, Make<'_>); 4] = [
+        ("random", &any, &any),
+        ("equal", &|_| any(1), &|_| any(1)),
+        ("empty", &|_| nothing.clone(), &any),
+        ("alike in one slot", &alike, &alike),
+    ];
+    let mut base = [f64::INFINITY; 3];
+    println!(
+        "{HOSTILE_SETS} sets of a kind (goals: inserts 3x random, queries 10x random or cut short)"
+    );
+    for (name, make, ask) in kinds {
+        let path = folder.join("hostile.ringer");
+        let (mut db, mut best) = insert(&path, make);
+        for _ in 0..4 {
+            drop(db);
+            let (again, time) = insert(&path, make);
+            (db, best) = (again, best.min(time));
+        }
+        let queries: Vec<Signature> = (0..50).map(|i| ask(HOSTILE_SETS + i)).collect();
+        let (fresh, _) = latency(&db.snapshot(), &queries, None);
+        let spread = db.snapshot().query(Like::Signature(&queries[0])).top(10).explain().unwrap();
+        db.compact().unwrap();
+        let (whole, _) = latency(&db.snapshot(), &queries, None);
+        let one = db.snapshot().query(Like::Signature(&queries[0])).top(10).explain().unwrap();
+        let figures = [best, fresh, whole];
+        if name == "random" {
+            base = figures;
+        }
+        let ratios: Vec<f64> = figures.iter().zip(&base).map(|(a, b)| a / b).collect();
+        println!(
+            "{name}: insert {best:.2} us a set ({:.2}x); query {fresh:.1} us ({:.2}x) as they came, {} parts{}; \
+             {whole:.1} us ({:.2}x) in one segment{}",
+            ratios[0],
+            ratios[1],
+            spread.parts.len(),
+            if spread.answer.truncated { ", cut short" } else { "" },
+            ratios[2],
+            if one.answer.truncated { ", cut short" } else { "" },
+        );
+        for (what, found) in [("as they came", spread), ("one segment", one)] {
+            let plans: Vec<String> = found.parts.iter().map(|part| part.plan.to_string()).collect();
+            println!("  {what}: {}, {:?}", plans.join(" "), found.work);
+        }
+        drop(db);
+        std::fs::remove_file(&path).unwrap();
+    }
+}
+
 fn main() {
     if !ratio::wanted() {
         return;
@@ -232,20 +318,18 @@ fn main() {
     let temporary = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let folder = kept.as_deref().unwrap_or(temporary.path());
     let parts = std::env::var("RINGER_BENCH_PARTS");
-    let parts = parts.as_deref().unwrap_or("latency,spread,scan,counting");
+    let parts = parts.as_deref().unwrap_or("latency,spread,scan,counting,hostile");
     let sets = std::env::var("RINGER_BENCH_ROWS").unwrap_or("1000000".into());
+    let sizes: Vec<u64> = sets.split(',').map(|n| n.parse().unwrap()).collect();
     for part in parts.split(',') {
-        if part == "counting" {
-            bench_counting(folder);
-            continue;
-        }
-        for sets in sets.split(',').map(|n| n.parse().unwrap()) {
-            match part {
-                "latency" => bench_latency(folder, sets),
-                "spread" => bench_spread(folder, sets),
-                "scan" => bench_scan(folder, sets),
-                _ => panic!("no part `{part}`"),
-            }
+        let of_each_size = |bench: fn(&Path, u64)| sizes.iter().for_each(|n| bench(folder, *n));
+        match part {
+            "latency" => of_each_size(bench_latency),
+            "spread" => of_each_size(bench_spread),
+            "scan" => of_each_size(bench_scan),
+            "counting" => bench_counting(folder),
+            "hostile" => bench_hostile(folder),
+            _ => panic!("no part `{part}`"),
         }
     }
 }

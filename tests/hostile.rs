@@ -282,3 +282,24 @@ fn sets_alike_in_one_slot_are_cut_short_above_the_limit_only() {
         },
     );
 }
+
+/// A scan of a few strangers would read the slots of each, since none of them fills the ranking.
+#[test]
+fn strangers_that_share_no_slot_are_not_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.ringer");
+    let db = Database::create(path, &Scheme::near_duplicate(), Options::default()).unwrap();
+    let mut batch = db.batch();
+    (0..1000).for_each(|i| {
+        batch.put(key(i), &[mix(2 * i), mix(2 * i + 1)]).unwrap();
+    });
+    db.commit(batch).unwrap();
+    let query = [mix(5000), mix(5001)];
+    for at in ["memtable", "segment"] {
+        let explanation = db.snapshot().query(Like::Features(&query)).explain().unwrap();
+        assert!(explanation.answer.matches.is_empty(), "{at}");
+        // Chains of a memtable lead to a few others.
+        assert!(explanation.work.compared < 100, "{at}: {:?}", explanation.work);
+        db.checkpoint().unwrap();
+    }
+}

@@ -71,6 +71,17 @@ impl Ranking {
         }
     }
 
+    /// Whether a match with this key would enter.
+    pub(super) fn admits(&self, value: f64, slots: u32, key: &[u8]) -> bool {
+        match self.best.peek() {
+            Some(worst) if self.may_enter(value, slots) && self.best.len() == self.top => {
+                let alike = value.total_cmp(&worst.value).then(slots.cmp(&worst.slots));
+                alike.then_with(|| (*worst.key).cmp(key)).is_gt()
+            }
+            _ => self.may_enter(value, slots),
+        }
+    }
+
     /// Takes a match; `false` if it is worse than all that are wanted.
     pub(super) fn offer(&mut self, new: Ranked) -> bool {
         if !self.may_enter(new.value, new.slots) {
@@ -116,7 +127,8 @@ mod tests {
                 .collect();
             let mut ranking = Ranking::new(top, 0.25);
             all.iter().for_each(|new| {
-                ranking.offer(new.clone());
+                let admitted = ranking.admits(new.value, new.slots, &new.key);
+                assert_eq!(ranking.offer(new.clone()), admitted);
             });
             let mut expected: Vec<Ranked> = all.into_iter().filter(|r| r.value >= 0.25).collect();
             expected.sort_by(|a, b| {

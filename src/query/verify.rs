@@ -170,7 +170,9 @@ impl<'a> Search<'a> {
             if target.is_itself(key) {
                 return true;
             }
-            let entered = ranking.offer(Ranked { value, slots, key: key.into(), equal, code });
+            // Without a copy of the key: many may have this signature.
+            let entered = ranking.admits(value, slots, key)
+                && ranking.offer(Ranked { value, slots, key: key.into(), equal, code });
             // Where keys rise, those after one that was too large are too large as well.
             entered || !rise
         })
