@@ -19,7 +19,7 @@ mod cost {
     /// A posting, read and counted.
     pub(super) const POSTING: f64 = 3.0;
     /// A candidate, compared with the query.
-    pub(super) const CANDIDATE: f64 = 15.0;
+    pub(super) const CANDIDATE: f64 = 50.0;
     /// A signature in a scan whose slots are counted.
     pub(super) const SLOTS: f64 = 20.0;
     /// A word of plane 0 in a scan.
@@ -30,6 +30,9 @@ mod cost {
 
 /// Lists shorter than this are not worth putting off.
 const HEAVY: u64 = 1024;
+
+/// More entries than a bucket of different values usually has.
+const BUCKET: u64 = 64;
 
 /// Most postings that are held at once to be sorted: 2 MiB of them, whatever the size of a segment.
 const MOST_SORTED: u64 = 1 << 19;
@@ -96,14 +99,15 @@ impl Tally {
     }
 }
 
-/// What a scan of a part would cost.
-pub(super) fn scan_cost<P: Part>(part: &P, search: &Search<'_>) -> f64 {
+/// What a scan of a part would cost, where about so many signatures share a slot with the query.
+pub(super) fn scan_cost<P: Part>(part: &P, search: &Search<'_>, sharing: u64) -> f64 {
     let (n, query) = (f64::from(part.signatures()), search.target.rows());
-    // A bar that is low rejects little, and then the slots of most signatures are counted.
     let each = if scan::rejects(query.samples(), search.least_equal()) {
         query.words() as f64 * cost::WORD
     } else {
-        let slots = if search.rule.least_slots > 0 { cost::SLOTS } else { 0.0 };
+        // Until those that share slots fill the ranking and raise the bar, slots are counted for each.
+        let counted = (search.rule.top as f64 / sharing.max(1) as f64).min(1.0);
+        let slots = if search.rule.least_slots > 0 { cost::SLOTS * counted } else { 0.0 };
         (query.first().len() + query.rest().len()) as f64 * cost::WORD + slots
     };
     n * each + n / f64::from(part.block_length()) * cost::PAGE
@@ -114,6 +118,8 @@ pub(super) struct SegmentLists<'a> {
     reader: ListReader<'a>,
     lists: Vec<PostingList>,
     postings: u64,
+    /// Whether a bucket holds one value, so that all lengths are exact.
+    exact: bool,
 }
 
 impl<'a> SegmentLists<'a> {
@@ -127,13 +133,22 @@ impl<'a> SegmentLists<'a> {
         let mut lists = reader.find(&wanted)?;
         lists.sort_unstable_by_key(PostingList::length);
         let postings = lists.iter().map(|list| u64::from(list.length())).sum();
-        Ok(SegmentLists { reader, lists, postings })
+        let exact = part.view.segment.header().posting_shape().low_bits() == 0;
+        Ok(SegmentLists { reader, lists, postings, exact })
+    }
+
+    /// Ids that are in them, as far as is known: the length of a short list may be that of its bucket, nearly
+    /// all of it other values.
+    pub(super) fn sharing(&self) -> u64 {
+        let lengths = self.lists.iter().map(|list| u64::from(list.length()));
+        lengths.filter(|length| self.exact || *length > BUCKET).sum()
     }
 
     /// What reading them all would cost.
     pub(super) fn cost(&self) -> f64 {
         self.lists.len() as f64 * cost::LIST
-            + self.postings as f64 * (cost::POSTING + cost::CANDIDATE)
+            + self.postings as f64 * cost::POSTING
+            + self.sharing() as f64 * cost::CANDIDATE
     }
 
     /// How many lists come before those that are put off: the first one that is heavy and longer than all

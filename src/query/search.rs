@@ -68,13 +68,14 @@ fn search_fresh(
     tally: &mut Tally,
 ) -> Result<PartPlan> {
     let mut part = FreshPart::new(state, i, view);
-    let scan = probe::scan_cost(&part, search);
     let most = match search.rule.plan {
         Some(Plan::Scan) => 0,
         Some(Plan::Probe) => usize::MAX,
-        None => probe::fresh_limit(scan),
+        None => probe::fresh_limit(probe::scan_cost(&part, search, 0)),
     };
     let postings = if most == 0 { None } else { probe::fresh_postings(&part, search, most) };
+    let sharing = postings.as_ref().map_or(part.signatures().into(), |all| all.len() as u64);
+    let scan = probe::scan_cost(&part, search, sharing);
     let probe = postings.as_ref().map(|all| probe::fresh_cost(all.len(), search));
     let plan = Costs { probe, scan }.choose(search.rule.plan);
     match (plan, postings) {
@@ -93,11 +94,12 @@ fn search_segment(
     tally: &mut Tally,
 ) -> Result<PartPlan> {
     let mut part = SegmentPart::new(state, view);
-    let scan = probe::scan_cost(&part, search);
     let lists = match search.rule.plan {
         Some(Plan::Scan) => None,
         _ => Some(SegmentLists::find(&part, search)?),
     };
+    let sharing = lists.as_ref().map_or(0, SegmentLists::sharing);
+    let scan = probe::scan_cost(&part, search, sharing);
     let probe = lists.as_ref().map(SegmentLists::cost);
     let plan = Costs { probe, scan }.choose(search.rule.plan);
     match (plan, lists) {
