@@ -9,8 +9,8 @@ pub struct Answer {
     /// Best first: by resemblance, then by the number of common slots, then by key.
     pub matches: Vec<Match>,
     /// Whether there were more candidates than may be looked at
-    /// ([`max_candidates`](super::Query::max_candidates)), so that matches may be missing. Those with the
-    /// most slots in common were looked at.
+    /// ([`max_candidates`](super::Query::max_candidates)), so that matches may be missing. Of a segment or
+    /// memtable that has too many, those with the most slots in common were looked at.
     pub truncated: bool,
 }
 

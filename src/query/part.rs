@@ -38,7 +38,7 @@ pub(super) trait Part {
     fn block(&self, first: u32) -> Rows<'_>;
 
     /// The keys that have a signature and are live, one after the other until `visit` says that it is
-    /// enough. `in_order` tells whether they rise.
+    /// enough.
     fn keys(&self, id: u32, visit: &mut dyn FnMut(&[u8]) -> bool) -> Result<()>;
 
     /// Whether `keys` gives keys in rising order.

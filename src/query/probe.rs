@@ -248,7 +248,7 @@ pub(super) fn fresh_postings(
     Some(all)
 }
 
-/// What chains of a memtable cost, and how many of their entries cost as much as a scan.
+/// What following chains of a memtable with so many entries costs.
 pub(super) fn fresh_cost(postings: usize, search: &Search<'_>) -> f64 {
     search.target.values.len() as f64 * cost::LIST
         + postings as f64 * (cost::POSTING + cost::CANDIDATE)

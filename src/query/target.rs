@@ -115,7 +115,8 @@ impl<'a> Target<'a> {
     }
 }
 
-/// Bits at the first samples of all slots, plane by plane words; `None` where slots are longer than a word.
+/// Bits at the first samples of all slots, in as many words as a plane has; `None` where slots are longer than
+/// a word.
 fn slot_starts(words: usize, slots: Slots) -> Option<Vec<u64>> {
     let g = usize::from(slots.samples_per_slot);
     if g >= 64 {
