@@ -62,7 +62,7 @@ class Scheme:
          self.k, self.slots, self.g, m, reserved, size, _) = struct.unpack("<HBBIBBBBBBBBIHHH6sQQ", data)
         need("SCHEME-2", layout == 1, f"layout version {layout} is unsupported")
         need("SCHEME-3", not any(reserved), "reserved bytes are not zero")
-        need("SCHEME-4", kind in (1, 2, 3) and version == 1 and element in (1, 2) and measure == 1
+        need("SCHEME-4", 1 <= kind <= 7 and version == (2 if kind == 3 else 1) and element in (1, 2) and measure == 1
              and sampler in (1, 2) and universe in (1, 2) and packing == 1 and self.field <= 4,
              "a code that is not in the table")
         k, b, slots, g, v = self.k, self.b, self.slots, self.g, self.v
@@ -73,7 +73,10 @@ class Scheme:
              "slots that do not fit")
         need("SCHEME-8", size >= 2 if universe == 2 else size == 0, f"universe of {size}")
         need("SCHEME-9", (element == 1) == (kind == 1)
-             and (1 <= parameter <= 64 if kind == 3 else parameter == 0), "element hash or feature parameter")
+             and (parameter >> 17 == 0 and 1 <= parameter & 0xFFFF <= 64 if kind in (3, 4) else
+                  16 <= parameter <= 65536 if kind == 5 else
+                  parameter >> 16 == 0 and 1 <= parameter & 0xFF <= 16 and 1 <= parameter >> 8 <= 16 if kind == 6
+                  else parameter == 0), "element hash or feature parameter")
         need("SCHEME-10", universe == 1 or kind == 1, "a bounded universe of other features than ids")
         need("SCHEME-11", self.field != 0 if universe == 2 else self.field not in (1, 2),
              "a cardinality field that does not go with the universe")

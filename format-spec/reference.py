@@ -265,26 +265,34 @@ def slot_values(planes, k, b, L, g, v):
 
 # --- scheme.md ---------------------------------------------------------------------------------------
 
+KINDS = ("ids", "tokens", "text", "grams", "chunks", "spots", "url")
 SAMPLERS = {"one-permutation": 1, "independent": 2}
 FIELDS = ("none", "linear4", "linear8", "log8", "exact")
 
 
 def scheme(features, sampler, size, seed, k, b, field, L=0, g=0, v=0, m=0):
-    kind, _, parameter = features.partition(":")
-    kind, parameter = ("ids", "tokens", "shingles").index(kind) + 1, int(parameter or 0)
+    name, parameter, plain = (features + "::").split(":")[:3]
+    kind, parameter = KINDS.index(name) + 1, int(parameter or 0)
+    version = 2 if name == "text" else 1
+    in_range = lambda low, high: low <= parameter <= high
+    fits = (parameter == 0 if name in ("ids", "tokens", "url") else
+            in_range(16, 65536) if name == "chunks" else in_range(1, 16 if name == "spots" else 64))
+    if name == "spots":
+        parameter = 1 | parameter << 8
+    parameter |= (plain == "plain") << 16
     for rule, holds in (
             (5, 1 <= k <= 16384),
             (6, 1 <= b <= 16),
             (7, L == g == v == m == 0
                 or L >= 1 and g >= 1 and L * g <= k and 1 <= v <= min(32, g * b) and 1 <= m <= L),
             (8, size == 0 or 2 <= size <= M),
-            (9, 1 <= parameter <= 64 if kind == 3 else parameter == 0),
+            (9, fits),
             (10, not size or kind == 1),
             (11, field != "none" if size else not field.startswith("linear")),
             (12, not size or sampler == "independent" or size // k >= max(64, 2**(b + 1)))):
         if not holds:
             raise ValueError(f"SCHEME-{rule}")
-    return struct.pack("<HBBIBBBBBBBBIHHH6xQQ", 1, kind, 1, parameter, 1 if kind == 1 else 2, 1,
+    return struct.pack("<HBBIBBBBBBBBIHHH6xQQ", 1, kind, version, parameter, 1 if kind == 1 else 2, 1,
                        SAMPLERS[sampler], 2 if size else 1, b, 1, FIELDS.index(field), v, k, L, g, m,
                        size, seed)
 
@@ -347,9 +355,15 @@ SCHEMES = (
     ("alta-vista", "ids", "independent", 0, SEED, 84, 16, "none", 6, 14, 32, 2),
     ("bing", "ids", "independent", 0, SEED, 30, 16, "none", 6, 5, 16, 4),
     ("tokens", "tokens", "one-permutation", 0, 1, 256, 8, "exact", 64, 4, 32, 2),
-    ("shingles", "shingles:5", "one-permutation", 0, SEED, 128, 4, "log8", 32, 4, 16, 1),
-    ("shingles-longest", "shingles:64", "independent", 0, 2, 100, 2, "none", 0, 0, 0, 0),
-    ("shingles-shortest", "shingles:1", "independent", 0, M, 100, 2, "exact", 50, 2, 4, 50),
+    ("text", "text:5", "one-permutation", 0, SEED, 128, 4, "log8", 32, 4, 16, 1),
+    ("text-longest", "text:64:plain", "independent", 0, 2, 100, 2, "none", 0, 0, 0, 0),
+    ("text-shortest", "text:1", "independent", 0, M, 100, 2, "exact", 50, 2, 4, 50),
+    ("grams", "grams:5", "one-permutation", 0, SEED, 64, 8, "log8", 21, 3, 24, 1),
+    ("grams-plain", "grams:64:plain", "one-permutation", 0, SEED, 64, 8, "log8", 21, 3, 24, 1),
+    ("chunks", "chunks:16", "independent", 0, SEED, 12, 6, "none", 12, 1, 6, 1),
+    ("chunks-largest", "chunks:65536", "one-permutation", 0, SEED, 64, 8, "log8", 21, 3, 24, 1),
+    ("spots", "spots:3", "one-permutation", 0, SEED, 64, 8, "log8", 21, 3, 24, 1),
+    ("url", "url", "one-permutation", 0, SEED, 64, 8, "log8", 21, 3, 24, 1),
     ("bounded-one", "ids", "one-permutation", 20000, SEED, 128, 4, "linear4", 32, 4, 16, 1),
     ("bounded-independent", "ids", "independent", 65536, 3, 64, 8, "linear8", 16, 2, 16, 3),
     ("bounded-smallest", "ids", "independent", 2, 0, 1, 1, "log8", 1, 1, 1, 1),

@@ -1,7 +1,7 @@
 //! The library against the vectors of `format-spec/`, which `format-spec/reference.py` made: an
 //! implementation in another language, written from the specification alone.
 
-use ringer::scheme::{CardinalityField, Features, Slots, Universe};
+use ringer::scheme::{CardinalityField, Slots, Universe};
 use ringer::sketch::SlotReader;
 use ringer::{Parameters, Scheme, Sketcher, features, presets};
 
@@ -36,11 +36,7 @@ fn schemes() {
             panic!("{row:?}")
         };
         let parameters = Parameters {
-            features: match kind.split_once(':') {
-                Some((_, words)) => Features::Shingles { words: number(words) },
-                None if kind == "ids" => Features::Ids,
-                None => Features::Tokens,
-            },
+            features: kind.parse().unwrap(),
             sampler: sampler.parse().unwrap(),
             universe: universe(place),
             seed: number(seed),

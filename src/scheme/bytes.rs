@@ -62,15 +62,11 @@ impl Scheme {
             Universe::Open => (UNIVERSE_OPEN, 0),
             Universe::Bounded(size) => (UNIVERSE_BOUNDED, size),
         };
-        let feature_parameter = match self.features {
-            Features::Shingles { words } => u32::from(words),
-            Features::Ids | Features::Tokens => 0,
-        };
         let layout = Layout {
             layout_version: LAYOUT_VERSION.into(),
             feature_kind: self.features.code(),
             feature_version: self.features.version(),
-            feature_parameter: feature_parameter.into(),
+            feature_parameter: self.features.parameter().into(),
             element_hash: self.features.element_hash().code(),
             measure: self.measure.code(),
             sampler: self.sampler.code(),
@@ -144,12 +140,14 @@ fn corrupt(rule: &'static str, offset: u64, detail: String) -> Error {
 
 /// The feature kind with its version, parameter and element hash, which must fit each other.
 fn features(layout: &Layout) -> Result<Features> {
-    let parameter = layout.feature_parameter.get();
-    let features = match layout.feature_kind {
-        1 => Features::Ids,
-        2 => Features::Tokens,
-        3 => Features::Shingles { words: u16::try_from(parameter).unwrap_or(u16::MAX) },
-        other => return Err(unknown("feature kind", other, 1, 3)),
+    let (kind, parameter) = (layout.feature_kind, layout.feature_parameter.get());
+    let Some(features) = Features::from_code(kind, parameter) else {
+        let (oldest, newest) = Features::CODES;
+        return Err(unknown("feature kind", kind, oldest, newest));
+    };
+    let Some(features) = features else {
+        let detail = format!("feature kind {kind} has no parameter {parameter}");
+        return Err(corrupt("SCHEME-9", 4, detail));
     };
     let newest = features.version();
     if layout.feature_version != newest {
@@ -158,9 +156,6 @@ fn features(layout: &Layout) -> Result<Features> {
     if ElementHash::from_code(layout.element_hash)? != features.element_hash() {
         let detail = format!("`{features}` go with the hash `{}`", features.element_hash());
         return Err(corrupt("SCHEME-9", 8, detail));
-    }
-    if parameter != 0 && !matches!(features, Features::Shingles { .. }) {
-        return Err(corrupt("SCHEME-9", 4, format!("`{features}` take no parameter")));
     }
     Ok(features)
 }

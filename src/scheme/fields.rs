@@ -138,54 +138,6 @@ impl std::fmt::Display for Universe {
     }
 }
 
-/// How documents become sets of features. Any change of what a kind produces raises its version.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Features {
-    /// Numbers given by the caller (FEAT-1).
-    Ids,
-    /// Words given by the caller, each hashed.
-    Tokens,
-    /// Runs of `words` consecutive words of a text, each hashed ([`crate::features::shingles`]).
-    Shingles {
-        /// Words in a shingle.
-        words: u16,
-    },
-}
-
-impl Features {
-    /// The version of what this kind produces.
-    pub const fn version(self) -> u8 {
-        1
-    }
-
-    /// The code in stored bytes.
-    pub const fn code(self) -> u8 {
-        match self {
-            Features::Ids => 1,
-            Features::Tokens => 2,
-            Features::Shingles { .. } => 3,
-        }
-    }
-
-    /// The element hash that goes with this kind.
-    pub const fn element_hash(self) -> ElementHash {
-        match self {
-            Features::Ids => ElementHash::Identity,
-            Features::Tokens | Features::Shingles { .. } => ElementHash::Xxh3,
-        }
-    }
-}
-
-impl std::fmt::Display for Features {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Features::Ids => f.write_str("ids"),
-            Features::Tokens => f.write_str("tokens"),
-            Features::Shingles { words } => write!(f, "shingles({words} words)"),
-        }
-    }
-}
-
 /// The slots of the index: `count` groups of `samples_per_slot` consecutive samples.
 ///
 /// A scheme without an index has all four numbers 0.

@@ -7,19 +7,17 @@
 
 mod bytes;
 mod cardinality;
+mod features;
 mod fields;
 pub mod presets;
 
 pub use bytes::SCHEME_BYTES;
 pub use cardinality::Cardinality;
-pub use fields::{
-    CardinalityField, ElementHash, Features, Measure, Packing, Sampler, Slots, Universe,
-};
+pub use features::{Ends, Features};
+pub use fields::{CardinalityField, ElementHash, Measure, Packing, Sampler, Slots, Universe};
 
 use crate::error::{Error, Result};
-use crate::limits::{
-    MAX_BITS, MAX_SAMPLES, MAX_SHINGLE_WORDS, MAX_VALUE_BITS, MIN_PLACES_PER_BIN, MIN_UNIVERSE,
-};
+use crate::limits::{MAX_BITS, MAX_SAMPLES, MAX_VALUE_BITS, MIN_PLACES_PER_BIN, MIN_UNIVERSE};
 
 /// The choices of a scheme, as yet unchecked. Start from a preset and change what you need.
 ///
@@ -191,13 +189,8 @@ fn check(p: &Parameters) -> Result<(), Violation> {
         format!("bits must be 1 to {MAX_BITS}"),
     )?;
     check_slots(p)?;
-    if let Features::Shingles { words } = p.features {
-        rule(
-            (1..=MAX_SHINGLE_WORDS).contains(&words),
-            "SCHEME-9",
-            format!("shingles of {words} words"),
-            format!("words in a shingle must be 1 to {MAX_SHINGLE_WORDS}"),
-        )?;
+    if let Some((what, limit)) = p.features.broken_limit() {
+        return Err(Violation { rule: "SCHEME-9", what, limit });
     }
     let linear = matches!(p.cardinality, CardinalityField::Linear4 | CardinalityField::Linear8);
     let Universe::Bounded(size) = p.universe else {

@@ -48,7 +48,15 @@ fn errors_name_the_limit() {
     assert!(refused(|p| p.slots.value_bits = 17).contains("1 to 16 bits, not 17"));
     assert!(refused(|p| p.slots.min_matches = 33).contains("at most all 32"));
     assert!(refused(|p| p.slots.count = 0).contains("all of their numbers 0"));
-    assert!(refused(|p| p.features = Features::Shingles { words: 65 }).contains("1 to 64"));
+    let shingles = |words| Features::Shingles { words, ends: Ends::Looped };
+    assert_eq!(refused(|p| p.features = shingles(65)), "words in a shingle 65: it must be 1 to 64");
+    let grams = |characters| Features::Grams { characters, ends: Ends::Plain };
+    assert!(refused(|p| p.features = grams(0)).contains("characters in a gram 0"));
+    let chunks = |horizon| Features::Chunks { horizon };
+    assert!(refused(|p| p.features = chunks(1)).contains("horizon of chunks 1"));
+    let spots = |distance, chain| Features::Spots { distance, chain };
+    assert!(refused(|p| p.features = spots(0, 3)).contains("distance in spots 0"));
+    assert!(refused(|p| p.features = spots(1, 200)).contains("chain of spots 200"));
     assert!(refused(|p| p.cardinality = CardinalityField::Linear8).contains("bounded"));
     assert!(refused(|p| p.universe = Universe::Bounded(1)).contains("at least 2"));
     let dense = |p: &mut Parameters| p.universe = Universe::Bounded(1 << 16);
@@ -80,7 +88,17 @@ fn bytes_that_break_a_rule_cite_it() {
     assert_eq!(rule_of(decoded(&[(11, &[2])])), "SCHEME-8");
     assert_eq!(rule_of(decoded(&[(4, &[1])])), "SCHEME-9");
     assert_eq!(rule_of(decoded(&[(8, &[2])])), "SCHEME-9");
-    assert_eq!(rule_of(decoded(&[(2, &[3]), (8, &[2])])), "SCHEME-9");
+    for kind in 3..=6 {
+        assert_eq!(
+            rule_of(decoded(&[(2, &[kind, 1 + u8::from(kind == 3)]), (8, &[2])])),
+            "SCHEME-9"
+        );
+    }
+    // No kind has a parameter with its last byte set but chunks, and those are not so large.
+    for kind in 1..=7 {
+        let edits: [(usize, &[u8]); 2] = [(2, &[kind, 1, 5, 5, 0, 1]), (8, &[2])];
+        assert_eq!(rule_of(decoded(&edits)), "SCHEME-9", "{kind}");
+    }
     let bounded: (usize, &[u8]) = (32, &[0, 0, 1]);
     assert_eq!(rule_of(decoded(&[(2, &[2]), (8, &[2]), (11, &[2]), bounded])), "SCHEME-10");
     assert_eq!(rule_of(decoded(&[(14, &[0]), (11, &[2]), bounded])), "SCHEME-11");
@@ -121,4 +139,33 @@ fn names_parse_back() {
     }
     let error = "weird".parse::<CardinalityField>().unwrap_err().to_string();
     assert!(error.contains("none, linear4, linear8, log8, exact"), "{error}");
+}
+
+#[test]
+fn feature_kinds_survive_their_bytes_and_their_names() {
+    let looped = Ends::Looped;
+    let kinds = [
+        ("ids", Features::Ids),
+        ("tokens", Features::Tokens),
+        ("text", Features::TEXT),
+        ("text:3", Features::Shingles { words: 3, ends: looped }),
+        ("grams:64", Features::Grams { characters: 64, ends: looped }),
+        ("chunks:65536", Features::Chunks { horizon: 65_536 }),
+        ("spots:2", Features::Spots { distance: 1, chain: 2 }),
+        ("url", Features::Url),
+        ("text:plain", Features::Shingles { words: 5, ends: Ends::Plain }),
+        ("grams:2:plain", Features::Grams { characters: 2, ends: Ends::Plain }),
+    ];
+    for (name, features) in kinds {
+        assert_eq!(name.parse(), Ok(features), "{name}");
+    }
+    for (_, features) in kinds {
+        let scheme = Scheme::new(Parameters { features, ..PRECISE }).unwrap();
+        assert_eq!(Scheme::from_bytes(&scheme.to_bytes()), Ok(scheme), "{features}");
+    }
+    for refused in
+        ["", "texts", "text:", "text:0", "text:65", "text:-1", "ids:1", "spots:99", "url:plain"]
+    {
+        assert!(refused.parse::<Features>().is_err(), "{refused}");
+    }
 }

@@ -72,7 +72,7 @@ impl Dedup {
         }
         let mut left_out = LeftOut::default();
         let files = self.find_files(&mut left_out)?;
-        let features = Features::Shingles { words: SHINGLE_WORDS };
+        let features = Features::TEXT;
         let scheme = Scheme::new(Parameters { features, ..presets::PRECISE })?;
         let (keys, signatures) = self.sketch(files, &scheme, &mut left_out)?;
         let groups = self.group(&signatures)?;

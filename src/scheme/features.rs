@@ -1,0 +1,247 @@
+//! The feature kinds: how documents become sets. [`crate::features`] holds the code; here are their names,
+//! parameters, versions and codes, since they are part of what makes two signatures comparable.
+//!
+//! A code, once given, is never given again: see `format-spec/scheme.md`.
+
+use super::ElementHash;
+use crate::error::{Error, Result};
+use crate::limits::{
+    MAX_CHUNK_HORIZON, MAX_GRAM_CHARACTERS, MAX_SHINGLE_WORDS, MAX_SPOT_CHAIN, MAX_SPOT_DISTANCE,
+    MIN_CHUNK_HORIZON,
+};
+
+/// How documents become sets of features. Any change of what a kind produces raises its version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Features {
+    /// Numbers given by the caller (FEAT-1).
+    Ids,
+    /// Words given by the caller, each hashed.
+    Tokens,
+    /// Runs of `words` consecutive words of a text, each hashed ([`crate::features::shingles`]).
+    Shingles {
+        /// Words in a shingle.
+        words: u16,
+        /// What happens at the end of the text.
+        ends: Ends,
+    },
+    /// Runs of `characters` consecutive characters of a text, for languages that put no spaces between words.
+    Grams {
+        /// Characters in a gram.
+        characters: u16,
+        /// What happens at the end of the text.
+        ends: Ends,
+    },
+    /// Pieces of a file of any kind, cut where its content says.
+    Chunks {
+        /// How far around a cut no other may be better, in bytes.
+        horizon: u32,
+    },
+    /// Phrases of a text that start at stop words, which menus and headlines have few of.
+    Spots {
+        /// From how many words on a word is taken.
+        distance: u8,
+        /// Words in a phrase.
+        chain: u8,
+    },
+    /// The parts of a URL with their places.
+    Url,
+}
+
+/// What a run of words or characters does at the end of the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Ends {
+    /// It goes on at the beginning: there are as many runs as words.
+    #[default]
+    Looped,
+    /// It must end there: a run begins nowhere else than where a whole one fits.
+    Plain,
+}
+
+/// The bit of the parameter that says [`Ends::Plain`].
+const PLAIN: u32 = 1 << 16;
+
+/// The kinds as the command line and [`Features::from_str`](std::str::FromStr) name them, with the usual
+/// parameters.
+const NAMED: [(&str, Features); 7] = [
+    ("ids", Features::Ids),
+    ("tokens", Features::Tokens),
+    ("text", Features::TEXT),
+    ("grams", Features::Grams { characters: 5, ends: Ends::Looped }),
+    ("chunks", Features::Chunks { horizon: 128 }),
+    ("spots", Features::Spots { distance: 1, chain: 3 }),
+    ("url", Features::Url),
+];
+
+impl Features {
+    /// The usual way with texts: shingles of five words, looped.
+    pub const TEXT: Features = Features::Shingles { words: 5, ends: Ends::Looped };
+
+    /// The version of what this kind produces.
+    pub const fn version(self) -> u8 {
+        match self {
+            Features::Shingles { .. } => 2,
+            _ => 1,
+        }
+    }
+
+    /// The code in stored bytes.
+    pub const fn code(self) -> u8 {
+        match self {
+            Features::Ids => 1,
+            Features::Tokens => 2,
+            Features::Shingles { .. } => 3,
+            Features::Grams { .. } => 4,
+            Features::Chunks { .. } => 5,
+            Features::Spots { .. } => 6,
+            Features::Url => 7,
+        }
+    }
+
+    /// The parameter in stored bytes.
+    pub(super) fn parameter(self) -> u32 {
+        let run = |length: u16, ends| match ends {
+            Ends::Looped => u32::from(length),
+            Ends::Plain => u32::from(length) | PLAIN,
+        };
+        match self {
+            Features::Ids | Features::Tokens | Features::Url => 0,
+            Features::Shingles { words, ends } => run(words, ends),
+            Features::Grams { characters, ends } => run(characters, ends),
+            Features::Chunks { horizon } => horizon,
+            Features::Spots { distance, chain } => u32::from(u16::from_le_bytes([distance, chain])),
+        }
+    }
+
+    /// The kind with this code and parameter: `None` if nothing has such a code (SCHEME-4), `Some(None)` if
+    /// the kind has no such parameter (SCHEME-9).
+    pub(super) fn from_code(code: u8, parameter: u32) -> Option<Option<Features>> {
+        let [low, high, plain, rest] = parameter.to_le_bytes();
+        let length = u16::from_le_bytes([low, high]);
+        let ends = match (plain, rest) {
+            (0, 0) => Some(Ends::Looped),
+            (1, 0) => Some(Ends::Plain),
+            _ => None,
+        };
+        let bare = |kind| Some(kind).filter(|_| parameter == 0);
+        Some(match code {
+            1 => bare(Features::Ids),
+            2 => bare(Features::Tokens),
+            3 => ends.map(|ends| Features::Shingles { words: length, ends }),
+            4 => ends.map(|ends| Features::Grams { characters: length, ends }),
+            5 => Some(Features::Chunks { horizon: parameter }),
+            6 => Some(Features::Spots { distance: low, chain: high })
+                .filter(|_| plain == 0 && rest == 0),
+            7 => bare(Features::Url),
+            _ => return None,
+        })
+    }
+
+    /// The codes that this version knows.
+    pub(super) const CODES: (u8, u8) = (1, 7);
+
+    /// The element hash that goes with this kind.
+    pub const fn element_hash(self) -> ElementHash {
+        match self {
+            Features::Ids => ElementHash::Identity,
+            _ => ElementHash::Xxh3,
+        }
+    }
+
+    /// What is wrong with the parameters, if anything: the value, and what is allowed (SCHEME-9).
+    pub(super) fn broken_limit(self) -> Option<(String, String)> {
+        let limit = |name: &str, value: u32, least: u32, most: u32| {
+            let broken = !(least..=most).contains(&value);
+            broken.then(|| (format!("{name} {value}"), format!("it must be {least} to {most}")))
+        };
+        match self {
+            Features::Ids | Features::Tokens | Features::Url => None,
+            Features::Shingles { words, .. } => {
+                limit("words in a shingle", words.into(), 1, MAX_SHINGLE_WORDS.into())
+            }
+            Features::Grams { characters, .. } => {
+                limit("characters in a gram", characters.into(), 1, MAX_GRAM_CHARACTERS.into())
+            }
+            Features::Chunks { horizon } => {
+                limit("horizon of chunks", horizon, MIN_CHUNK_HORIZON, MAX_CHUNK_HORIZON)
+            }
+            Features::Spots { distance, chain } => {
+                limit("distance in spots", distance.into(), 1, MAX_SPOT_DISTANCE.into())
+                    .or_else(|| limit("chain of spots", chain.into(), 1, MAX_SPOT_CHAIN.into()))
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Features {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let plain = |ends: &Ends| if *ends == Ends::Plain { ", plain" } else { "" };
+        match self {
+            Features::Ids => f.write_str("ids"),
+            Features::Tokens => f.write_str("tokens"),
+            Features::Shingles { words, ends } => {
+                write!(f, "text({words}-word shingles{})", plain(ends))
+            }
+            Features::Grams { characters, ends } => {
+                write!(f, "grams({characters} characters{})", plain(ends))
+            }
+            Features::Chunks { horizon } => write!(f, "chunks(horizon {horizon} bytes)"),
+            Features::Spots { distance, chain } => {
+                write!(f, "spots({chain} words, every {distance})")
+            }
+            Features::Url => f.write_str("url"),
+        }
+    }
+}
+
+/// A kind by its name, with the usual parameters: `text`; or with one of its own, the words, characters,
+/// horizon or chain: `text:3`; and, where runs are looped, without that: `text:3:plain`.
+impl std::str::FromStr for Features {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Features> {
+        let (rest, ends) = match text.strip_suffix(":plain") {
+            Some(rest) => (rest, Ends::Plain),
+            None => (text, Ends::Looped),
+        };
+        let (name, parameter) = rest.split_once(':').map_or((rest, None), |(n, p)| (n, Some(p)));
+        let refused = |limit: String| Error::invalid(format!("features `{text}`"), limit);
+        let usual = NAMED.iter().find(|(known, _)| *known == name).map(|(_, usual)| *usual);
+        let usual = usual.ok_or_else(|| {
+            let known = NAMED.map(|(name, _)| name).join(", ");
+            refused(format!("choose one of {known}, where it helps with a number: text:3"))
+        })?;
+        // The number after the colon, or the usual one.
+        let number = |usual: u32, most: u32| match parameter {
+            None => Ok(usual),
+            Some(given) => {
+                let number = given.parse().ok().filter(|n| (1..=most).contains(n));
+                number.ok_or_else(|| refused(format!("after the colon stands 1 to {most}")))
+            }
+        };
+        let short =
+            |usual: u16, most: u16| Ok::<_, Error>(number(usual.into(), most.into())? as u16);
+        let parsed = match usual {
+            Features::Shingles { words, .. } => {
+                Features::Shingles { words: short(words, MAX_SHINGLE_WORDS)?, ends }
+            }
+            Features::Grams { characters, .. } => {
+                Features::Grams { characters: short(characters, MAX_GRAM_CHARACTERS)?, ends }
+            }
+            _ if ends == Ends::Plain => {
+                return Err(refused(format!("`{name}` have no ends to be plain")));
+            }
+            Features::Chunks { horizon } => {
+                Features::Chunks { horizon: number(horizon, MAX_CHUNK_HORIZON)? }
+            }
+            Features::Spots { distance, chain } => Features::Spots {
+                distance,
+                chain: number(chain.into(), MAX_SPOT_CHAIN.into())? as u8,
+            },
+            Features::Ids | Features::Tokens | Features::Url if parameter.is_some() => {
+                return Err(refused(format!("`{name}` take no number")));
+            }
+            bare => bare,
+        };
+        Ok(parsed)
+    }
+}
