@@ -9,6 +9,7 @@
 //! resemblance, `P` the probability that two b-bit samples are equal, `k` the number of samples, `r`
 //! the share of a bounded universe that a set fills (0 in the open universe), `f` a set's size.
 
+pub mod advice;
 pub mod chance;
 pub mod comparison;
 pub mod half_bit;

@@ -4,8 +4,10 @@
 //! signatures: the features are the input of [`crate::Sketcher`], and of anything else that wants a set
 //! of numbers.
 
+mod extractor;
 mod shingles;
 mod tokens;
 
+pub use extractor::{Extractor, Media};
 pub use shingles::shingles;
 pub use tokens::{token, tokens};

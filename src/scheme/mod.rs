@@ -143,7 +143,7 @@ impl Scheme {
     }
 
     /// Every field with its value as text, in the order of the specification.
-    fn described(&self) -> [(&'static str, String); 11] {
+    pub fn described(&self) -> [(&'static str, String); 11] {
         let features = format!("{} version {}", self.features, self.features.version());
         [
             ("features", features),

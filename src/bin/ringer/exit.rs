@@ -1,22 +1,31 @@
 //! How the tool ends: an exit status for each kind of failure, and one line that says what to do.
+//!
+//! 0 done, 1 findings or a key that is not there, 2 usage, 3 input or output, 4 locked by another process,
+//! 5 damaged or refused file, 6 limit exceeded, 130 interrupted.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// Why a command failed.
+use ringer::Error;
+
+/// Why a command did not end as hoped for.
 pub(crate) enum Failure {
+    /// There are findings, and they were printed; or a key is not there, and that was said.
+    Findings,
     /// The arguments make no sense together.
     Usage(String),
     /// Something could not be read or written.
     Io(String),
     /// The library refused.
-    Library(ringer::Error),
+    Library(Error),
+    /// Someone asked us to stop. All that was counted is stored.
+    Interrupted,
     /// Whoever read our output has gone: nothing is wrong.
     OutputClosed,
 }
 
-impl From<ringer::Error> for Failure {
-    fn from(error: ringer::Error) -> Failure {
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
         Failure::Library(error)
     }
 }
@@ -31,23 +40,40 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Says what went wrong on standard error and gives the status: 0 done, 2 usage, 3 input or output,
-/// 5 damaged or refused, 6 limit exceeded.
+/// An argument that the library refused: wrong usage, whatever limit it broke.
+pub(crate) fn bad_argument(error: Error) -> Failure {
+    match error {
+        Error::InvalidArgument { .. } => Failure::Usage(error.to_string()),
+        other => Failure::Library(other),
+    }
+}
+
+/// Says what went wrong on standard error and gives the status.
 pub(crate) fn report(result: Result<(), Failure>) -> ExitCode {
     let (status, message) = match result {
         Ok(()) | Err(Failure::OutputClosed) => return ExitCode::SUCCESS,
+        Err(Failure::Findings) => return ExitCode::from(1),
+        Err(Failure::Interrupted) => return ExitCode::from(130),
         Err(Failure::Usage(message)) => (2, message),
         Err(Failure::Io(message)) => (3, message),
-        Err(Failure::Library(error)) => {
-            let status = match error {
-                ringer::Error::InvalidArgument { .. } => 6,
-                _ => 5,
-            };
-            (status, error.to_string())
-        }
+        Err(Failure::Library(error)) => (status_of(&error), error.to_string()),
     };
     say(&format!("error: {message}"));
     ExitCode::from(status)
+}
+
+fn status_of(error: &Error) -> u8 {
+    match error {
+        Error::NoSuchKey { .. } => 1,
+        Error::Io { .. } | Error::NoSpace { .. } | Error::Poisoned { .. } => 3,
+        Error::Locked { .. } => 4,
+        // Of stored sets too many, too long, too large: not of what the command line says.
+        Error::InvalidArgument { .. }
+        | Error::NoCardinality { .. }
+        | Error::TooFewBits { .. }
+        | Error::Undefined { .. } => 6,
+        _ => 5,
+    }
 }
 
 /// A line on standard error. That it cannot be written is no reason to fail.

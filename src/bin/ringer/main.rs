@@ -1,29 +1,35 @@
 //! The `ringer` command-line tool. One file a command, and nothing but the library's public interface.
 
-mod dedup;
+mod commands;
 mod exit;
+mod input;
+mod interrupt;
+mod load;
+mod open;
+mod problems;
+mod progress;
+mod show;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::Parser;
 
 /// Finds sets that look alike: near-duplicate files, documents, baskets.
 #[derive(Parser)]
-#[command(version, arg_required_else_help = true)]
+#[command(name = "ringer", version, arg_required_else_help = true, propagate_version = true)]
+#[command(
+    after_help = "Exit status: 0 done, 1 findings or no such key, 2 usage, 3 input or output, \
+4 locked by another process, 5 damaged or refused file, 6 limit exceeded, 130 interrupted."
+)]
 struct Arguments {
     #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    Dedup(dedup::Dedup),
+    command: commands::Command,
+    #[command(flatten)]
+    style: show::Style,
 }
 
 fn main() -> ExitCode {
     // clap leaves with status 2 on bad usage, and prints help and version itself.
-    let result = match Arguments::parse().command {
-        Command::Dedup(command) => command.run(),
-    };
-    exit::report(result)
+    let Arguments { command, style } = Arguments::parse();
+    exit::report(command.run(style))
 }

@@ -1,0 +1,101 @@
+//! `ringer add`: files, lines of sets or lines of JSON go into a database.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use crate::exit::{self, Failure};
+use crate::input::{Files, Lines, Records, Source, Walk};
+use crate::load::{Commits, Load, Loaded};
+use crate::problems::Problems;
+use crate::show::{Output, Style, count};
+use crate::{interrupt, open};
+
+/// Add sets to a database: files and folders, lines of sets, or lines of JSON.
+///
+/// What is stored under a key already is replaced. The database's features say what a document's set is:
+/// 5-word shingles of normalised text (of HTML files, of what is visible), content-defined chunks of bytes,
+/// or the words or numbers themselves. Files that cannot be read, binary files where text is asked for and
+/// malformed lines are left out, said and counted. An interrupt stores what was read so far.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  ringer add notes.ringer ~/notes ~/mail
+  ringer add baskets.ringer --sets baskets.tsv        (key, tab, words)
+  ringer add pages.ringer --jsonl dump.jsonl --key-field url --text-field body
+  generate | ringer add live.ringer --sets - --commit-every 1000 --ack")]
+pub(crate) struct Add {
+    /// The database.
+    #[arg(value_name = "DB")]
+    path: PathBuf,
+    /// Files and folders (searched recursively); the key of a file is its path as given.
+    #[arg(value_name = "PATH", required_unless_present_any = ["sets", "jsonl"])]
+    paths: Vec<PathBuf>,
+    /// A set a line: the key, a tab, and its elements with spaces between them (of a database of texts: the
+    /// text). `-` is standard input.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["paths", "jsonl"])]
+    sets: Option<PathBuf>,
+    /// A JSON object a line. `-` is standard input.
+    #[arg(long, value_name = "FILE", conflicts_with = "paths")]
+    jsonl: Option<PathBuf>,
+    /// The field of the key, a string or a number.
+    #[arg(long, value_name = "NAME", default_value = "id", requires = "jsonl")]
+    key_field: String,
+    /// The field of the document: a string, or for tokens and ids an array of them.
+    #[arg(long, value_name = "NAME", default_value = "text", requires = "jsonl")]
+    text_field: String,
+    #[command(flatten)]
+    commits: Commits,
+    #[command(flatten)]
+    walk: Walk,
+}
+
+impl Add {
+    pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
+        let mut problems = Problems::new(self.walk.strict);
+        // Before the database is opened: what is not there changes nothing.
+        let lines = self.sets.as_ref().or(self.jsonl.as_ref()).map(|file| {
+            let every = self.commits.commit_every.map(|n| n as usize);
+            Lines::open(file, every).map_err(|problem| Failure::Io(problem.message))
+        });
+        let lines = lines.transpose()?;
+        interrupt::listen();
+        let db = open::to_write(&self.path)?;
+        let records = match &self.jsonl {
+            None => Records::Sets,
+            Some(_) => Records::Json {
+                key_field: self.key_field.clone(),
+                text_field: self.text_field.clone(),
+                features: db.scheme().features,
+            },
+        };
+        let source = match lines {
+            Some(lines) => Source::Lines(lines),
+            None => {
+                let (paths, walk) = (&self.paths[..], &self.walk);
+                let files = Files { paths, walk, database: Some(&self.path) };
+                Source::Files(files.find(&mut problems)?)
+            }
+        };
+        let load = Load { db: &db, style, commits: &self.commits, records };
+        let loaded = load.run(source, &mut problems);
+        // Closed whatever happened: one file, nothing beside it.
+        let closed = db.close();
+        let loaded = loaded?;
+        closed?;
+        self.summary(style, &loaded, &problems)
+    }
+
+    fn summary(&self, style: Style, loaded: &Loaded, problems: &Problems) -> Result<(), Failure> {
+        let Loaded { sets, empty, interrupted } = *loaded;
+        if style.json {
+            let mut out = Output::new();
+            out.line(json!({ "added": sets, "empty": empty, "left_out": problems.json() }))?;
+            out.flush()?;
+        } else if !style.quiet {
+            let empty = if empty > 0 { format!(", {empty} of them empty") } else { String::new() };
+            let left_out = problems.summary();
+            exit::say(&format!("added {}{empty}{left_out}", count(sets, "set")));
+        }
+        if interrupted { Err(Failure::Interrupted) } else { Ok(()) }
+    }
+}

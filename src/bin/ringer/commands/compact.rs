@@ -1,0 +1,43 @@
+//! `ringer compact`: one segment, no dead bytes.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use crate::exit::{self, Failure};
+use crate::open;
+use crate::show::{self, Output, Style};
+
+/// Merge all segments into one and drop dead space.
+#[derive(clap::Args)]
+pub(crate) struct Compact {
+    /// The database.
+    #[arg(value_name = "DB")]
+    path: PathBuf,
+}
+
+impl Compact {
+    pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
+        let db = open::to_write(&self.path)?;
+        let before = db.stat()?;
+        db.compact()?;
+        let after = db.stat()?;
+        db.close()?;
+        if style.json {
+            let mut out = Output::new();
+            out.line(json!({
+                "segments_before": before.segments,
+                "segments": after.segments,
+                "file_bytes_before": before.file_bytes,
+                "file_bytes": after.file_bytes,
+            }))?;
+            return out.flush();
+        }
+        if !style.quiet {
+            let [from, to] = [before.file_bytes, after.file_bytes].map(show::bytes);
+            let segments = show::count(before.segments as u64, "segment");
+            exit::say(&format!("{segments} became {}; {from} became {to}", after.segments));
+        }
+        Ok(())
+    }
+}

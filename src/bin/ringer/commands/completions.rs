@@ -1,0 +1,28 @@
+//! `ringer completions`: for shells.
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use crate::exit::Failure;
+use crate::show::Output;
+
+/// Print shell completions.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  ringer completions bash > ~/.local/share/bash-completion/completions/ringer
+  ringer completions zsh > ~/.zfunc/_ringer")]
+pub(crate) struct Completions {
+    /// The shell.
+    shell: Shell,
+}
+
+impl Completions {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let mut script = Vec::new();
+        let mut command = crate::Arguments::command();
+        clap_complete::generate(self.shell, &mut command, "ringer", &mut script);
+        let mut out = Output::new();
+        out.bytes(&script)?;
+        out.flush()
+    }
+}

@@ -1,0 +1,129 @@
+//! `ringer create`: a new, empty database.
+
+use std::path::PathBuf;
+
+use ringer::scheme::{CardinalityField, Features, Sampler, Universe};
+use ringer::{Database, Options, Parameters, Scheme, presets};
+use serde_json::json;
+
+use crate::exit::{self, Failure};
+use crate::show::{Output, Style};
+
+/// Make a new, empty database.
+///
+/// What is chosen here is fixed for good: how documents become sets, and how much is kept of each. The
+/// presets are good choices; `ringer plan` helps with others.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  ringer create notes.ringer
+  ringer create baskets.ringer --features tokens --preset precise
+  ringer create files.ringer --features chunks
+  ringer create words.ringer --features ids --universe 65536 --samples 256 --bits 2")]
+pub(crate) struct Create {
+    /// The database file; nothing may stand there.
+    #[arg(value_name = "DB")]
+    path: PathBuf,
+    #[command(flatten)]
+    choices: Choices,
+}
+
+/// What makes a scheme.
+#[derive(clap::Args)]
+pub(crate) struct Choices {
+    /// Where to start from; the other options change single choices.
+    #[arg(long, default_value = "near-duplicate", value_parser = preset_names())]
+    preset: String,
+    /// What sets are made of: text, grams, spots, chunks, url, tokens, ids; where it helps with a number,
+    /// as in text:3 for three-word shingles.
+    #[arg(long, default_value = "text")]
+    features: Features,
+    /// Samples of a signature (k).
+    #[arg(long, value_name = "K")]
+    samples: Option<u32>,
+    /// Bits kept of each sample (b), 1 to 16.
+    #[arg(long, value_name = "B")]
+    bits: Option<u8>,
+    /// Slots of the index (L); 0 for no index.
+    #[arg(long, value_name = "L")]
+    slots: Option<u16>,
+    /// Samples that make a slot (g).
+    #[arg(long, value_name = "G")]
+    samples_per_slot: Option<u16>,
+    /// Bits of a slot's value (v), 1 to 32.
+    #[arg(long, value_name = "V")]
+    value_bits: Option<u8>,
+    /// Slots that two sets must have in common to be compared (m).
+    #[arg(long, value_name = "M")]
+    min_matches: Option<u16>,
+    /// How sets are sampled: one-permutation or independent.
+    #[arg(long)]
+    sampler: Option<Sampler>,
+    /// Elements are the numbers below D, and sets may fill a good part of them.
+    #[arg(long, value_name = "D")]
+    universe: Option<u64>,
+    /// What is kept of set sizes: none, linear4, linear8, log8 or exact.
+    #[arg(long, value_name = "FIELD")]
+    cardinality: Option<CardinalityField>,
+    /// The seed of all hashing. Signatures of different seeds cannot be compared.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+}
+
+fn preset_names() -> clap::builder::PossibleValuesParser {
+    presets::ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>().into()
+}
+
+impl Choices {
+    /// The scheme, if the choices make sense together.
+    pub(crate) fn scheme(&self) -> Result<Scheme, Failure> {
+        let preset = presets::ALL.iter().find(|(name, _)| *name == self.preset);
+        let preset = preset.map_or(presets::NEAR_DUPLICATE, |(_, parameters)| *parameters);
+        let parameters = Parameters {
+            features: self.features,
+            sampler: self.sampler.unwrap_or(preset.sampler),
+            universe: self.universe.map_or(preset.universe, Universe::Bounded),
+            seed: self.seed.unwrap_or(preset.seed),
+            samples: self.samples.unwrap_or(preset.samples),
+            bits: self.bits.unwrap_or(preset.bits),
+            cardinality: self.cardinality.unwrap_or(preset.cardinality),
+            ..preset
+        };
+        Scheme::new(self.with_slots(parameters)).map_err(exit::bad_argument)
+    }
+
+    /// Slots as asked for. Those that were not asked for follow the numbers that were: as many slots as the
+    /// samples are enough for, values as long as the samples have bits for.
+    fn with_slots(&self, mut parameters: Parameters) -> Parameters {
+        let (samples, bits) = (parameters.samples, u32::from(parameters.bits));
+        let slots = &mut parameters.slots;
+        if self.slots == Some(0) {
+            *slots = ringer::scheme::Slots::NONE;
+            return parameters;
+        }
+        let changed = self.samples.is_some() || self.samples_per_slot.is_some();
+        slots.samples_per_slot = self.samples_per_slot.unwrap_or(slots.samples_per_slot);
+        let enough = samples / u32::from(slots.samples_per_slot.max(1));
+        let fitting = if changed { enough } else { u32::from(slots.count) };
+        slots.count = self.slots.unwrap_or(u16::try_from(fitting).unwrap_or(u16::MAX));
+        let most_bits = (u32::from(slots.samples_per_slot) * bits).min(32) as u8;
+        slots.value_bits = self.value_bits.unwrap_or(slots.value_bits.min(most_bits));
+        slots.min_matches = self.min_matches.unwrap_or(slots.min_matches.min(slots.count.max(1)));
+        parameters
+    }
+}
+
+impl Create {
+    pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
+        let scheme = self.choices.scheme()?;
+        Database::create(&self.path, &scheme, Options::default())?.close()?;
+        let mut out = Output::new();
+        if style.json {
+            out.line(
+                json!({ "created": self.path.to_string_lossy(), "scheme": scheme.to_string() }),
+            )?;
+        } else if !style.quiet {
+            out.line(format_args!("created {}: {scheme}", self.path.display()))?;
+        }
+        out.flush()
+    }
+}

@@ -1,0 +1,38 @@
+//! `ringer dump`: every row as text.
+
+use std::path::PathBuf;
+
+use super::get::{hex, json_row};
+use crate::exit::Failure;
+use crate::open;
+use crate::show::{self, Output, Style};
+
+/// Print every row: key, tab, number of elements, tab, signature in hexadecimal; or JSON.
+#[derive(clap::Args)]
+pub(crate) struct Dump {
+    /// The database.
+    #[arg(value_name = "DB")]
+    path: PathBuf,
+}
+
+impl Dump {
+    pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
+        let reader = open::to_read(&self.path, style)?;
+        let snapshot = reader.snapshot();
+        let mut out = Output::new();
+        for row in snapshot.range::<&[u8]>(..) {
+            let (key, stored) = row?;
+            if style.json {
+                out.line(json_row(&key, &stored))?;
+                continue;
+            }
+            let size = match stored.signature.cardinality() {
+                _ if stored.signature.is_empty() => "0".into(),
+                Some(size) => format!("{:.0}", size.value),
+                None => "?".into(),
+            };
+            out.line(format_args!("{}\t{size}\t{}", show::key(&key), hex(&stored)))?;
+        }
+        out.flush()
+    }
+}

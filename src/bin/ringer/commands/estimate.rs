@@ -1,0 +1,93 @@
+//! `ringer estimate`: how alike are these stored sets?
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use ringer::{Error, Signature, resemblance_of};
+use serde_json::{Map, Value};
+
+use crate::exit::Failure;
+use crate::open;
+use crate::show::{self, Output, Style};
+
+/// Estimate the resemblance of two, three or more stored sets; of two also containment both ways,
+/// intersection, union and Hamming distance.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  ringer estimate notes.ringer a.md b.md
+  ringer estimate words.ringer credit card fraud --json")]
+pub(crate) struct Estimate {
+    /// The database.
+    #[arg(value_name = "DB")]
+    path: PathBuf,
+    /// The keys, two at least.
+    #[arg(value_name = "KEY", required = true, num_args = 2..)]
+    keys: Vec<OsString>,
+}
+
+impl Estimate {
+    pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
+        let reader = open::to_read(&self.path, style)?;
+        let snapshot = reader.snapshot();
+        let mut signatures = Vec::new();
+        for key in self.keys.iter().map(|key| open::key(key)) {
+            let stored = snapshot.get(key)?;
+            let stored = stored.ok_or_else(|| Error::NoSuchKey { key: key.into() })?;
+            signatures.push(stored.signature);
+        }
+        let mut out = Output::new();
+        match &signatures[..] {
+            [first, second] => self.pair(first, second, style, &mut out)?,
+            many => {
+                let many: Vec<&Signature> = many.iter().collect();
+                let estimate = resemblance_of(&many)?;
+                if style.json {
+                    let mut object = self.object();
+                    show::put_resemblance(&mut object, &estimate);
+                    out.line(Value::Object(object))?;
+                } else {
+                    out.line(format_args!("resemblance of all {}  {estimate:.3}", many.len()))?;
+                }
+            }
+        }
+        out.flush()
+    }
+
+    fn pair(
+        &self,
+        first: &Signature,
+        second: &Signature,
+        style: Style,
+        out: &mut Output,
+    ) -> Result<(), Failure> {
+        let comparison = first.compare(second)?;
+        if style.json {
+            let mut object = self.object();
+            show::put_resemblance(&mut object, &comparison.resemblance());
+            let names = ["containment_of_first", "containment_of_second"];
+            show::put_measures(&mut object, &comparison, names);
+            return out.line(Value::Object(object));
+        }
+        out.line(format_args!("resemblance         {:.3}", comparison.resemblance()))?;
+        let [a, b] = [0, 1].map(|i: usize| show::key(open::key(&self.keys[i])));
+        let measures = [
+            (format!("of {a} in {b}"), comparison.containment_of_first(), 3),
+            (format!("of {b} in {a}"), comparison.containment_of_second(), 3),
+            ("intersection".into(), comparison.intersection(), 1),
+            ("union".into(), comparison.union(), 1),
+            ("Hamming distance".into(), comparison.hamming(), 1),
+        ];
+        for (name, estimate, digits) in measures {
+            match estimate {
+                Ok(estimate) => out.line(format_args!("{name:<19} {estimate:.digits$}"))?,
+                Err(error) => return out.line(format_args!("no more measures: {error}")),
+            }
+        }
+        Ok(())
+    }
+
+    fn object(&self) -> Map<String, Value> {
+        let keys = self.keys.iter().map(|key| show::json_key(open::key(key))).collect();
+        Map::from_iter([("keys".to_string(), Value::Array(keys))])
+    }
+}

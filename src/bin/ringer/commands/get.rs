@@ -1,0 +1,75 @@
+//! `ringer get`: what is stored under a key.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use ringer::Stored;
+use serde_json::{Value, json};
+
+use crate::exit::{self, Failure};
+use crate::open;
+use crate::show::{self, Output, Style};
+
+/// Show what is stored under a key. Status 1 if nothing is.
+#[derive(clap::Args)]
+pub(crate) struct Get {
+    /// The database.
+    #[arg(value_name = "DB")]
+    path: PathBuf,
+    /// The key.
+    key: OsString,
+}
+
+impl Get {
+    pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
+        let reader = open::to_read(&self.path, style)?;
+        let key = open::key(&self.key);
+        let Some(stored) = reader.get(key)? else {
+            exit::say(&format!("error: no set is stored under the key `{}`", show::key(key)));
+            return Err(Failure::Findings);
+        };
+        let mut out = Output::new();
+        if style.json {
+            out.line(json_row(key, &stored))?;
+        } else {
+            out.line(format_args!("key        {}", show::key(key)))?;
+            out.line(format_args!("elements   {}", elements(&stored)))?;
+            out.line(format_args!("commit     {}", stored.sequence))?;
+            out.line(format_args!("signature  {}", hex(&stored)))?;
+        }
+        out.flush()
+    }
+}
+
+/// The size of a set as far as it is known.
+fn elements(stored: &Stored) -> String {
+    match stored.signature.cardinality() {
+        _ if stored.signature.is_empty() => "none: the empty set".into(),
+        None => "not kept".into(),
+        Some(size) if size.half_width == 0.0 => format!("{}", size.value),
+        Some(size) => {
+            let (value, half) = (size.value, size.half_width);
+            format!("about {value:.0} ({:.0} to {:.0})", value - half, value + half)
+        }
+    }
+}
+
+/// The words of a signature's planes.
+pub(super) fn hex(stored: &Stored) -> String {
+    stored.signature.planes().iter().map(|word| format!("{word:016x}")).collect()
+}
+
+/// A row: key, size, commit, and all samples.
+pub(super) fn json_row(key: &[u8], stored: &Stored) -> Value {
+    let signature = &stored.signature;
+    let samples: Vec<u16> = (0..).map_while(|i| signature.sample(i)).collect();
+    let size = signature.cardinality().filter(|_| !signature.is_empty());
+    json!({
+        "key": show::json_key(key),
+        "empty": signature.is_empty(),
+        "elements": if signature.is_empty() { Some(0.0) } else { size.map(|size| size.value) },
+        "elements_half_width": size.map(|size| size.half_width),
+        "commit": stored.sequence,
+        "samples": samples,
+    })
+}

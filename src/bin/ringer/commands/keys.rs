@@ -1,0 +1,44 @@
+//! `ringer keys`: which keys there are.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use crate::exit::Failure;
+use crate::open;
+use crate::show::{self, Output, Style};
+
+/// List the keys in order, all of them or those that start alike.
+#[derive(clap::Args)]
+pub(crate) struct Keys {
+    /// The database.
+    #[arg(value_name = "DB")]
+    path: PathBuf,
+    /// Only keys that start with this.
+    #[arg(long, value_name = "P", default_value = "")]
+    prefix: OsString,
+    /// Keys as they are, each followed by a zero byte, for `xargs -0`.
+    #[arg(long, short = '0', conflicts_with = "json")]
+    null: bool,
+}
+
+impl Keys {
+    pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
+        let reader = open::to_read(&self.path, style)?;
+        let snapshot = reader.snapshot();
+        let mut out = Output::new();
+        for key in snapshot.prefix_keys(open::key(&self.prefix)) {
+            let key = key?;
+            match (style.json, self.null) {
+                (true, _) => out.line(json!({ "key": show::json_key(&key) }))?,
+                (false, true) => {
+                    out.bytes(&key)?;
+                    out.bytes(&[0])?;
+                }
+                (false, false) => out.line(show::key(&key))?,
+            }
+        }
+        out.flush()
+    }
+}

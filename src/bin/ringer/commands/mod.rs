@@ -1,0 +1,70 @@
+//! The commands, one file each.
+
+mod add;
+mod check;
+mod compact;
+mod completions;
+mod create;
+mod delete;
+mod dump;
+mod estimate;
+mod get;
+mod keys;
+mod man;
+mod pack;
+mod plan;
+mod query;
+mod repair;
+mod salvage;
+mod stat;
+
+use clap::Subcommand;
+
+use crate::exit::Failure;
+use crate::show::Style;
+
+/// All commands, in the order of the help.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Create(create::Create),
+    Add(add::Add),
+    Query(query::Query),
+    Get(get::Get),
+    Delete(delete::Delete),
+    Keys(keys::Keys),
+    Estimate(estimate::Estimate),
+    Plan(plan::Plan),
+    Stat(stat::Stat),
+    Check(check::Check),
+    Repair(repair::Repair),
+    Salvage(salvage::Salvage),
+    Compact(compact::Compact),
+    Pack(pack::Pack),
+    Dump(dump::Dump),
+    Completions(completions::Completions),
+    Man(man::Man),
+}
+
+impl Command {
+    pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
+        match self {
+            Command::Create(command) => command.run(style),
+            Command::Add(command) => command.run(style),
+            Command::Query(command) => command.run(style),
+            Command::Get(command) => command.run(style),
+            Command::Delete(command) => command.run(style),
+            Command::Keys(command) => command.run(style),
+            Command::Estimate(command) => command.run(style),
+            Command::Plan(command) => command.run(style),
+            Command::Stat(command) => command.run(style),
+            Command::Check(command) => command.run(style),
+            Command::Repair(command) => command.run(style),
+            Command::Salvage(command) => command.run(style),
+            Command::Compact(command) => command.run(style),
+            Command::Pack(command) => command.run(style),
+            Command::Dump(command) => command.run(style),
+            Command::Completions(command) => command.run(),
+            Command::Man(command) => command.run(),
+        }
+    }
+}

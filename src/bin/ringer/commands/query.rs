@@ -1,0 +1,260 @@
+//! `ringer query`: what looks like this?
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use rayon::prelude::*;
+use ringer::{Answer, Explanation, Like, Signature, Sketcher, Snapshot};
+use serde_json::{Value, json};
+
+use crate::exit::{self, Failure};
+use crate::input::{Block, Content, Lines, Records, Source, Worker};
+use crate::open;
+use crate::problems::{Problem, Problems, Reason};
+use crate::show::{self, Output, Style};
+
+/// Find the sets that look like one: ranked, with error bars.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  ringer query notes.ringer --key notes/2024.md
+  ringer query notes.ringer --file draft.html --top 3
+  ringer query notes.ringer --text 'never put off till tomorrow what you can do today' --min 0.5
+  ringer query baskets.ringer --set 'bread milk beer' --explain
+  ringer query baskets.ringer --sets new.tsv --json > matches.jsonl")]
+pub(crate) struct Query {
+    /// The database.
+    #[arg(value_name = "DB")]
+    path: PathBuf,
+    #[command(flatten)]
+    what: What,
+    /// The best N only.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    top: usize,
+    /// All matches, not only the best.
+    #[arg(long, conflicts_with = "top")]
+    all: bool,
+    /// Only sets of at least this resemblance, 0 to 1.
+    #[arg(long, value_name = "R")]
+    min: Option<f64>,
+    /// Only sets with at least so many slots in common [default: as the database says].
+    #[arg(long, value_name = "M")]
+    min_matches: Option<u32>,
+    /// Compare with every set: slower, and nothing is missed.
+    #[arg(long)]
+    exhaustive: bool,
+    /// Say how the answer was found, and the chance that a set of this resemblance is.
+    #[arg(long)]
+    explain: bool,
+    /// Stop at the first malformed line.
+    #[arg(long)]
+    strict: bool,
+}
+
+/// What to look for: one of these.
+#[derive(clap::Args)]
+#[group(required = true, multiple = false)]
+struct What {
+    /// The likes of a stored set.
+    #[arg(long, value_name = "KEY")]
+    key: Option<OsString>,
+    /// The likes of a set: its elements with spaces between them.
+    #[arg(long, value_name = "ELEMENTS")]
+    set: Option<String>,
+    /// The likes of a text.
+    #[arg(long, value_name = "STRING")]
+    text: Option<String>,
+    /// The likes of a file.
+    #[arg(long, value_name = "PATH")]
+    file: Option<PathBuf>,
+    /// A query a line, as `add --sets` reads them. `-` is standard input.
+    #[arg(long, value_name = "FILE")]
+    sets: Option<PathBuf>,
+}
+
+impl Query {
+    pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
+        let reader = open::to_read(&self.path, style)?;
+        let snapshot = reader.snapshot();
+        let sketcher = Sketcher::new(snapshot.scheme());
+        let mut out = Output::new();
+        if let Some(file) = &self.what.sets {
+            self.many(file, &snapshot, &sketcher, style, &mut out)?;
+            return out.flush();
+        }
+        let (name, signature) = self.one(&sketcher)?;
+        let like = match (&signature, &self.what.key) {
+            (Some(signature), _) => Like::Signature(signature),
+            (None, Some(key)) => Like::Key(open::key(key)),
+            (None, None) => return Ok(()),
+        };
+        let query = self.ask(snapshot.query(like));
+        if self.explain {
+            let explanation = query.explain().map_err(exit::bad_argument)?;
+            self.print(&name, &explanation.answer, style, &mut out)?;
+            print_explanation(&explanation, style, &mut out)?;
+        } else {
+            let answer = query.run().map_err(exit::bad_argument)?;
+            self.print(&name, &answer, style, &mut out)?;
+        }
+        out.flush()
+    }
+
+    /// The query's name in the output, and its signature unless it is a key.
+    fn one(&self, sketcher: &Sketcher) -> Result<(Value, Option<Signature>), Failure> {
+        let mut worker = Worker::new(sketcher);
+        if let Some(key) = &self.what.key {
+            return Ok((show::json_key(open::key(key)), None));
+        }
+        if let Some(file) = &self.what.file {
+            let signature = worker.of_file(file).map_err(|problem| Failure::Io(problem.message))?;
+            return Ok((show::json_key(file.as_os_str().as_encoded_bytes()), Some(signature)));
+        }
+        let text = self.what.set.as_ref().or(self.what.text.as_ref()).map_or("", |text| text);
+        let content = Content::Document(text.as_bytes().into());
+        let signature = worker.of_content(&content).map_err(exit::bad_argument)?;
+        Ok((Value::from(text), Some(signature)))
+    }
+
+    fn ask<'a>(&self, mut query: ringer::Query<'a>) -> ringer::Query<'a> {
+        query = query.top(if self.all { usize::MAX } else { self.top });
+        if let Some(resemblance) = self.min {
+            query = query.min_resemblance(resemblance);
+        }
+        if let Some(slots) = self.min_matches {
+            query = query.min_matches(slots);
+        }
+        if self.exhaustive { query.exhaustive() } else { query }
+    }
+
+    /// A query a line, many at a time.
+    fn many(
+        &self,
+        file: &std::path::Path,
+        snapshot: &Snapshot,
+        sketcher: &Sketcher,
+        style: Style,
+        out: &mut Output,
+    ) -> Result<(), Failure> {
+        let lines = Lines::open(file, None).map_err(|problem| Failure::Io(problem.message))?;
+        let name = lines.name().to_string();
+        let mut problems = Problems::new(self.strict);
+        for block in Source::Lines(lines).start() {
+            let block = block.map_err(|problem| Failure::Io(problem.message))?;
+            let Block::Lines(mut block) = block else { continue };
+            for problem in std::mem::take(&mut block.problems) {
+                problems.note(problem)?;
+            }
+            let malformed = |number: u64, what: String| {
+                Problem::new(Reason::Malformed, format!("{name}, line {number}: {what}"))
+            };
+            let one = |worker: &mut Worker<'_>, i: usize| {
+                let line = block.line(i);
+                let record = Records::Sets.parse(line.text);
+                let record = record.map_err(|what| malformed(line.number, what))?;
+                let Some((key, content)) = record else { return Ok(None) };
+                let signature = worker.of_content(&content);
+                let signature = signature.map_err(|e| malformed(line.number, e.to_string()))?;
+                let answer = self.ask(snapshot.query(Like::Signature(&signature))).run();
+                Ok(Some((show::json_key(&key), answer)))
+            };
+            let answers: Vec<Result<_, Problem>> =
+                (0..block.len()).into_par_iter().map_init(|| Worker::new(sketcher), one).collect();
+            for answer in answers {
+                match answer {
+                    Ok(Some((key, answer))) => {
+                        self.print(&key, &answer.map_err(exit::bad_argument)?, style, out)?;
+                    }
+                    Ok(None) => {}
+                    Err(problem) => problems.note(problem)?,
+                }
+            }
+            out.flush()?;
+        }
+        let left_out = problems.summary();
+        if !style.quiet && !left_out.is_empty() {
+            exit::say(left_out.trim_start_matches("; "));
+        }
+        Ok(())
+    }
+
+    fn print(
+        &self,
+        query: &Value,
+        answer: &Answer,
+        style: Style,
+        out: &mut Output,
+    ) -> Result<(), Failure> {
+        if style.json {
+            for found in &answer.matches {
+                out.line(show::json_match(query, found))?;
+            }
+            if answer.truncated {
+                out.line(json!({ "query": query, "truncated": true }))?;
+            }
+            return Ok(());
+        }
+        if self.what.sets.is_some() {
+            let name =
+                query.as_str().map_or_else(|| query.to_string(), |n| show::key(n.as_bytes()));
+            out.line(format_args!("{name}"))?;
+        }
+        if answer.matches.is_empty() {
+            out.line("no match")?;
+        } else {
+            out.line("resemblance     95 % interval    slots  key")?;
+        }
+        for found in &answer.matches {
+            let estimate = found.resemblance();
+            out.line(format_args!(
+                "{:.3} ± {:.3}  {:.3} to {:.3}  {:>5}  {}",
+                estimate.clamped(),
+                estimate.std_error,
+                estimate.low,
+                estimate.high,
+                found.matching_slots,
+                show::key(&found.key)
+            ))?;
+        }
+        if answer.truncated {
+            exit::say("warning: there were too many candidates: matches may be missing");
+        }
+        Ok(())
+    }
+}
+
+fn print_explanation(
+    explanation: &Explanation,
+    style: Style,
+    out: &mut Output,
+) -> Result<(), Failure> {
+    if !style.json {
+        return out.line(format_args!("\n{explanation}"));
+    }
+    let work = explanation.work;
+    let parts: Vec<Value> = explanation
+        .parts
+        .iter()
+        .map(|part| {
+            json!({
+                "segment": part.segment,
+                "signatures": part.signatures,
+                "plan": part.plan.to_string(),
+                "probe_cost_ns": part.probe_cost,
+                "scan_cost_ns": part.scan_cost,
+            })
+        })
+        .collect();
+    out.line(json!({ "explain": {
+        "parts": parts,
+        "lists_read": work.lists_read,
+        "lists_unread": work.lists_unread,
+        "postings": work.postings,
+        "candidates": work.candidates,
+        "compared": work.compared,
+        "verified": work.verified,
+        "bytes": work.bytes,
+        "pages_read": explanation.pages_read,
+        "min_matches": explanation.min_matches,
+        "promised_recall": explanation.promised_recall(),
+    }}))
+}

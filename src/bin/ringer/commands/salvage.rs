@@ -1,0 +1,58 @@
+//! `ringer salvage`: what can still be read of a damaged database.
+
+use std::path::PathBuf;
+
+use ringer::{Database, Options};
+use serde_json::json;
+
+use crate::exit::{self, Failure};
+use crate::show::{Output, Style, count};
+
+/// Copy every row whose checksums verify from a damaged database, which is not changed, into a new one.
+///
+/// Status 1 if something could not be saved.
+#[derive(clap::Args)]
+pub(crate) struct Salvage {
+    /// The damaged database.
+    #[arg(value_name = "SRC")]
+    source: PathBuf,
+    /// The new one; nothing may stand there.
+    #[arg(value_name = "DST")]
+    target: PathBuf,
+}
+
+impl Salvage {
+    pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
+        let report = Database::salvage(&self.source, &self.target, Options::default())?;
+        if style.json {
+            let mut out = Output::new();
+            out.line(json!({
+                "sets": report.sets,
+                "segments": report.segments,
+                "segments_lost": report.segments_lost,
+                "rows_without_signature": report.rows_without_signature,
+                "rows_without_key": report.rows_without_key,
+                "commits_replayed": report.commits_replayed,
+                "deletions_may_return": report.deletions_may_return,
+            }))?;
+            out.flush()?;
+        } else if !style.quiet {
+            exit::say(&format!(
+                "saved {} of {}; lost: {}, {} without their signature, {} without their key",
+                count(report.sets, "set"),
+                count(report.segments as u64, "readable segment"),
+                count(report.segments_lost as u64, "whole segment"),
+                count(report.rows_without_signature, "row"),
+                count(report.rows_without_key, "row"),
+            ));
+            if report.deletions_may_return {
+                exit::say("warning: rows that had been deleted may be there again");
+            }
+        }
+        let lost = report.segments_lost as u64
+            + report.rows_without_signature
+            + report.rows_without_key
+            + u64::from(report.deletions_may_return);
+        if lost == 0 { Ok(()) } else { Err(Failure::Findings) }
+    }
+}

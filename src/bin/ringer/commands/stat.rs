@@ -1,0 +1,92 @@
+//! `ringer stat`: what a database holds and what that takes.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use crate::exit::Failure;
+use crate::open;
+use crate::show::{self, Output, Style};
+
+/// Show scheme, sets, segments, and the bytes they take.
+#[derive(clap::Args)]
+pub(crate) struct Stat {
+    /// The database.
+    #[arg(value_name = "DB")]
+    path: PathBuf,
+}
+
+impl Stat {
+    pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
+        let reader = open::to_read(&self.path, style)?;
+        let stat = reader.stat()?;
+        let (clean, writer) = (reader.is_clean(), reader.has_writer()?);
+        let a_set = |bytes: u64| bytes as f64 / stat.sets.max(1) as f64;
+        let mut out = Output::new();
+        if style.json {
+            out.line(json!({
+                "scheme": stat.scheme.to_string(),
+                "features": stat.scheme.features.to_string(),
+                "samples": stat.scheme.samples,
+                "bits": stat.scheme.bits,
+                "sets": stat.sets,
+                "commit": stat.sequence,
+                "segments": stat.segments,
+                "rows": stat.rows,
+                "hidden_rows": stat.hidden_rows,
+                "distinct_signatures": stat.distinct_signatures,
+                "file_bytes": stat.file_bytes,
+                "signature_bytes": stat.signature_bytes,
+                "key_bytes": stat.key_page_bytes,
+                "posting_bytes": stat.posting_bytes,
+                "dead_bytes": stat.dead_bytes,
+                "bytes_a_set": a_set(stat.file_bytes),
+                "cache_bytes": ringer::Options::default().cache_bytes,
+                "cached_bytes": stat.cached_bytes,
+                "cache_hits": stat.cache_hits,
+                "cache_misses": stat.cache_misses,
+                "clean": clean,
+                "writer": writer,
+                "unsealed_commits": reader.unsealed(),
+            }))?;
+            return out.flush();
+        }
+        out.line("scheme")?;
+        for (name, value) in stat.scheme.described() {
+            out.line(format_args!("  {name:<18} {value}"))?;
+        }
+        let copies = stat.rows.saturating_sub(stat.distinct_signatures);
+        out.line(format_args!("sets                 {}", stat.sets))?;
+        out.line(format_args!("segments             {}", stat.segments))?;
+        out.line(format_args!("rows of segments     {} ({} hidden)", stat.rows, stat.hidden_rows))?;
+        out.line(format_args!(
+            "distinct signatures  {} ({copies} rows share one)",
+            stat.distinct_signatures
+        ))?;
+        out.line(format_args!("commits              {}", stat.sequence))?;
+        let parts = [
+            ("file", stat.file_bytes),
+            ("  signatures", stat.signature_bytes),
+            ("  keys", stat.key_page_bytes),
+            ("  postings", stat.posting_bytes),
+            ("  dead", stat.dead_bytes),
+        ];
+        for (name, bytes) in parts {
+            let (total, each) = (show::bytes(bytes), a_set(bytes));
+            out.line(format_args!("{name:<20} {total} ({each:.1} bytes a set)"))?;
+        }
+        out.line(format_args!(
+            "cache                {} in {} hits and {} misses of this command",
+            show::bytes(stat.cached_bytes as u64),
+            stat.cache_hits,
+            stat.cache_misses
+        ))?;
+        let state = match (writer, clean) {
+            (true, _) => "open for writing elsewhere",
+            (false, true) => "closed",
+            (false, false) => "left open by a writer that is gone",
+        };
+        out.line(format_args!("state                {state}"))?;
+        out.flush()
+    }
+}

@@ -1,0 +1,136 @@
+//! One document becomes a signature: read, taken apart by the database's features, sketched.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use ringer::features::{Extractor, Media};
+use ringer::scheme::Features;
+use ringer::{Error, Signature, Sketcher};
+
+use super::records::Content;
+use crate::problems::{Problem, Reason};
+use crate::show;
+
+/// Larger texts are left out: they have to be in memory whole.
+const MAX_TEXT_BYTES: u64 = 64 << 20;
+
+/// A file with a zero byte this early is not text.
+const BINARY_CHECK_BYTES: u64 = 8 << 10;
+
+/// Bytes that are read at a time where a file need not be in memory whole.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// What one thread needs to make signatures of documents.
+pub(crate) struct Worker<'a> {
+    sketcher: &'a Sketcher,
+    extractor: Extractor,
+    set: Vec<u64>,
+    bytes: Vec<u8>,
+}
+
+impl<'a> Worker<'a> {
+    pub(crate) fn new(sketcher: &'a Sketcher) -> Worker<'a> {
+        let extractor = Extractor::new(sketcher.scheme().features);
+        Worker { sketcher, extractor, set: Vec::new(), bytes: Vec::new() }
+    }
+
+    /// The signature of a document that is given.
+    pub(crate) fn of_content(&mut self, content: &Content<'_>) -> Result<Signature, Error> {
+        match content {
+            Content::Document(document) => {
+                self.extractor.extract(document, Media::Plain, &mut self.set)?;
+                self.sketcher.sketch(&self.set)
+            }
+            Content::Set(set) => self.sketcher.sketch(set),
+        }
+    }
+
+    /// The signature of a file.
+    pub(crate) fn of_file(&mut self, path: &Path) -> Result<Signature, Problem> {
+        let unreadable = |error: io::Error| {
+            let message = format!("cannot read {}: {error}", show::path(path));
+            Problem::new(Reason::Unreadable, message)
+        };
+        let refused = |error: Error| {
+            Problem::new(Reason::Malformed, format!("{}: {error}", show::path(path)))
+        };
+        let file = File::open(path).map_err(unreadable)?;
+        if let Features::Chunks { .. } = self.sketcher.scheme().features {
+            return self.in_pieces(file).map_err(unreadable)?.map_err(refused);
+        }
+        self.bytes.clear();
+        let mut head = file.take(BINARY_CHECK_BYTES);
+        head.read_to_end(&mut self.bytes).map_err(unreadable)?;
+        let utf16 = Utf16::of(&self.bytes);
+        if utf16.is_none() && self.bytes.contains(&0) {
+            let message = format!("{} is binary, not text", show::path(path));
+            return Err(Problem::new(Reason::Binary, message));
+        }
+        let mut rest = head.into_inner().take(MAX_TEXT_BYTES + 1);
+        rest.read_to_end(&mut self.bytes).map_err(unreadable)?;
+        if self.bytes.len() as u64 > MAX_TEXT_BYTES {
+            let most = MAX_TEXT_BYTES >> 20;
+            let message = format!("{} has more than {most} MiB of text", show::path(path));
+            return Err(Problem::new(Reason::TooLarge, message));
+        }
+        if let Some(order) = utf16 {
+            self.bytes = order.decode(&self.bytes[2..]);
+        }
+        let media = Media::of_path(path);
+        self.extractor.extract(&self.bytes, media, &mut self.set).map_err(refused)?;
+        self.sketcher.sketch(&self.set).map_err(refused)
+    }
+
+    /// The signature of a file that is cut into chunks, which need not be in memory whole.
+    fn in_pieces(&mut self, mut file: File) -> io::Result<Result<Signature, Error>> {
+        let mut stream = self.sketcher.stream();
+        self.bytes.resize(PIECE_BYTES, 0);
+        loop {
+            let read = match file.read(&mut self.bytes) {
+                Ok(0) => break,
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => {
+                    self.extractor.forget();
+                    return Err(error);
+                }
+            };
+            self.extractor.push(&self.bytes[..read], &mut self.set);
+            if let Err(error) = self.set.drain(..).try_for_each(|chunk| stream.push(chunk)) {
+                self.extractor.forget();
+                return Ok(Err(error));
+            }
+        }
+        self.extractor.finish(&mut self.set);
+        let pushed = self.set.drain(..).try_for_each(|chunk| stream.push(chunk));
+        Ok(pushed.and_then(|()| stream.finish()))
+    }
+}
+
+/// Text in two-byte units, said by the mark at its start.
+#[derive(Clone, Copy)]
+enum Utf16 {
+    Little,
+    Big,
+}
+
+impl Utf16 {
+    fn of(text: &[u8]) -> Option<Utf16> {
+        match text {
+            [0xff, 0xfe, ..] => Some(Utf16::Little),
+            [0xfe, 0xff, ..] => Some(Utf16::Big),
+            _ => None,
+        }
+    }
+
+    fn decode(self, text: &[u8]) -> Vec<u8> {
+        let unit = |pair: &[u8]| match self {
+            Utf16::Little => u16::from_le_bytes([pair[0], pair[1]]),
+            Utf16::Big => u16::from_be_bytes([pair[0], pair[1]]),
+        };
+        let characters = char::decode_utf16(text.chunks_exact(2).map(unit));
+        let text: String = characters.map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+        text.into_bytes()
+    }
+}

@@ -1,0 +1,163 @@
+//! Lines of a file or of standard input, in blocks, with their numbers.
+//!
+//! A line ends with LF or CRLF, the last one perhaps with neither. A mark of byte order at the start is
+//! dropped. A line that is too long to be held is left out with a message, and the next one is read.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::ops::Range;
+use std::path::Path;
+
+use crate::problems::{Problem, Reason};
+use crate::show;
+
+/// Longest line.
+const MAX_LINE_BYTES: usize = 64 << 20;
+
+/// Bytes of a block: it ends with the line that reaches this.
+const BLOCK_BYTES: usize = 4 << 20;
+
+/// Lines of a block.
+const BLOCK_LINES: usize = 4096;
+
+/// Where lines come from.
+pub(crate) struct Lines {
+    name: String,
+    input: Box<dyn BufRead + Send>,
+    /// The length, if it is known.
+    bytes: Option<u64>,
+    number: u64,
+    most_lines: usize,
+}
+
+/// Some lines.
+#[derive(Default)]
+pub(crate) struct LineBlock {
+    text: Vec<u8>,
+    lines: Vec<(u64, Range<usize>)>,
+    /// Lines that could not be held.
+    pub(crate) problems: Vec<Problem>,
+    /// Bytes that were read for it.
+    pub(crate) bytes: u64,
+}
+
+/// One line.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Line<'a> {
+    pub(crate) number: u64,
+    pub(crate) text: &'a [u8],
+}
+
+impl LineBlock {
+    pub(crate) fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    pub(crate) fn line(&self, i: usize) -> Line<'_> {
+        let (number, range) = &self.lines[i];
+        Line { number: *number, text: &self.text[range.clone()] }
+    }
+}
+
+impl Lines {
+    /// The lines of a file; `-` is standard input. No block has more than `most_lines` lines: who acknowledges
+    /// every line must not wait for thousands.
+    pub(crate) fn open(path: &Path, most_lines: Option<usize>) -> Result<Lines, Problem> {
+        let most_lines = most_lines.unwrap_or(BLOCK_LINES).clamp(1, BLOCK_LINES);
+        if path == Path::new("-") {
+            let input = Box::new(BufReader::with_capacity(1 << 16, io::stdin()));
+            let name = "standard input".into();
+            return Ok(Lines { name, input, bytes: None, number: 0, most_lines });
+        }
+        let unreadable = |error: io::Error| {
+            let message = format!("cannot read {}: {error}", show::path(path));
+            Problem::new(Reason::Unreadable, message)
+        };
+        let file = File::open(path).map_err(unreadable)?;
+        let found = file.metadata().map_err(unreadable)?;
+        if found.is_dir() {
+            return Err(unreadable(io::ErrorKind::IsADirectory.into()));
+        }
+        let bytes = found.is_file().then_some(found.len());
+        let input = Box::new(BufReader::with_capacity(1 << 18, file));
+        Ok(Lines { name: show::path(path), input, bytes, number: 0, most_lines })
+    }
+
+    /// The length of the input, if it is known.
+    pub(crate) fn bytes(&self) -> Option<u64> {
+        self.bytes
+    }
+
+    /// What the input is called in messages.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The next lines; `None` at the end.
+    pub(crate) fn next_block(&mut self) -> Result<Option<LineBlock>, Problem> {
+        let mut block = LineBlock::default();
+        while block.lines.len() < self.most_lines && block.text.len() < BLOCK_BYTES {
+            let start = block.text.len();
+            let read = self.read_line(&mut block.text).map_err(|error| {
+                let (name, number) = (&self.name, self.number + 1);
+                let message = format!("cannot read {name}, line {number}: {error}");
+                Problem::new(Reason::Unreadable, message)
+            })?;
+            if read == 0 {
+                break;
+            }
+            block.bytes += read;
+            self.number += 1;
+            let mut line = start..block.text.len();
+            if line.len() > MAX_LINE_BYTES {
+                block.text.truncate(start);
+                let (name, number) = (&self.name, self.number);
+                let most = MAX_LINE_BYTES >> 20;
+                let message = format!("{name}, line {number}: it has more than {most} MiB");
+                block.problems.push(Problem::new(Reason::TooLarge, message));
+                continue;
+            }
+            let bytes = &block.text[line.clone()];
+            if bytes.ends_with(b"\r") {
+                line.end -= 1;
+            }
+            if self.number == 1 && bytes.starts_with(b"\xef\xbb\xbf") {
+                line.start += 3;
+            }
+            block.lines.push((self.number, line));
+        }
+        Ok((block.bytes > 0).then_some(block))
+    }
+
+    /// Appends a line without its end, or a little more than the most of it, and reads it whole. Gives the
+    /// number of bytes read, 0 at the end of the input.
+    fn read_line(&mut self, text: &mut Vec<u8>) -> io::Result<u64> {
+        let most = MAX_LINE_BYTES as u64 + 2;
+        let mut read = self.input.by_ref().take(most).read_until(b'\n', text)? as u64;
+        if text.ends_with(b"\n") && read > 0 {
+            text.pop();
+        } else if read == most {
+            read += skip_line(&mut *self.input)?;
+        }
+        Ok(read)
+    }
+}
+
+/// Reads up to the end of the line and keeps nothing.
+fn skip_line(input: &mut dyn BufRead) -> io::Result<u64> {
+    let mut skipped = 0;
+    loop {
+        let buffer = match input.fill_buf() {
+            Ok(buffer) => buffer,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        let end = buffer.iter().position(|byte| *byte == b'\n');
+        let used = end.map_or(buffer.len(), |at| at + 1);
+        input.consume(used);
+        skipped += used as u64;
+        if end.is_some() || used == 0 {
+            return Ok(skipped);
+        }
+    }
+}

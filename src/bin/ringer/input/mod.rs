@@ -1,0 +1,63 @@
+//! Where documents come from: files and folders, or lines of a file or of standard input.
+//!
+//! A source is read in a thread of its own, block by block, while the blocks before are being sketched; so an
+//! interrupt is heard even while a pipe is silent. No block is larger than its limits, however long the input.
+
+mod document;
+mod files;
+mod lines;
+mod records;
+
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, sync_channel};
+
+pub(crate) use document::Worker;
+pub(crate) use files::{Files, Walk};
+pub(crate) use lines::{Line, LineBlock, Lines};
+pub(crate) use records::{Content, Records};
+
+use crate::problems::Problem;
+
+/// Files of a block.
+const BLOCK_FILES: usize = 256;
+
+/// Blocks that wait to be sketched.
+const WAITING_BLOCKS: usize = 2;
+
+/// What is read.
+pub(crate) enum Source {
+    Files(Vec<PathBuf>),
+    Lines(Lines),
+}
+
+/// Some of it.
+pub(crate) enum Block {
+    Files(Vec<PathBuf>),
+    Lines(LineBlock),
+}
+
+impl Source {
+    /// Reads in a thread of its own, until the end or until nobody listens. A failure is the last block.
+    pub(crate) fn start(self) -> Receiver<Result<Block, Problem>> {
+        let (sender, receiver) = sync_channel(WAITING_BLOCKS);
+        std::thread::spawn(move || match self {
+            Source::Files(files) => {
+                let blocks = files.chunks(BLOCK_FILES).map(|block| Block::Files(block.to_vec()));
+                for block in blocks {
+                    if sender.send(Ok(block)).is_err() {
+                        return;
+                    }
+                }
+            }
+            Source::Lines(mut lines) => {
+                while let Some(block) = lines.next_block().transpose() {
+                    let failed = block.is_err();
+                    if sender.send(block.map(Block::Lines)).is_err() || failed {
+                        return;
+                    }
+                }
+            }
+        });
+        receiver
+    }
+}

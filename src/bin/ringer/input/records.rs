@@ -1,0 +1,109 @@
+//! What a line says: a key, and a set or a document under it.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use ringer::features;
+use ringer::scheme::Features;
+use serde_json::value::RawValue;
+
+/// How a line is to be read.
+#[derive(Debug, Clone)]
+pub(crate) enum Records {
+    /// `key<TAB>element element ...`
+    Sets,
+    /// A JSON object with these fields.
+    Json { key_field: String, text_field: String, features: Features },
+}
+
+/// What stands under a key.
+#[derive(Debug)]
+pub(crate) enum Content<'a> {
+    /// To be taken apart by the database's features.
+    Document(Cow<'a, [u8]>),
+    /// Taken apart already.
+    Set(Vec<u64>),
+}
+
+/// A line that was understood.
+pub(crate) type Record<'a> = (Cow<'a, [u8]>, Content<'a>);
+
+impl Records {
+    /// Key and content of a line; `None` for an empty line; or what is wrong with it.
+    pub(crate) fn parse<'a>(&self, line: &'a [u8]) -> Result<Option<Record<'a>>, String> {
+        if line.trim_ascii().is_empty() {
+            return Ok(None);
+        }
+        let (key, content) = match self {
+            Records::Sets => set_line(line)?,
+            Records::Json { key_field, text_field, features } => {
+                json_line(line, key_field, text_field, *features)?
+            }
+        };
+        if key.is_empty() {
+            return Err("the key is empty".into());
+        }
+        Ok(Some((key, content)))
+    }
+}
+
+fn set_line(line: &[u8]) -> Result<Record<'_>, String> {
+    let Some(tab) = line.iter().position(|byte| *byte == b'\t') else {
+        return Err("there is no tab between a key and its elements".into());
+    };
+    Ok((Cow::Borrowed(&line[..tab]), Content::Document(Cow::Borrowed(&line[tab + 1..]))))
+}
+
+fn json_line<'a>(
+    line: &'a [u8],
+    key_field: &str,
+    text_field: &str,
+    features: Features,
+) -> Result<Record<'a>, String> {
+    // A line that is no UTF-8 is no JSON, but its words are as good as any.
+    let line = String::from_utf8_lossy(line);
+    let fields: BTreeMap<String, Box<RawValue>> = serde_json::from_str(&line)
+        .map_err(|error| format!("it is no JSON object: {}", without_line(&error)))?;
+    let field = |name: &str| {
+        fields.get(name).map(|value| value.get()).ok_or_else(|| format!("there is no `{name}`"))
+    };
+    let key = field(key_field)?;
+    let key = match key.as_bytes().first() {
+        Some(b'"') => serde_json::from_str(key).map_err(|error| error.to_string())?,
+        Some(b'0'..=b'9' | b'-') => key.to_string(),
+        _ => return Err(format!("`{key_field}` is neither a string nor a number")),
+    };
+    let content = json_content(field(text_field)?, features)
+        .ok_or_else(|| format!("`{text_field}` is not {}", expected(features)))?;
+    Ok((Cow::Owned(key.into_bytes()), content))
+}
+
+/// A string; or for tokens and ids, an array of them.
+fn json_content<'a>(value: &str, features: Features) -> Option<Content<'a>> {
+    if value.starts_with('"') {
+        let text: String = serde_json::from_str(value).ok()?;
+        return Some(Content::Document(Cow::Owned(text.into_bytes())));
+    }
+    match features {
+        Features::Ids => serde_json::from_str(value).ok().map(Content::Set),
+        Features::Tokens => {
+            let tokens: Vec<String> = serde_json::from_str(value).ok()?;
+            Some(Content::Set(features::tokens(&tokens)))
+        }
+        _ => None,
+    }
+}
+
+fn expected(features: Features) -> &'static str {
+    match features {
+        Features::Ids => "a string or an array of unsigned integers",
+        Features::Tokens => "a string or an array of strings",
+        _ => "a string",
+    }
+}
+
+/// The message of a JSON error with its column only: the line is always the first one.
+fn without_line(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.replace(" at line 1 column ", " at column ")
+}

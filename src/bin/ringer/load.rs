@@ -1,0 +1,202 @@
+//! Documents go into a database: read, sketched in parallel, and committed in batches.
+//!
+//! Without a wish about commits sets go into bulk loads, the fast way: a good many thousand of them become
+//! visible and durable at once. With one, each batch of the size wished for is a commit of its own. However
+//! long the input is, memory holds no more than a few blocks of it and one batch.
+
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+
+use rayon::prelude::*;
+use ringer::{Batch, BulkLoad, Database, Signature};
+
+use crate::exit::Failure;
+use crate::input::{Block, Line, Records, Source, Worker};
+use crate::interrupt;
+use crate::problems::{Problem, Problems, Reason};
+use crate::progress::{self, Unit};
+use crate::show::{self, Output, Style};
+
+/// Sets of one bulk load: after so many they are safe and the next load begins.
+const BULK_SETS: u64 = 1 << 18;
+
+/// How often a silent input is left to look for interrupts.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// How sets are committed.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Commits {
+    /// A durable commit after every N sets [default: large batches].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub(crate) commit_every: Option<u64>,
+    /// Print `committed COUNT` after each commit: so many sets of this run are safe.
+    #[arg(long)]
+    pub(crate) ack: bool,
+}
+
+/// What is to be loaded, and how.
+pub(crate) struct Load<'a> {
+    pub(crate) db: &'a Database,
+    pub(crate) style: Style,
+    pub(crate) commits: &'a Commits,
+    /// How lines are read, if the source has lines.
+    pub(crate) records: Records,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub(crate) struct Loaded {
+    /// Sets that are stored.
+    pub(crate) sets: u64,
+    /// Those of them that are empty.
+    pub(crate) empty: u64,
+    /// Whether someone asked to stop before the end.
+    pub(crate) interrupted: bool,
+}
+
+type Sketched = Result<Option<(Vec<u8>, Signature)>, Problem>;
+
+impl Load<'_> {
+    /// Loads all of a source. When it fails what was committed before stays.
+    pub(crate) fn run(&self, source: Source, problems: &mut Problems) -> Result<Loaded, Failure> {
+        let bar = match &source {
+            Source::Files(files) => {
+                let files = files.len() as u64;
+                progress::bar(self.style, "reading files", Unit::Things, Some(files))
+            }
+            Source::Lines(lines) => {
+                progress::bar(self.style, "reading sets", Unit::Bytes, lines.bytes())
+            }
+        };
+        let name = match &source {
+            Source::Files(_) => String::new(),
+            Source::Lines(lines) => lines.name().to_string(),
+        };
+        let mut store = Store::new(self);
+        let blocks = source.start();
+        while !interrupt::asked() {
+            let block = match blocks.recv_timeout(PATIENCE) {
+                Ok(block) => block.map_err(|problem| Failure::Io(problem.message))?,
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
+            let (sketched, steps) = self.sketch(block, &name);
+            for one in sketched {
+                match one {
+                    Ok(Some((key, signature))) => store.put(&key, signature)?,
+                    Ok(None) => {}
+                    Err(problem) => bar.suspend(|| problems.note(problem))?,
+                }
+            }
+            bar.inc(steps);
+        }
+        bar.finish_and_clear();
+        store.finish()
+    }
+
+    /// The signatures of a block, in its order, and the progress that it means.
+    fn sketch(&self, block: Block, name: &str) -> (Vec<Sketched>, u64) {
+        let worker = || Worker::new(self.db.sketcher());
+        match block {
+            Block::Files(files) => {
+                let one = |worker: &mut Worker<'_>, file: &std::path::PathBuf| {
+                    let key = file.as_os_str().as_encoded_bytes().to_vec();
+                    worker.of_file(file).map(|signature| Some((key, signature)))
+                };
+                (files.par_iter().map_init(worker, one).collect(), files.len() as u64)
+            }
+            Block::Lines(mut block) => {
+                let mut all: Vec<Sketched> =
+                    std::mem::take(&mut block.problems).into_iter().map(Err).collect();
+                let one = |worker: &mut Worker<'_>, i| {
+                    let line = block.line(i);
+                    self.line(worker, line).map_err(|what| {
+                        let message = format!("{name}, line {}: {what}", line.number);
+                        Problem::new(Reason::Malformed, message)
+                    })
+                };
+                let lines = (0..block.len()).into_par_iter();
+                all.par_extend(lines.map_init(worker, one));
+                (all, block.bytes)
+            }
+        }
+    }
+
+    fn line(
+        &self,
+        worker: &mut Worker<'_>,
+        line: Line<'_>,
+    ) -> Result<Option<(Vec<u8>, Signature)>, String> {
+        let Some((key, content)) = self.records.parse(line.text)? else { return Ok(None) };
+        let signature = worker.of_content(&content).map_err(|error| error.to_string())?;
+        Ok(Some((key.into_owned(), signature)))
+    }
+}
+
+/// Takes signatures and commits them.
+struct Store<'a> {
+    load: &'a Load<'a>,
+    pending: Pending,
+    waiting: u64,
+    loaded: Loaded,
+}
+
+enum Pending {
+    Batch(Batch),
+    Bulk(Box<BulkLoad>),
+}
+
+impl<'a> Store<'a> {
+    fn new(load: &'a Load<'a>) -> Store<'a> {
+        Store { load, pending: Store::pending(load), waiting: 0, loaded: Loaded::default() }
+    }
+
+    fn pending(load: &Load<'_>) -> Pending {
+        match load.commits.commit_every {
+            Some(_) => Pending::Batch(load.db.batch()),
+            None => Pending::Bulk(Box::new(load.db.bulk_load())),
+        }
+    }
+
+    fn put(&mut self, key: &[u8], signature: Signature) -> Result<(), Failure> {
+        let empty = signature.is_empty();
+        let taken = match &mut self.pending {
+            Pending::Batch(batch) => batch.put_signature(key, signature).map(|_| ()),
+            Pending::Bulk(bulk) => bulk.put_signature(key, &signature),
+        };
+        taken.map_err(|error| {
+            // What went before is as good as it was.
+            Failure::Io(format!("{}: {error}", show::key(&key[..key.len().min(60)])))
+        })?;
+        self.waiting += 1;
+        self.loaded.empty += u64::from(empty);
+        if self.waiting >= self.load.commits.commit_every.unwrap_or(BULK_SETS) {
+            self.commit()?;
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<(), Failure> {
+        if self.waiting == 0 {
+            return Ok(());
+        }
+        match std::mem::replace(&mut self.pending, Store::pending(self.load)) {
+            Pending::Batch(batch) => self.load.db.commit(batch)?,
+            Pending::Bulk(bulk) => bulk.commit()?,
+        };
+        self.loaded.sets += self.waiting;
+        self.waiting = 0;
+        if self.load.commits.ack {
+            let mut out = Output::new();
+            out.line(format_args!("committed {}", self.loaded.sets))?;
+            out.flush()?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Loaded, Failure> {
+        self.commit()?;
+        self.loaded.interrupted = interrupt::asked();
+        Ok(self.loaded)
+    }
+}

@@ -1,0 +1,56 @@
+//! Opening databases, and saying what whoever asks ought to know about their state.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use ringer::{Database, OpenReport, Options, Reader};
+use serde_json::json;
+
+use crate::exit::{self, Failure};
+use crate::show::{Output, Style};
+
+/// Opens a database for reading, and warns if commits are not seen that way.
+pub(crate) fn to_read(path: &Path, style: Style) -> Result<Reader, Failure> {
+    let reader = Database::open_read_only(path, Options::default())?;
+    let unsealed = reader.unsealed();
+    if unsealed > 0 && style.json {
+        let mut out = Output::new();
+        out.line(json!({ "unsealed": unsealed }))?;
+        out.flush()?;
+    } else if unsealed > 0 {
+        exit::say(&format!(
+            "warning: {unsealed} commits wait beside the file and are not seen: they are after the \
+             writer's next checkpoint or, if it was killed, after the next command that writes"
+        ));
+    }
+    Ok(reader)
+}
+
+/// Opens a database for writing, and says what a crash had left.
+pub(crate) fn to_write(path: &Path) -> Result<Database, Failure> {
+    let db = Database::open(path, Options::default())?;
+    tell(db.open_report());
+    Ok(db)
+}
+
+fn tell(report: &OpenReport) {
+    if report.clean {
+        return;
+    }
+    let mut told = vec!["the last writer did not close the database".to_string()];
+    if report.commits_replayed > 0 {
+        told.push(format!("{} commits were taken from its hot tier", report.commits_replayed));
+    }
+    if report.bytes_cut > 0 {
+        told.push(format!("{} bytes of an unfinished step were cut off", report.bytes_cut));
+    }
+    if report.superblock_repaired {
+        told.push("a superblock was written again".into());
+    }
+    exit::say(&format!("note: {}", told.join("; ")));
+}
+
+/// A key from the command line: its bytes.
+pub(crate) fn key(argument: &OsStr) -> &[u8] {
+    argument.as_encoded_bytes()
+}

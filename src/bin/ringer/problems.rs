@@ -1,0 +1,87 @@
+//! Input that could not be used: said once with its place, counted, and left out; or, when asked to be
+//! strict, a reason to stop.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::exit::{self, Failure};
+
+/// Messages of one kind that are printed. Further ones are only counted: a folder may have a million images.
+const MOST_MESSAGES: u64 = 20;
+
+/// Why something was left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Reason {
+    Binary,
+    TooLarge,
+    Malformed,
+    Unreadable,
+}
+
+impl Reason {
+    fn name(self) -> &'static str {
+        match self {
+            Reason::Binary => "binary",
+            Reason::TooLarge => "too large",
+            Reason::Malformed => "malformed",
+            Reason::Unreadable => "unreadable",
+        }
+    }
+}
+
+/// Something that could not be used.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    pub(crate) reason: Reason,
+    /// The place, and what is wrong there.
+    pub(crate) message: String,
+}
+
+impl Problem {
+    pub(crate) fn new(reason: Reason, message: String) -> Problem {
+        Problem { reason, message }
+    }
+}
+
+/// All problems of a run.
+pub(crate) struct Problems {
+    strict: bool,
+    counts: BTreeMap<Reason, u64>,
+}
+
+impl Problems {
+    pub(crate) fn new(strict: bool) -> Problems {
+        Problems { strict, counts: BTreeMap::new() }
+    }
+
+    /// Takes note of a problem. That a file is binary is none of anybody's making and ends nothing.
+    pub(crate) fn note(&mut self, problem: Problem) -> Result<(), Failure> {
+        let Problem { reason, message } = problem;
+        if self.strict && reason != Reason::Binary {
+            return Err(Failure::Io(message));
+        }
+        let count = self.counts.entry(reason).or_insert(0);
+        *count += 1;
+        if *count <= MOST_MESSAGES {
+            exit::say(&format!("warning: {message}"));
+        }
+        if *count == MOST_MESSAGES {
+            let reason = reason.name();
+            exit::say(&format!("warning: further {reason} input is counted, without a message"));
+        }
+        Ok(())
+    }
+
+    /// The counts by reason.
+    pub(crate) fn json(&self) -> Value {
+        self.counts.iter().map(|(reason, n)| (reason.name().to_string(), *n)).collect()
+    }
+
+    /// `; left out: 2 binary, 1 unreadable`, or nothing.
+    pub(crate) fn summary(&self) -> String {
+        let parts: Vec<String> =
+            self.counts.iter().map(|(reason, n)| format!("{n} {}", reason.name())).collect();
+        if parts.is_empty() { String::new() } else { format!("; left out: {}", parts.join(", ")) }
+    }
+}

@@ -1,0 +1,130 @@
+//! What is printed: keys, estimates and matches, for people and as JSON.
+
+use std::io::{BufWriter, StdoutLock, Write, stdout};
+use std::path::Path;
+
+use ringer::{Comparison, Estimate, Match};
+use serde_json::{Map, Value, json};
+
+use crate::exit::Failure;
+
+/// How the output looks, for every command.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct Style {
+    /// Print one JSON object a line.
+    #[arg(long, global = true, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// No progress bars and no summaries.
+    #[arg(long, short, global = true, help_heading = "Output")]
+    pub(crate) quiet: bool,
+}
+
+/// Standard output, buffered.
+pub(crate) struct Output {
+    out: BufWriter<StdoutLock<'static>>,
+}
+
+impl Output {
+    pub(crate) fn new() -> Output {
+        Output { out: BufWriter::new(stdout().lock()) }
+    }
+
+    /// A line of text.
+    pub(crate) fn line(&mut self, line: impl std::fmt::Display) -> Result<(), Failure> {
+        Ok(writeln!(self.out, "{line}")?)
+    }
+
+    /// Bytes as they are.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        Ok(self.out.write_all(bytes)?)
+    }
+
+    /// Sends off all that was printed. Failures after this point are those of others.
+    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+        Ok(self.out.flush()?)
+    }
+}
+
+/// A key for people: control characters would move the cursor or start a new line, and bytes that are no
+/// text have no look at all.
+pub(crate) fn key(key: &[u8]) -> String {
+    let mut shown = String::new();
+    for part in key.utf8_chunks() {
+        for c in part.valid().chars() {
+            match c.is_control() {
+                true => shown.extend(c.escape_default()),
+                false => shown.push(c),
+            }
+        }
+        part.invalid().iter().for_each(|byte| shown.push_str(&format!("\\x{byte:02x}")));
+    }
+    shown
+}
+
+/// A path for people.
+pub(crate) fn path(path: &Path) -> String {
+    key(path.as_os_str().as_encoded_bytes())
+}
+
+/// A key as JSON: text, or its bytes in hexadecimal if it is not UTF-8.
+pub(crate) fn json_key(key: &[u8]) -> Value {
+    match std::str::from_utf8(key) {
+        Ok(text) => Value::from(text),
+        Err(_) => json!({ "hex": key.iter().map(|b| format!("{b:02x}")).collect::<String>() }),
+    }
+}
+
+/// The resemblance, its error and its interval.
+pub(crate) fn put_resemblance(object: &mut Map<String, Value>, estimate: &Estimate) {
+    object.insert("resemblance".into(), estimate.value.into());
+    object.insert("std_error".into(), estimate.std_error.into());
+    object.insert("low".into(), estimate.low.into());
+    object.insert("high".into(), estimate.high.into());
+}
+
+/// The measures that need set sizes, where those are kept. `names` are those of the two containments.
+pub(crate) fn put_measures(
+    object: &mut Map<String, Value>,
+    comparison: &Comparison,
+    names: [&str; 2],
+) {
+    let measures = [
+        (names[0], comparison.containment_of_first()),
+        (names[1], comparison.containment_of_second()),
+        ("intersection", comparison.intersection()),
+        ("union", comparison.union()),
+        ("hamming", comparison.hamming()),
+    ];
+    for (name, estimate) in measures {
+        if let Ok(estimate) = estimate {
+            object.insert(name.into(), estimate.value.into());
+            object.insert(format!("{name}_std_error"), estimate.std_error.into());
+        }
+    }
+}
+
+/// A match as the contract of the tool has it.
+pub(crate) fn json_match(query: &Value, found: &Match) -> Value {
+    let mut object = Map::new();
+    object.insert("query".into(), query.clone());
+    object.insert("key".into(), json_key(&found.key));
+    object.insert("matching_slots".into(), found.matching_slots.into());
+    put_resemblance(&mut object, &found.resemblance());
+    let names = ["containment_of_query", "containment_in_query"];
+    put_measures(&mut object, &found.comparison, names);
+    Value::Object(object)
+}
+
+/// A number of bytes for people.
+pub(crate) fn bytes(bytes: u64) -> String {
+    match bytes {
+        0..10_000 => format!("{bytes} bytes"),
+        10_000..10_000_000 => format!("{:.1} KiB", bytes as f64 / 1024.0),
+        _ => format!("{:.1} MiB", bytes as f64 / (1 << 20) as f64),
+    }
+}
+
+/// `1 file`, `2 files`.
+pub(crate) fn count(number: u64, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
