@@ -3,11 +3,10 @@
 use std::fmt;
 use std::ops::ControlFlow;
 
-use super::columns::Columns;
-use super::found::{Found, Group, Pair, Phase, Progress, Report};
-use super::join;
-use super::measure::Measure;
-use super::roster::Roster;
+use super::found::{Found, Pair, Progress, Report};
+use super::measure::check_resemblance;
+use super::pairs;
+use super::stop::Teller;
 use crate::error::{Error, Result};
 use crate::store::state::State;
 
@@ -28,10 +27,7 @@ pub enum Undecided {
 }
 
 /// The exact resemblance of the sets under two keys.
-type Check<'a> = Box<dyn FnMut(&[u8], &[u8]) -> Result<f64> + 'a>;
-
-/// Told how far a run has come, and asked whether it should go on.
-type Tell<'a> = Box<dyn FnMut(Progress) -> ControlFlow<()> + 'a>;
+pub(super) type Check<'a> = Box<dyn FnMut(&[u8], &[u8]) -> Result<f64> + 'a>;
 
 /// All pairs of sets that look like each other: a question to a snapshot.
 ///
@@ -73,16 +69,16 @@ type Tell<'a> = Box<dyn FnMut(Progress) -> ControlFlow<()> + 'a>;
 /// ```
 #[must_use = "nothing is looked for until it is run"]
 pub struct Pairs<'a> {
-    state: &'a State,
-    min_resemblance: f64,
+    pub(super) state: &'a State,
+    pub(super) min_resemblance: f64,
     min_matches: Option<u32>,
     exhaustive: bool,
-    expand: bool,
-    max_candidates: usize,
-    memory: usize,
-    undecided: Undecided,
-    check: Option<Check<'a>>,
-    tell: Option<Tell<'a>>,
+    pub(super) expand: bool,
+    pub(super) max_candidates: usize,
+    pub(super) memory: usize,
+    pub(super) undecided: Undecided,
+    pub(super) check: Option<Check<'a>>,
+    pub(super) teller: Teller<'a>,
 }
 
 impl fmt::Debug for Pairs<'_> {
@@ -112,7 +108,7 @@ impl<'a> Pairs<'a> {
             memory: DEFAULT_MEMORY,
             undecided: Undecided::Keep,
             check: None,
-            tell: None,
+            teller: Teller::default(),
         }
     }
 
@@ -167,7 +163,40 @@ impl<'a> Pairs<'a> {
 
     /// Tells from time to time how far the run has come; it ends early if the function breaks.
     pub fn progress(mut self, tell: impl FnMut(Progress) -> ControlFlow<()> + 'a) -> Pairs<'a> {
-        self.tell = Some(Box::new(tell));
+        self.teller.0 = Some(Box::new(tell));
         self
+    }
+
+    /// Finds all pairs and groups, and gives them one after the other to `visit`, until it breaks.
+    pub fn run(self, mut visit: impl FnMut(Found<'_>) -> ControlFlow<()>) -> Result<Report> {
+        pairs::run(self, &mut visit)
+    }
+
+    /// Finds all pairs and gives them together, in memory. Groups are left out: [`expand`](Pairs::expand)
+    /// gives their pairs.
+    pub fn collect(self) -> Result<Vec<Pair>> {
+        let mut all = Vec::new();
+        self.run(|found| {
+            if let Found::Pair(pair) = found {
+                all.push(pair);
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(all)
+    }
+
+    /// The fewest common slots, if what is asked makes sense; 0 lifts the rule.
+    pub(super) fn least_slots(&self) -> Result<u32> {
+        check_resemblance(self.min_resemblance)?;
+        let slots = self.state.scheme.slots;
+        match self.min_matches {
+            Some(m) if m == 0 || m > u32::from(slots.count) => {
+                let limit = format!("the scheme has slots {slots}: at least 1, at most all");
+                Err(Error::invalid(format!("min_matches {m}"), limit))
+            }
+            Some(m) => Ok(m),
+            None if self.exhaustive => Ok(0),
+            None => Ok(u32::from(slots.min_matches)),
+        }
     }
 }
