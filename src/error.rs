@@ -98,6 +98,17 @@ pub enum Error {
         needed: u8,
     },
 
+    /// What was asked for needs more memory than it may take. Nothing was changed.
+    #[error("{what} would take {needed} bytes of memory, and may take {limit}: raise the limit")]
+    OverLimit {
+        /// What was to be done.
+        what: String,
+        /// Bytes that it needs, about.
+        needed: u64,
+        /// Bytes that it may take.
+        limit: u64,
+    },
+
     /// No set is stored under the key.
     #[error("no set is stored under the key `{}`", key.escape_ascii())]
     NoSuchKey {

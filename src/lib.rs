@@ -17,6 +17,7 @@
 //! | `ingest` | here are operations: make them durable and visible, all or none |
 //! | [`query`] | here is a set, a key or a signature: what looks like it? |
 //! | `care` | here is whatever a crash left: bring it in order, say what is wrong, save the rest |
+//! | [`groups`] | here is a database: which of its sets look like each other? |
 //! | [`db`] | the database that a program opens, reads and writes |
 #![cfg_attr(
     not(feature = "internals"),
@@ -75,6 +76,8 @@ pub mod care;
 #[cfg(not(feature = "internals"))]
 mod care;
 
+pub mod groups;
+
 pub mod db;
 
 #[cfg(test)]
@@ -86,6 +89,9 @@ pub use db::{
 };
 pub use error::{Error, Result};
 pub use estimate::{Comparison, Estimate, resemblance_of};
+pub use groups::{
+    Cluster, Clusters, Found, Group, Linkage, Pair, Pairs, Triple, Triples, Undecided,
+};
 pub use options::{HotTierKind, Options, Recovery};
 pub use query::{Answer, Explanation, Like, Match, Plan, Query};
 pub use scheme::{Parameters, Scheme, presets};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::error::Result;
+use crate::groups::{Clusters, Pairs, Triples};
 use crate::query::{Answer, Like, Query};
 use crate::scheme::Scheme;
 use crate::sketch::Sketcher;
@@ -66,6 +67,21 @@ impl Snapshot {
         ask: impl Fn(Query<'a>) -> Query<'a> + Sync,
     ) -> Vec<Result<Answer>> {
         likes.par_iter().map(|like| ask(self.query(*like)).run()).collect()
+    }
+
+    /// Asks for all pairs of sets that look like each other. See [`Pairs`] for what can be asked.
+    pub fn pairs(&self, min_resemblance: f64) -> Pairs<'_> {
+        Pairs::new(&self.state, min_resemblance)
+    }
+
+    /// Asks for clusters of sets that look like each other. See [`Clusters`] for what can be asked.
+    pub fn clusters(&self, min_resemblance: f64) -> Clusters<'_> {
+        Clusters::new(&self.state, min_resemblance)
+    }
+
+    /// Asks for threes of sets that are alike all together. See [`Triples`] for what can be asked.
+    pub fn triples(&self, min_resemblance: f64) -> Triples<'_> {
+        Triples::new(&self.state, min_resemblance)
     }
 
     /// Whether a set is stored under a key. Reads no signature.

@@ -22,9 +22,12 @@ pub struct Walk<'a> {
 }
 
 /// Where the signature of a row is.
-enum Source<'a> {
+#[derive(Debug)]
+pub enum Source<'a> {
+    /// In a memtable; a copy of it.
     Fresh(Stored),
-    Row(&'a Segment, Found),
+    /// In a segment of the state, which has this place among them.
+    Row(usize, &'a Segment, Found),
 }
 
 impl<'a> Walk<'a> {
@@ -40,8 +43,8 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// The next row, without its signature where that is not asked for.
-    fn step(&mut self) -> Result<Option<(Box<[u8]>, Source<'a>)>> {
+    /// The next row, and where its signature is.
+    pub fn next_source(&mut self) -> Result<Option<(Box<[u8]>, Source<'a>)>> {
         loop {
             let fresh = self.fresh.iter().filter_map(|cursor| cursor.key());
             let rows = self.segments.iter().filter_map(|cursor| cursor.key());
@@ -64,9 +67,10 @@ impl<'a> Walk<'a> {
                 }
             }
             let mut row = None;
-            for cursor in &mut self.segments {
+            for (i, cursor) in self.segments.iter_mut().enumerate() {
                 if cursor.key() == Some(&*key) {
-                    row = row.or(cursor.rows.current().map(|(_, found)| (cursor.view, found)));
+                    let here = cursor.rows.current().map(|(_, found)| (i, cursor.view, found));
+                    row = row.or(here);
                     cursor.advance()?;
                 }
             }
@@ -77,8 +81,8 @@ impl<'a> Walk<'a> {
                         return Ok(Some((key, Source::Fresh(stored))));
                     }
                 }
-                (None, Some((view, found))) => {
-                    return Ok(Some((key, Source::Row(&view.segment, found))));
+                (None, Some((i, view, found))) => {
+                    return Ok(Some((key, Source::Row(i, &view.segment, found))));
                 }
                 (None, None) => {}
             }
@@ -87,10 +91,10 @@ impl<'a> Walk<'a> {
 
     /// The next row.
     pub fn next_row(&mut self) -> Result<Option<(Box<[u8]>, Stored)>> {
-        let Some((key, source)) = self.step()? else { return Ok(None) };
+        let Some((key, source)) = self.next_source()? else { return Ok(None) };
         let stored = match source {
             Source::Fresh(stored) => stored,
-            Source::Row(segment, found) => {
+            Source::Row(_, segment, found) => {
                 Stored { signature: segment.signature(found.id)?, sequence: found.sequence }
             }
         };
@@ -99,7 +103,7 @@ impl<'a> Walk<'a> {
 
     /// The key of the next row.
     pub fn next_key(&mut self) -> Result<Option<Box<[u8]>>> {
-        Ok(self.step()?.map(|(key, _)| key))
+        Ok(self.next_source()?.map(|(key, _)| key))
     }
 }
 

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::spill::{Spill, SpillPlace};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Numbers that one run may have: 8 MiB.
 const RUN: usize = 1 << 20;
@@ -50,8 +50,11 @@ impl SortedSpill {
         Ok(())
     }
 
-    /// All numbers, rising.
-    pub fn drain(mut self, visit: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
+    /// All numbers, rising, until `visit` fails.
+    pub fn drain<E: From<Error>>(
+        mut self,
+        visit: &mut dyn FnMut(u64) -> Result<(), E>,
+    ) -> Result<(), E> {
         self.open.sort_unstable();
         if self.runs.is_empty() {
             return self.open.into_iter().try_for_each(visit);
@@ -117,12 +120,11 @@ mod tests {
             numbers.for_each(|n| sorter.push(n).unwrap());
             expected.sort_unstable();
             let mut sorted = Vec::new();
-            sorter
-                .drain(&mut |n| {
-                    sorted.push(n);
-                    Ok(())
-                })
-                .unwrap();
+            let mut take = |n| {
+                sorted.push(n);
+                crate::error::Result::Ok(())
+            };
+            sorter.drain(&mut take).unwrap();
             assert!(sorted == expected, "{n}");
         }
     }

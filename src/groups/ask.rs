@@ -1,0 +1,202 @@
+//! What is asked: all pairs, with their conditions, checked before anything is read.
+
+use std::fmt;
+use std::ops::ControlFlow;
+
+use super::found::{Found, Pair, Progress, Report};
+use super::measure::check_resemblance;
+use super::pairs;
+use super::stop::Teller;
+use crate::error::{Error, Result};
+use crate::store::state::State;
+
+/// Others that a set is compared with in one column before its pairs are cut short.
+const DEFAULT_MAX_CANDIDATES: usize = 100_000;
+
+/// Bytes of memory that a run may take.
+const DEFAULT_MEMORY: usize = 1 << 30;
+
+/// What becomes of pairs whose interval holds the least resemblance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Undecided {
+    /// They are given if their estimate reaches it, and marked.
+    #[default]
+    Keep,
+    /// They are not given: only pairs whose whole interval reaches it.
+    Drop,
+}
+
+/// The exact resemblance of the sets under two keys.
+pub(super) type Check<'a> = Box<dyn FnMut(&[u8], &[u8]) -> Result<f64> + 'a>;
+
+/// All pairs of sets that look like each other: a question to a snapshot.
+///
+/// A pair is given if its sets have at least m slots in common and their estimated resemblance is at least
+/// the number asked for: exactly what a [query](crate::Query) for one of them would find, and each pair once.
+/// Empty sets have no likes. Sets whose signatures are equal are one [group](Group); pairs are between groups,
+/// named by their smallest keys, unless [`expand`](Pairs::expand) takes them apart.
+///
+/// Found are the pairs in the order of their keys: by `a`, then by `b`; before the pairs of an `a` that is a
+/// group comes the group.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use ringer::{Database, Found, Options, Scheme};
+/// let folder = tempfile::tempdir()?;
+/// let db = Database::create(folder.path().join("x.ringer"), &Scheme::near_duplicate(), Options::default())?;
+/// db.put("a", &(0..100).collect::<Vec<_>>())?;
+/// db.put("a, again", &(0..100).collect::<Vec<_>>())?;
+/// db.put("b", &(5..105).collect::<Vec<_>>())?;
+/// db.put("c", &(900..999).collect::<Vec<_>>())?;
+///
+/// let snapshot = db.snapshot();
+/// let (mut copies, mut pairs) = (0, vec![]);
+/// snapshot.pairs(0.7).run(|found| {
+///     match found {
+///         Found::Group(group) => copies += group.len(),
+///         Found::Pair(pair) => pairs.push(pair),
+///     }
+///     ControlFlow::Continue(())
+/// })?;
+/// assert_eq!(copies, 2);                                       // "a" and "a, again"
+/// assert_eq!(pairs.len(), 1);
+/// assert_eq!((&*pairs[0].a, &*pairs[0].b), (&b"a"[..], &b"b"[..]));
+/// assert_eq!(pairs[0].a_keys, 2);
+/// println!("{:.2}", pairs[0].resemblance());                   // 0.89 ± 0.04 (95 %: 0.79 to 0.95)
+///
+/// assert_eq!(snapshot.pairs(0.7).expand().collect()?.len(), 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "nothing is looked for until it is run"]
+pub struct Pairs<'a> {
+    pub(super) state: &'a State,
+    pub(super) min_resemblance: f64,
+    min_matches: Option<u32>,
+    exhaustive: bool,
+    pub(super) expand: bool,
+    pub(super) max_candidates: usize,
+    pub(super) memory: usize,
+    pub(super) undecided: Undecided,
+    pub(super) check: Option<Check<'a>>,
+    pub(super) teller: Teller<'a>,
+}
+
+impl fmt::Debug for Pairs<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pairs")
+            .field("min_resemblance", &self.min_resemblance)
+            .field("min_matches", &self.min_matches)
+            .field("exhaustive", &self.exhaustive)
+            .field("expand", &self.expand)
+            .field("max_candidates", &self.max_candidates)
+            .field("memory", &self.memory)
+            .field("undecided", &self.undecided)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Pairs<'a> {
+    /// The pairs of a state.
+    pub(crate) fn new(state: &'a State, min_resemblance: f64) -> Pairs<'a> {
+        Pairs {
+            state,
+            min_resemblance,
+            min_matches: None,
+            exhaustive: false,
+            expand: false,
+            max_candidates: DEFAULT_MAX_CANDIDATES,
+            memory: DEFAULT_MEMORY,
+            undecided: Undecided::Keep,
+            check: None,
+            teller: Teller::default(),
+        }
+    }
+
+    /// Only pairs with at least so many slots in common. Default: the scheme's number.
+    pub fn min_matches(mut self, slots: u32) -> Pairs<'a> {
+        self.min_matches = Some(slots);
+        self
+    }
+
+    /// Also pairs that have no slots in common: nothing is missed. The higher the least resemblance, the less
+    /// that costs; where it is low, all pairs of signatures are compared. A scheme without slots has no other
+    /// pairs.
+    pub fn exhaustive(mut self) -> Pairs<'a> {
+        self.exhaustive = true;
+        self
+    }
+
+    /// Takes groups of equal signatures apart: all pairs of their keys are given, and no group. A hundred
+    /// thousand copies make five billion pairs. They come in the order of their groups.
+    pub fn expand(mut self) -> Pairs<'a> {
+        self.expand = true;
+        self
+    }
+
+    /// Distinct signatures that one is compared with because of the same column of samples, before its pairs
+    /// are cut short and the [report](Report::truncated) says so. Default 100,000.
+    pub fn max_candidates(mut self, candidates: usize) -> Pairs<'a> {
+        self.max_candidates = candidates;
+        self
+    }
+
+    /// Bytes of memory that may be taken, pages that a database keeps not counted; a database that needs more
+    /// is refused with [`Error::OverLimit`]. Default 1 GiB. A set takes 44 bytes and its signature.
+    pub fn memory(mut self, bytes: usize) -> Pairs<'a> {
+        self.memory = bytes;
+        self
+    }
+
+    /// What becomes of pairs whose interval holds the least resemblance. Default [`Undecided::Keep`].
+    pub fn undecided(mut self, what: Undecided) -> Pairs<'a> {
+        self.undecided = what;
+        self
+    }
+
+    /// Hands undecided pairs to a function that looks at the sets themselves and gives their exact
+    /// resemblance; they are given if it reaches the least. All pairs are handed over whose interval holds
+    /// it, those with an estimate below it too. An error of the function ends the run.
+    pub fn check(mut self, exact: impl FnMut(&[u8], &[u8]) -> Result<f64> + 'a) -> Pairs<'a> {
+        self.check = Some(Box::new(exact));
+        self
+    }
+
+    /// Tells from time to time how far the run has come; it ends early if the function breaks.
+    pub fn progress(mut self, tell: impl FnMut(Progress) -> ControlFlow<()> + 'a) -> Pairs<'a> {
+        self.teller.0 = Some(Box::new(tell));
+        self
+    }
+
+    /// Finds all pairs and groups, and gives them one after the other to `visit`, until it breaks.
+    pub fn run(self, mut visit: impl FnMut(Found<'_>) -> ControlFlow<()>) -> Result<Report> {
+        pairs::run(self, &mut visit)
+    }
+
+    /// Finds all pairs and gives them together, in memory. Groups are left out: [`expand`](Pairs::expand)
+    /// gives their pairs.
+    pub fn collect(self) -> Result<Vec<Pair>> {
+        let mut all = Vec::new();
+        self.run(|found| {
+            if let Found::Pair(pair) = found {
+                all.push(pair);
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(all)
+    }
+
+    /// The fewest common slots, if what is asked makes sense; 0 lifts the rule.
+    pub(super) fn least_slots(&self) -> Result<u32> {
+        check_resemblance(self.min_resemblance)?;
+        let slots = self.state.scheme.slots;
+        match self.min_matches {
+            Some(m) if m == 0 || m > u32::from(slots.count) => {
+                let limit = format!("the scheme has slots {slots}: at least 1, at most all");
+                Err(Error::invalid(format!("min_matches {m}"), limit))
+            }
+            Some(m) => Ok(m),
+            None if self.exhaustive => Ok(0),
+            None => Ok(u32::from(slots.min_matches)),
+        }
+    }
+}

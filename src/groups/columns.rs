@@ -1,0 +1,262 @@
+//! Where two signatures that are alike enough must agree.
+//!
+//! A pair that reaches the least resemblance has at least E of k samples in common, so it differs in at most
+//! d = k - E. Cut the samples into d + 1 columns: one of them has none of the differences. The same holds for
+//! slots: of L slots at most d differ, and at least m must not, so of any L - max(m, L - d) + 1 slots one is in
+//! common. Whichever brings fewer strangers together is taken; if both bring nearly all, there are no columns,
+//! and all pairs are compared.
+
+use crate::scheme::Scheme;
+use crate::sketch::SlotReader;
+
+/// Nanoseconds, measured on one machine: only their ratios matter.
+mod cost {
+    /// A group, hashed and sorted by one column.
+    pub(super) const SORT: f64 = 20.0;
+    /// Two signatures that came together, compared.
+    pub(super) const CANDIDATE: f64 = 15.0;
+    /// A word of two signatures, where all are compared.
+    pub(super) const WORD: f64 = 0.4;
+}
+
+/// The chance that two sets that are not meant to be alike have a sample in common, beside that of equal bits:
+/// popular elements.
+const POPULAR: f64 = 0.01;
+
+/// Some samples, by the words of a plane that they are in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Span(Vec<(u32, u64)>);
+
+impl Span {
+    fn of(samples: impl Iterator<Item = u32>) -> Span {
+        let mut words: Vec<(u32, u64)> = Vec::new();
+        for sample in samples {
+            let (word, bit) = (sample / 64, 1 << (sample % 64));
+            match words.last_mut() {
+                Some((last, mask)) if *last == word => *mask |= bit,
+                _ => words.push((word, bit)),
+            }
+        }
+        Span(words)
+    }
+
+    /// Whether all of these samples are among the equal ones.
+    pub(super) fn within(&self, equal: &[u64]) -> bool {
+        self.0.iter().all(|(word, mask)| equal[*word as usize] & mask == *mask)
+    }
+
+    fn has(&self, sample: u32) -> bool {
+        self.0.iter().any(|(word, mask)| *word == sample / 64 && mask >> (sample % 64) & 1 == 1)
+    }
+
+    /// A number that is equal where the samples are, and seldom elsewhere.
+    fn hash(&self, planes: &[u64], words: usize) -> u32 {
+        const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
+        let mut hash = 0_u64;
+        for (word, mask) in &self.0 {
+            for plane in (*word as usize..planes.len()).step_by(words) {
+                hash = (hash.rotate_left(23) ^ (planes[plane] & mask)).wrapping_mul(ODD);
+            }
+        }
+        ((hash ^ hash >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 32) as u32
+    }
+}
+
+/// What groups are sorted by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Column {
+    /// The samples of a column, or of a slot whose value is they themselves.
+    Samples(Span),
+    /// The hashed value of a slot, which may be equal where samples are not.
+    Slot(usize),
+}
+
+/// How pairs are brought together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Plan {
+    /// By each of these.
+    Columns(Vec<Column>),
+    /// All with all.
+    Scan,
+    /// Not at all: there can be none.
+    Nothing,
+}
+
+/// What a pair must have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Least {
+    /// Equal samples.
+    pub(super) equal: u32,
+    /// Common slots; 0 lifts the rule.
+    pub(super) slots: u32,
+}
+
+/// The plan for so many groups.
+pub(super) fn plan(scheme: &Scheme, least: Least, groups: usize) -> Plan {
+    let (k, slots) = (scheme.samples, scheme.slots);
+    let Some(differ) = k.checked_sub(least.equal) else { return Plan::Nothing };
+    let n = groups as f64;
+    let pairs = n * (n - 1.0).max(0.0) / 2.0;
+    let cost = |columns: u32, together: f64| {
+        f64::from(columns) * (n * cost::SORT + pairs * together.min(1.0) * cost::CANDIDATE)
+    };
+    let chance = f64::from(scheme.bits).exp2().recip() + POPULAR;
+    let scan = pairs * scheme.words_per_signature() as f64 * cost::WORD;
+    let mut best = (scan, Plan::Scan);
+    if differ < k {
+        let together = chance.powi((k / (differ + 1)) as i32);
+        let cost = cost(differ + 1, together);
+        if cost < best.0 {
+            best = (cost, Plan::Columns(spread(0..k, differ + 1)));
+        }
+    }
+    if least.slots > 0 {
+        let (count, g) = (u32::from(slots.count), slots.samples_per_slot);
+        let common = least.slots.max(count.saturating_sub(differ));
+        let folded = u32::from(g) * u32::from(scheme.bits) > u32::from(slots.value_bits);
+        let hashed = if folded { f64::from(slots.value_bits).exp2().recip() } else { 0.0 };
+        let columns = count + 1 - common.min(count);
+        if cost(columns, chance.powi(g.into()) + hashed) < best.0 {
+            let g = u32::from(g);
+            let column = |slot: u32| match folded {
+                true => Column::Slot(slot as usize),
+                false => Column::Samples(Span::of(slot * g..slot * g + g)),
+            };
+            best.1 = Plan::Columns((0..columns).map(column).collect());
+        }
+    }
+    best.1
+}
+
+/// Cuts samples into so many columns, of which there are no more than samples.
+fn spread(samples: impl ExactSizeIterator<Item = u32> + Clone, columns: u32) -> Vec<Column> {
+    let count = samples.len();
+    let cut = |i: u32| count * i as usize / columns as usize;
+    let column = |i| samples.clone().skip(cut(i)).take(cut(i + 1) - cut(i));
+    (0..columns).map(|i| Column::Samples(Span::of(column(i)))).collect()
+}
+
+/// The columns by which so many groups are told further apart that agree in all of the given ones already;
+/// `None` if comparing them all costs less.
+pub(super) fn refine<'c>(
+    scheme: &Scheme,
+    least: Least,
+    agreed: impl Iterator<Item = &'c Column> + Clone,
+    groups: usize,
+) -> Option<Vec<Column>> {
+    let agrees = |sample: u32| {
+        let spans = agreed.clone().filter_map(|column| match column {
+            Column::Samples(span) => Some(span),
+            Column::Slot(_) => None,
+        });
+        spans.into_iter().any(|span| span.has(sample))
+    };
+    let left: Vec<u32> = (0..scheme.samples).filter(|sample| !agrees(*sample)).collect();
+    let columns = scheme.samples.checked_sub(least.equal)? + 1;
+    if columns as usize > left.len() {
+        return None;
+    }
+    let (n, columns_f) = (groups as f64, f64::from(columns));
+    let chance = f64::from(scheme.bits).exp2().recip() + POPULAR;
+    let together = columns_f * chance.powi((left.len() / columns as usize) as i32);
+    let word = scheme.words_per_signature() as f64 * cost::WORD;
+    let whole = n * n / 2.0 * word;
+    let apart = columns_f * n * 2.0 * cost::SORT + n * n / 2.0 * together * cost::CANDIDATE;
+    (apart < whole / 2.0).then(|| spread(left.iter().copied(), columns))
+}
+
+/// Reads columns of signatures.
+#[derive(Debug)]
+pub(super) struct ColumnReader {
+    words: usize,
+    slots: SlotReader,
+    values: Vec<u32>,
+}
+
+impl ColumnReader {
+    pub(super) fn new(scheme: &Scheme) -> ColumnReader {
+        let slots = SlotReader::new(scheme);
+        let values = vec![0; slots.count()];
+        ColumnReader { words: scheme.words_per_plane(), slots, values }
+    }
+
+    /// A number that is equal where signatures agree in a column.
+    pub(super) fn hash(&mut self, column: &Column, planes: &[u64]) -> u32 {
+        match column {
+            Column::Samples(span) => span.hash(planes, self.words),
+            Column::Slot(slot) => {
+                self.slots.read(planes, &mut self.values);
+                self.values[*slot]
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheme::{Parameters, Slots, presets};
+
+    fn columns(plan: Plan) -> Vec<Column> {
+        match plan {
+            Plan::Columns(columns) => columns,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Every sample is in one column, and columns are about equally long.
+    #[test]
+    fn columns_are_a_partition() {
+        for (k, parts) in [(64, 13), (64, 64), (128, 25), (100, 7), (1, 1), (130, 2)] {
+            let all = spread(0..k, parts);
+            assert_eq!(all.len(), parts as usize);
+            let mut times = vec![0; k as usize];
+            let mut lengths = Vec::new();
+            for column in &all {
+                let Column::Samples(span) = column else { panic!() };
+                (0..k).filter(|s| span.has(*s)).for_each(|s| times[s as usize] += 1);
+                lengths.push((0..k).filter(|s| span.has(*s)).count());
+            }
+            assert!(times.iter().all(|t| *t == 1), "{k} {parts}");
+            assert!(lengths.iter().max().unwrap() - lengths.iter().min().unwrap() <= 1);
+        }
+    }
+
+    #[test]
+    fn plans_follow_what_is_asked() {
+        let default = Scheme::near_duplicate();
+        // 52 of 64 samples: 12 differ, so 13 columns of 4 and 5 samples.
+        let high = plan(&default, Least { equal: 52, slots: 1 }, 100_000);
+        assert_eq!(columns(high).len(), 13);
+        // 20 of 64: slots of three samples are better than columns of one.
+        let low = plan(&default, Least { equal: 20, slots: 1 }, 100_000);
+        assert_eq!(columns(low).len(), 21);
+        // Two slots must be common: twenty of them tell.
+        let two = plan(&default, Least { equal: 20, slots: 2 }, 100_000);
+        assert_eq!(columns(two).len(), 20);
+        assert_eq!(plan(&default, Least { equal: 4, slots: 0 }, 100_000), Plan::Scan);
+        assert_eq!(plan(&default, Least { equal: 65, slots: 1 }, 100_000), Plan::Nothing);
+        let without = Parameters { slots: Slots::NONE, ..presets::PRECISE };
+        let without = Scheme::new(without).unwrap();
+        assert_eq!(columns(plan(&without, Least { equal: 104, slots: 0 }, 100_000)).len(), 25);
+        let hashed = plan(&Scheme::bing(), Least { equal: 0, slots: 4 }, 100_000);
+        assert_eq!(columns(hashed), (0..3).map(Column::Slot).collect::<Vec<_>>());
+    }
+
+    /// What tells further apart leaves out the samples that agree.
+    #[test]
+    fn refined_columns_are_made_of_the_others() {
+        let default = Scheme::near_duplicate();
+        let least = Least { equal: 52, slots: 1 };
+        let all = columns(plan(&default, least, 100_000));
+        let fine = refine(&default, least, all[3..4].iter(), 100_000).unwrap();
+        assert_eq!(fine.len(), 13);
+        let has = |column: &Column, s| matches!(column, Column::Samples(span) if span.has(s));
+        for sample in 0..64 {
+            let there = fine.iter().filter(|column| has(column, sample)).count();
+            assert_eq!(there, usize::from(!has(&all[3], sample)));
+        }
+        assert_eq!(refine(&default, least, all[3..4].iter(), 20), None);
+        assert_eq!(refine(&default, Least { equal: 0, slots: 1 }, [].iter(), 100_000), None);
+    }
+}

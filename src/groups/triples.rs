@@ -1,0 +1,183 @@
+//! Threes: sets that are alike all together.
+//!
+//! The resemblance of three sets is the size of what all have over that of what any has. Three pairs that are
+//! alike do not make it high: each pair may share something else. So every triangle of the graph of pairs is
+//! looked at, and its resemblance is estimated from the samples in which all three agree, which needs samples
+//! of two bits or more.
+
+use std::ops::ControlFlow;
+
+use super::ask::Pairs;
+use super::found::Report;
+use super::measure::{Measure, check_resemblance};
+use super::pairs::{self, ended, go_on};
+use super::roster::Roster;
+use super::stop::Step;
+use crate::error::{Error, Result};
+use crate::estimate::Estimate;
+use crate::estimate::many::Patterns;
+use crate::store::state::State;
+
+/// Threes of sets that look like each other: a question to a snapshot.
+///
+/// Given are the triangles of [pairs](Pairs) whose estimated three-way resemblance is at least the number asked
+/// for, in the order of their keys. Three sets are never more alike than two of them, so pairs need no more;
+/// but estimates err, and [`min_pair`](Triples::min_pair) lets pairs in that seem a little less alike. Sets with
+/// equal signatures count as one, which is named by their smallest key. Samples of one bit cannot tell:
+/// [`Error::TooFewBits`].
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use ringer::{Database, Options, Scheme};
+/// let folder = tempfile::tempdir()?;
+/// let db = Database::create(folder.path().join("x.ringer"), &Scheme::precise(), Options::default())?;
+/// db.put("a", &(0..1000).collect::<Vec<_>>())?;
+/// db.put("b", &(100..1100).collect::<Vec<_>>())?;
+/// db.put("c", &(200..1200).collect::<Vec<_>>())?;
+///
+/// let mut found = 0;
+/// db.snapshot().triples(0.5).run(|triple| {
+///     found += 1;
+///     assert!(triple.resemblance.low < 2.0 / 3.0 && 2.0 / 3.0 < triple.resemblance.high);
+///     ControlFlow::Continue(())
+/// })?;
+/// assert_eq!(found, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "nothing is looked for until it is run"]
+pub struct Triples<'a> {
+    pairs: Pairs<'a>,
+    min_resemblance: f64,
+}
+
+/// Three sets that have something in common.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Triple {
+    /// Their keys, rising; of several with one signature, the smallest.
+    pub keys: [Box<[u8]>; 3],
+    /// How many keys have each signature.
+    pub copies: [u32; 3],
+    /// The size of what all three have over that of what any has.
+    pub resemblance: Estimate,
+    /// Whether the 95 % interval holds the least resemblance asked for.
+    pub undecided: bool,
+}
+
+impl<'a> Triples<'a> {
+    /// The threes of a state.
+    pub(crate) fn new(state: &'a State, min_resemblance: f64) -> Triples<'a> {
+        Triples { pairs: Pairs::new(state, min_resemblance), min_resemblance }
+    }
+
+    /// The least estimated resemblance of two of the three. Default: that of all three.
+    pub fn min_pair(mut self, resemblance: f64) -> Triples<'a> {
+        self.pairs.min_resemblance = resemblance;
+        self
+    }
+
+    /// Puts conditions to the pairs that triangles are made of, and says what the run may take and whom it
+    /// tells of its progress: `.pairs(|pairs| pairs.exhaustive())`.
+    pub fn pairs(mut self, ask: impl FnOnce(Pairs<'a>) -> Pairs<'a>) -> Triples<'a> {
+        self.pairs = ask(self.pairs);
+        self
+    }
+
+    /// Finds all threes, and gives them one after the other to `visit`, until it breaks.
+    pub fn run(self, mut visit: impl FnMut(Triple) -> ControlFlow<()>) -> Result<Report> {
+        let mut report = Report::default();
+        let step = self.go(&mut report, &mut visit);
+        ended(step, report)
+    }
+
+    /// Finds all threes and gives them together, in memory.
+    pub fn collect(self) -> Result<Vec<Triple>> {
+        let mut all = Vec::new();
+        self.run(|triple| {
+            all.push(triple);
+            ControlFlow::Continue(())
+        })?;
+        Ok(all)
+    }
+
+    fn go(self, report: &mut Report, visit: &mut dyn FnMut(Triple) -> ControlFlow<()>) -> Step {
+        check_resemblance(self.min_resemblance)?;
+        // Refuses samples of one bit before anything is read.
+        Patterns::new(3, self.pairs.state.scheme.bits)?;
+        let (min, memory) = (self.min_resemblance, self.pairs.memory as u64);
+        let finding = pairs::find(self.pairs, report)?;
+        let groups = finding.roster.groups();
+        let needed = 4 * (groups as u64 + report.pairs);
+        if needed > memory {
+            let what = format!("a graph of {} pairs", report.pairs);
+            return Err(Error::OverLimit { what, needed, limit: memory }.into());
+        }
+        let mut graph = Graph { ends: Vec::with_capacity(groups), targets: Vec::new() };
+        let (roster, mut measure) = finding.each(&mut |_, _, edge| {
+            graph.ends.resize(edge.a as usize, graph.targets.len());
+            graph.targets.push(edge.b);
+            Ok(())
+        })?;
+        graph.ends.resize(groups, graph.targets.len());
+        graph.triangles(&mut |three| {
+            let resemblance = measure.three_way(&roster, three)?;
+            if resemblance.value < min {
+                return Ok(());
+            }
+            go_on(visit(triple(&roster, three, resemblance, min)?))
+        })
+    }
+}
+
+fn triple(roster: &Roster<'_>, three: [u32; 3], resemblance: Estimate, min: f64) -> Result<Triple> {
+    let [a, b, c] = three;
+    Ok(Triple {
+        keys: [roster.name(a)?, roster.name(b)?, roster.name(c)?],
+        copies: three.map(|group| roster.members(group).len() as u32),
+        resemblance,
+        undecided: resemblance.low < min && resemblance.high >= min,
+    })
+}
+
+/// Each group with the larger ones that it makes a pair with, rising.
+#[derive(Debug)]
+struct Graph {
+    /// Where the pairs of each group end.
+    ends: Vec<usize>,
+    targets: Vec<u32>,
+}
+
+impl Graph {
+    fn larger(&self, group: u32) -> &[u32] {
+        let start = group.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
+        &self.targets[start..self.ends[group as usize]]
+    }
+
+    /// All triangles, in order.
+    fn triangles(&self, visit: &mut dyn FnMut([u32; 3]) -> Step) -> Step {
+        for a in 0..self.ends.len() as u32 {
+            let mut others = self.larger(a);
+            while let [b, rest @ ..] = others {
+                let mut thirds = self.larger(*b);
+                for c in rest {
+                    thirds = &thirds[thirds.partition_point(|third| third < c)..];
+                    if thirds.first() == Some(c) {
+                        visit([a, *b, *c])?;
+                    }
+                }
+                others = rest;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Measure {
+    /// The resemblance of three groups.
+    fn three_way(&mut self, roster: &Roster<'_>, three: [u32; 3]) -> Result<Estimate> {
+        let signatures = three.map(|group| roster.signature(group));
+        let [a, b, c] = &signatures;
+        crate::estimate::resemblance_of(&[a, b, c])
+    }
+}
