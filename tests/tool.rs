@@ -1,26 +1,14 @@
-//! The `ringer` tool as its users see it: what it prints, what it returns, and what it says of bad input.
+//! `ringer dedup` as its users see it: what it prints, what it returns, and what it says of bad input.
+
+mod tool_run;
 
 use std::fs;
-use std::path::Path;
 use std::process::{Command, Output, Stdio};
+
+use tool_run::{path, text, words};
 
 fn ringer(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_ringer")).args(arguments).output().expect("the tool runs")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// A text of 300 words that no other number gives.
-fn words(number: u64) -> String {
-    let mut state = number;
-    let mut next = || {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        state >> 48
-    };
-    (0..300).map(|_| format!("w{} ", next())).collect()
 }
 
 /// Two near-duplicates, an exact copy in a subfolder, two others, a binary and an empty file.
@@ -38,10 +26,6 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-fn path(folder: &Path) -> &str {
-    folder.to_str().expect("a UTF-8 path")
-}
-
 #[test]
 fn dedup_finds_the_look_alikes() {
     let folder = folder();
@@ -55,13 +39,14 @@ fn dedup_finds_the_look_alikes() {
     assert!(!shown.contains("d.txt") && !shown.contains("e.txt"), "{shown}");
     assert!(shown.contains("1.000 ± 0.000"), "{shown}");
     let summary = text(&out.stderr);
-    let expected = "1 groups with 3 of 5 files; left out: 1 binary, 1 without words, 0 unreadable";
+    let expected = "1 group with 3 of 6 files (1 without any words); left out: 1 binary";
     assert!(summary.contains(expected), "{summary}");
 }
 
 #[test]
 fn json_is_one_object_a_line() {
     let folder = folder();
+    fs::remove_file(folder.path().join("f.bin")).unwrap();
     let out = ringer(&["dedup", "--json", "--quiet", path(folder.path())]);
     let lines: Vec<serde_json::Value> =
         text(&out.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -101,7 +86,7 @@ fn a_path_that_is_not_there_is_status_3() {
 fn output_closed_early_is_no_error() {
     let folder = folder();
     let mut child = Command::new(env!("CARGO_BIN_EXE_ringer"))
-        .args(["dedup", "--quiet", path(folder.path())])
+        .args(["dedup", "--quiet", path(&folder.path().join("sub"))])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -134,7 +119,7 @@ fn a_file_named_twice_is_no_duplicate_and_a_named_link_is_followed() {
     let again = folder.path().join("sub/../d.txt");
     let out = ringer(&["dedup", path(&file), path(&again), path(&link)]);
     assert_eq!((out.status.code(), text(&out.stdout)), (Some(0), String::new()));
-    assert!(text(&out.stderr).contains("0 of 1 files"), "{}", text(&out.stderr));
+    assert!(text(&out.stderr).contains("0 of 1 file"), "{}", text(&out.stderr));
     let other = folder.path().join("copy.txt");
     fs::write(&other, words(2)).unwrap();
     let out = ringer(&["dedup", path(&other), path(&link)]);
@@ -163,4 +148,23 @@ fn odd_files_are_counted_and_the_rest_is_done() {
     assert_eq!(shown.lines().count(), 2, "{shown}");
     assert!(shown.contains(r#"{"hex":"#), "{shown}");
     assert!(shown.contains("invalid.txt"), "{shown}");
+}
+
+/// The database that `--db` keeps can be asked and added to.
+#[test]
+fn the_database_can_be_kept() {
+    let folder = folder();
+    let db = folder.path().join("kept.ringer");
+    let dedup = |more: &[&str]| {
+        let arguments = [&["dedup", "--db", path(&db), "--quiet"][..], more].concat();
+        ringer(&arguments)
+    };
+    let first = dedup(&[path(&folder.path().join("a.txt")), path(&folder.path().join("d.txt"))]);
+    assert_eq!((first.status.code(), text(&first.stdout)), (Some(0), String::new()));
+    let second = dedup(&[path(&folder.path().join("sub"))]);
+    assert!(text(&second.stdout).starts_with("group 1: 2 files\n"), "{}", text(&second.stdout));
+    let keys = ringer(&["keys", path(&db)]);
+    assert_eq!(text(&keys.stdout).lines().count(), 3);
+    let other = dedup(&["--features", "chunks", path(&folder.path().join("sub"))]);
+    assert_eq!(other.status.code(), Some(2), "{}", text(&other.stderr));
 }

@@ -73,7 +73,7 @@ pub struct Pairs<'a> {
     pub(super) min_resemblance: f64,
     min_matches: Option<u32>,
     exhaustive: bool,
-    pub(super) expand: bool,
+    pub(super) expand: usize,
     pub(super) max_candidates: usize,
     pub(super) memory: usize,
     pub(super) undecided: Undecided,
@@ -103,7 +103,7 @@ impl<'a> Pairs<'a> {
             min_resemblance,
             min_matches: None,
             exhaustive: false,
-            expand: false,
+            expand: 1,
             max_candidates: DEFAULT_MAX_CANDIDATES,
             memory: DEFAULT_MEMORY,
             undecided: Undecided::Keep,
@@ -128,8 +128,13 @@ impl<'a> Pairs<'a> {
 
     /// Takes groups of equal signatures apart: all pairs of their keys are given, and no group. A hundred
     /// thousand copies make five billion pairs. They come in the order of their groups.
-    pub fn expand(mut self) -> Pairs<'a> {
-        self.expand = true;
+    pub fn expand(self) -> Pairs<'a> {
+        self.expand_up_to(usize::MAX)
+    }
+
+    /// Takes groups of at most so many keys apart, and gives larger ones as groups.
+    pub fn expand_up_to(mut self, keys: usize) -> Pairs<'a> {
+        self.expand = keys;
         self
     }
 

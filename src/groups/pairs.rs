@@ -120,7 +120,7 @@ pub(super) fn run(
 
 fn give(
     finding: Finding<'_>,
-    expand: bool,
+    expand: usize,
     visit: &mut dyn FnMut(Found<'_>) -> ControlFlow<()>,
 ) -> Step {
     let mut giver = Giver { expand, visit, groups: 0, name: None };
@@ -131,7 +131,8 @@ fn give(
 
 /// Gives groups and pairs in order.
 struct Giver<'v> {
-    expand: bool,
+    /// Groups of at most so many keys are taken apart.
+    expand: usize,
     visit: &'v mut dyn FnMut(Found<'_>) -> ControlFlow<()>,
     /// Groups of several keys that were given.
     groups: usize,
@@ -152,7 +153,7 @@ impl Giver<'_> {
                 break;
             }
             self.groups += 1;
-            if self.expand {
+            if roster.members(group).len() <= self.expand {
                 self.copies(roster, measure, group)?;
             } else {
                 go_on((self.visit)(Found::Group(roster.group(group))))?;
@@ -194,7 +195,12 @@ impl Giver<'_> {
             Some((group, name)) if *group == a => name,
             _ => &self.name.insert((a, roster.name(a)?)).1,
         };
-        let (members, others) = (roster.members(a), roster.members(b));
+        // Of a group that stays one, the smallest key stands for all.
+        let named = |group| match roster.members(group) {
+            all if all.len() <= self.expand => (all, 1),
+            all => (&all[..1], all.len() as u32),
+        };
+        let ((members, a_keys), (others, b_keys)) = (named(a), named(b));
         let pair = Pair {
             a: name.clone(),
             b: roster.name(b)?,
@@ -202,10 +208,10 @@ impl Giver<'_> {
             comparison: measure.comparison(equal, roster.code(a), roster.code(b)),
             undecided,
             exact,
-            a_keys: members.len() as u32,
-            b_keys: others.len() as u32,
+            a_keys,
+            b_keys,
         };
-        if !self.expand || members.len() + others.len() == 2 {
+        if members.len() + others.len() == 2 {
             return go_on((self.visit)(Found::Pair(pair)));
         }
         for a in members {
@@ -219,7 +225,8 @@ impl Giver<'_> {
                     false => pair.comparison,
                 };
                 let (a, b) = if swap { (b, a) } else { (a, b) };
-                let pair = Pair { a, b, comparison, a_keys: 1, b_keys: 1, ..pair.clone() };
+                let (a_keys, b_keys) = if swap { (b_keys, a_keys) } else { (a_keys, b_keys) };
+                let pair = Pair { a, b, comparison, a_keys, b_keys, ..pair.clone() };
                 go_on((self.visit)(Found::Pair(pair)))?;
             }
         }

@@ -2,6 +2,7 @@
 
 mod commands;
 mod exit;
+mod grouping;
 mod input;
 mod interrupt;
 mod load;
@@ -29,6 +30,9 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(|panic| {
+        exit::say(&format!("error: ringer has a bug, please report it: {panic}"));
+    }));
     // clap leaves with status 2 on bad usage, and prints help and version itself.
     let Arguments { command, style } = Arguments::parse();
     exit::report(command.run(style))

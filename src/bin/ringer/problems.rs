@@ -7,8 +7,11 @@ use serde_json::Value;
 
 use crate::exit::{self, Failure};
 
-/// Messages of one kind that are printed. Further ones are only counted: a folder may have a million images.
+/// Messages of one kind that are printed. Further ones are only counted.
 const MOST_MESSAGES: u64 = 20;
+
+/// The same for binary files: a folder may have a million images, and nothing is wrong with any.
+const MOST_BINARY_MESSAGES: u64 = 3;
 
 /// Why something was left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,12 +64,16 @@ impl Problems {
         if self.strict && reason != Reason::Binary {
             return Err(Failure::Io(message));
         }
+        let most = match reason {
+            Reason::Binary => MOST_BINARY_MESSAGES,
+            _ => MOST_MESSAGES,
+        };
         let count = self.counts.entry(reason).or_insert(0);
         *count += 1;
-        if *count <= MOST_MESSAGES {
+        if *count <= most {
             exit::say(&format!("warning: {message}"));
         }
-        if *count == MOST_MESSAGES {
+        if *count == most {
             let reason = reason.name();
             exit::say(&format!("warning: further {reason} input is counted, without a message"));
         }

@@ -38,10 +38,10 @@ pub(crate) struct Add {
     #[arg(long, value_name = "FILE", conflicts_with = "paths")]
     jsonl: Option<PathBuf>,
     /// The field of the key, a string or a number.
-    #[arg(long, value_name = "NAME", default_value = "id", requires = "jsonl")]
+    #[arg(long, value_name = "NAME", default_value = "id", conflicts_with_all = ["paths", "sets"])]
     key_field: String,
     /// The field of the document: a string, or for tokens and ids an array of them.
-    #[arg(long, value_name = "NAME", default_value = "text", requires = "jsonl")]
+    #[arg(long, value_name = "NAME", default_value = "text", conflicts_with_all = ["paths", "sets"])]
     text_field: String,
     #[command(flatten)]
     commits: Commits,

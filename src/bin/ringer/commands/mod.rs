@@ -2,9 +2,11 @@
 
 mod add;
 mod check;
+mod clusters;
 mod compact;
 mod completions;
 mod create;
+mod dedup;
 mod delete;
 mod dump;
 mod estimate;
@@ -12,11 +14,13 @@ mod get;
 mod keys;
 mod man;
 mod pack;
+mod pairs;
 mod plan;
 mod query;
 mod repair;
 mod salvage;
 mod stat;
+mod triples;
 
 use clap::Subcommand;
 
@@ -26,6 +30,7 @@ use crate::show::Style;
 /// All commands, in the order of the help.
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    Dedup(dedup::Dedup),
     Create(create::Create),
     Add(add::Add),
     Query(query::Query),
@@ -33,6 +38,9 @@ pub(crate) enum Command {
     Delete(delete::Delete),
     Keys(keys::Keys),
     Estimate(estimate::Estimate),
+    Pairs(pairs::Pairs),
+    Clusters(clusters::Clusters),
+    Triples(triples::Triples),
     Plan(plan::Plan),
     Stat(stat::Stat),
     Check(check::Check),
@@ -56,6 +64,10 @@ impl Command {
             Command::Keys(command) => command.run(style),
             Command::Estimate(command) => command.run(style),
             Command::Plan(command) => command.run(style),
+            Command::Dedup(command) => command.run(style),
+            Command::Pairs(command) => command.run(style),
+            Command::Clusters(command) => command.run(style),
+            Command::Triples(command) => command.run(style),
             Command::Stat(command) => command.run(style),
             Command::Check(command) => command.run(style),
             Command::Repair(command) => command.run(style),

@@ -1,0 +1,55 @@
+//! `ringer clusters`: sets that hang together.
+
+use std::path::PathBuf;
+
+use ringer::groups::Linkage;
+
+use crate::exit::{self, Failure};
+use crate::grouping::{self, Clustering, Conditions};
+use crate::show::{Style, count};
+use crate::{interrupt, open};
+
+/// Print clusters of sets that look alike.
+///
+/// A cluster is a connected component: from each set to each other leads a chain of pairs of at least the
+/// resemblance asked for. Each is printed with its smallest key first and how alike the others are to it.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  ringer clusters notes.ringer --min 0.8
+  ringer clusters notes.ringer --min 0.8 --strict-linkage --json")]
+pub(crate) struct Clusters {
+    /// The database.
+    #[arg(value_name = "DB")]
+    path: PathBuf,
+    /// The least resemblance, above 0 and at most 1.
+    #[arg(long, value_name = "R")]
+    min: f64,
+    /// Every member is alike enough to the first one, not only through a chain.
+    #[arg(long)]
+    strict_linkage: bool,
+    #[command(flatten)]
+    conditions: Conditions,
+}
+
+impl Clusters {
+    pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
+        interrupt::listen();
+        let reader = open::to_read(&self.path, style)?;
+        let linkage = if self.strict_linkage { Linkage::Strict } else { Linkage::Connected };
+        let (report, clusters, members) = Clustering {
+            snapshot: &reader.snapshot(),
+            min: self.min,
+            linkage,
+            conditions: self.conditions,
+            style,
+            thing: "set",
+        }
+        .print()?;
+        grouping::ended(&report)?;
+        if !style.quiet {
+            let clusters = count(clusters, "group");
+            exit::say(&format!("{clusters} with {members} of {}", count(report.sets, "set")));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,118 @@
+//! `ringer pairs`: all pairs that look alike.
+
+use std::path::PathBuf;
+
+use ringer::groups::{Found, Pair};
+use serde_json::{Map, Value, json};
+
+use crate::exit::{self, Failure};
+use crate::grouping::{self, Conditions};
+use crate::show::{self, Output, Style, count};
+use crate::{interrupt, open};
+
+/// Groups of equal signatures with more keys than this are printed as groups: a hundred thousand copies
+/// make five billion pairs.
+const MOST_EXPANDED: usize = 100;
+
+/// Print all pairs of sets of at least a resemblance, each once.
+///
+/// More than 100 sets with equal signatures are printed as one group and are named in pairs by their
+/// smallest key; --expand takes those apart, too.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  ringer pairs notes.ringer --min 0.8
+  ringer pairs notes.ringer --min 0.9 --certain --json > pairs.jsonl")]
+pub(crate) struct Pairs {
+    /// The database.
+    #[arg(value_name = "DB")]
+    path: PathBuf,
+    /// The least resemblance, above 0 and at most 1.
+    #[arg(long, value_name = "R")]
+    min: f64,
+    /// All pairs of sets with equal signatures, however many.
+    #[arg(long)]
+    expand: bool,
+    #[command(flatten)]
+    conditions: Conditions,
+}
+
+impl Pairs {
+    pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
+        interrupt::listen();
+        let reader = open::to_read(&self.path, style)?;
+        let snapshot = reader.snapshot();
+        let bar = grouping::bar(style);
+        let most = if self.expand { usize::MAX } else { MOST_EXPANDED };
+        let pairs = self.conditions.put(snapshot.pairs(self.min)).expand_up_to(most);
+        let pairs = pairs.progress(grouping::follow(&bar));
+        let mut out = Output::new();
+        if !style.json {
+            out.line("resemblance     95 % interval    keys")?;
+        }
+        let mut found = 0u64;
+        let report = grouping::printing(|printed| {
+            pairs.run(|one| {
+                found += u64::from(matches!(one, Found::Pair(_)));
+                bar.suspend(|| printed(print(&one, style, &mut out)))
+            })
+        });
+        bar.finish_and_clear();
+        out.flush()?;
+        let report = report?;
+        grouping::ended(&report)?;
+        if !style.quiet {
+            exit::say(&format!("{} of {}", count(found, "pair"), count(report.sets, "set")));
+        }
+        Ok(())
+    }
+}
+
+fn print(found: &Found<'_>, style: Style, out: &mut Output) -> Result<(), Failure> {
+    match found {
+        Found::Pair(pair) if style.json => out.line(as_json(pair)),
+        Found::Pair(pair) => {
+            let estimate = pair.resemblance();
+            let copies = |keys: u32| match keys {
+                1 => String::new(),
+                more => format!(" (and {} copies)", more - 1),
+            };
+            out.line(format_args!(
+                "{:.3} ± {:.3}  {:.3} to {:.3}  {}{}  {}{}",
+                estimate.clamped(),
+                estimate.std_error,
+                estimate.low,
+                estimate.high,
+                show::key(&pair.a),
+                copies(pair.a_keys),
+                show::key(&pair.b),
+                copies(pair.b_keys),
+            ))
+        }
+        Found::Group(group) => {
+            let mut keys = Vec::new();
+            for key in group.keys() {
+                keys.push(key?);
+            }
+            if style.json {
+                let keys: Vec<Value> = keys.iter().map(|key| show::json_key(key)).collect();
+                return out.line(json!({ "group": keys }));
+            }
+            let keys: Vec<String> = keys.iter().map(|key| show::key(key)).collect();
+            out.line(format_args!("{} sets with equal signatures: {}", keys.len(), keys.join("  ")))
+        }
+    }
+}
+
+fn as_json(pair: &Pair) -> Value {
+    let mut object = Map::new();
+    object.insert("a".into(), show::json_key(&pair.a));
+    object.insert("b".into(), show::json_key(&pair.b));
+    show::put_resemblance(&mut object, &pair.resemblance());
+    object.insert("matching_slots".into(), pair.matching_slots.into());
+    object.insert("undecided".into(), pair.undecided.into());
+    if pair.a_keys > 1 || pair.b_keys > 1 {
+        object.insert("a_keys".into(), pair.a_keys.into());
+        object.insert("b_keys".into(), pair.b_keys.into());
+    }
+    Value::Object(object)
+}

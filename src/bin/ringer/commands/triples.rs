@@ -1,0 +1,83 @@
+//! `ringer triples`: threes that are alike all together.
+
+use std::path::PathBuf;
+
+use ringer::groups::Triple;
+use serde_json::{Map, Value};
+
+use crate::exit::{self, Failure};
+use crate::grouping::{self, Conditions};
+use crate::show::{self, Output, Style, count};
+use crate::{interrupt, open};
+
+/// Print all threes of sets whose three-way resemblance is at least a number.
+///
+/// That is the size of what all three have over that of what any has. Needs samples of two bits or more.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  ringer triples words.ringer --min 0.3
+  ringer triples words.ringer --min 0.3 --min-pair 0.25 --json")]
+pub(crate) struct Triples {
+    /// The database.
+    #[arg(value_name = "DB")]
+    path: PathBuf,
+    /// The least three-way resemblance, above 0 and at most 1.
+    #[arg(long, value_name = "R")]
+    min: f64,
+    /// The least resemblance of two of them by estimate, which may err to below --min [default: --min].
+    #[arg(long, value_name = "R")]
+    min_pair: Option<f64>,
+    #[command(flatten)]
+    conditions: Conditions,
+}
+
+impl Triples {
+    pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
+        interrupt::listen();
+        let reader = open::to_read(&self.path, style)?;
+        let snapshot = reader.snapshot();
+        let bar = grouping::bar(style);
+        let triples = snapshot.triples(self.min).min_pair(self.min_pair.unwrap_or(self.min));
+        let triples =
+            triples.pairs(|pairs| self.conditions.put(pairs).progress(grouping::follow(&bar)));
+        let mut out = Output::new();
+        if !style.json {
+            out.line("resemblance     95 % interval    keys")?;
+        }
+        let mut found = 0u64;
+        let report = grouping::printing(|printed| {
+            triples.run(|triple| {
+                found += 1;
+                bar.suspend(|| printed(print(&triple, style, &mut out)))
+            })
+        });
+        bar.finish_and_clear();
+        out.flush()?;
+        let report = report?;
+        grouping::ended(&report)?;
+        if !style.quiet {
+            exit::say(&format!("{} of {}", count(found, "triple"), count(report.sets, "set")));
+        }
+        Ok(())
+    }
+}
+
+fn print(triple: &Triple, style: Style, out: &mut Output) -> Result<(), Failure> {
+    let estimate = &triple.resemblance;
+    if style.json {
+        let keys = triple.keys.iter().map(|key| show::json_key(key)).collect();
+        let mut object = Map::from_iter([("keys".to_string(), Value::Array(keys))]);
+        show::put_resemblance(&mut object, estimate);
+        object.insert("undecided".into(), triple.undecided.into());
+        return out.line(Value::Object(object));
+    }
+    let keys: Vec<String> = triple.keys.iter().map(|key| show::key(key)).collect();
+    out.line(format_args!(
+        "{:.3} ± {:.3}  {:.3} to {:.3}  {}",
+        estimate.clamped(),
+        estimate.std_error,
+        estimate.low,
+        estimate.high,
+        keys.join("  ")
+    ))
+}

@@ -1,0 +1,151 @@
+//! What the commands that look at all sets together share: their conditions, their progress, and how clusters
+//! are printed.
+
+use std::ops::ControlFlow;
+
+use indicatif::ProgressBar;
+use ringer::groups::{Cluster, Linkage, Pairs, Phase, Progress, Report, Undecided};
+use ringer::{Error, Snapshot};
+use serde_json::{Value, json};
+
+use crate::exit::{self, Failure};
+use crate::interrupt;
+use crate::progress::{self, Unit};
+use crate::show::{self, Output, Style};
+
+/// Which pairs count.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct Conditions {
+    /// Only pairs with at least so many slots in common [default: as the database says].
+    #[arg(long, value_name = "M", conflicts_with = "exhaustive")]
+    pub(crate) min_matches: Option<u32>,
+    /// Also pairs without common slots: nothing is missed. Slow where --min is low.
+    #[arg(long)]
+    pub(crate) exhaustive: bool,
+    /// Only pairs whose whole 95 % interval reaches --min.
+    #[arg(long)]
+    pub(crate) certain: bool,
+}
+
+impl Conditions {
+    pub(crate) fn put<'a>(&self, mut pairs: Pairs<'a>) -> Pairs<'a> {
+        if let Some(slots) = self.min_matches {
+            pairs = pairs.min_matches(slots);
+        }
+        if self.exhaustive {
+            pairs = pairs.exhaustive();
+        }
+        if self.certain { pairs.undecided(Undecided::Drop) } else { pairs }
+    }
+}
+
+/// A bar that follows a run.
+pub(crate) fn bar(style: Style) -> ProgressBar {
+    progress::bar(style, "reading", Unit::Things, Some(0))
+}
+
+/// Tells a bar how far a run has come, and the run whether someone asked to stop.
+pub(crate) fn follow(bar: &ProgressBar) -> impl FnMut(Progress) -> ControlFlow<()> + '_ {
+    |progress| {
+        bar.set_message(match progress.phase {
+            Phase::Reading => "reading",
+            Phase::Joining => "comparing",
+            _ => "sorting out",
+        });
+        bar.set_length(progress.total);
+        bar.set_position(progress.done);
+        if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// Runs something that prints as it goes: the first failure to print ends the run, and is what is returned.
+pub(crate) fn printing<T>(
+    run: impl FnOnce(&mut dyn FnMut(Result<(), Failure>) -> ControlFlow<()>) -> Result<T, Error>,
+) -> Result<T, Failure> {
+    let mut failure = None;
+    let done = run(&mut |printed| match printed {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(failed) => {
+            failure = Some(failed);
+            ControlFlow::Break(())
+        }
+    });
+    match failure {
+        Some(failure) => Err(failure),
+        None => done.map_err(exit::bad_argument),
+    }
+}
+
+/// What has to be said at the end of a run.
+pub(crate) fn ended(report: &Report) -> Result<(), Failure> {
+    if report.cancelled {
+        return Err(Failure::Interrupted);
+    }
+    if report.truncated {
+        exit::say("warning: some sets had too many candidates: pairs may be missing");
+    }
+    Ok(())
+}
+
+/// Clusters, and what they are clusters of.
+pub(crate) struct Clustering<'a> {
+    pub(crate) snapshot: &'a Snapshot,
+    pub(crate) min: f64,
+    pub(crate) linkage: Linkage,
+    pub(crate) conditions: Conditions,
+    pub(crate) style: Style,
+    /// `file`, `set`.
+    pub(crate) thing: &'static str,
+}
+
+impl Clustering<'_> {
+    /// Finds and prints them. Gives the report, the number of clusters and of their members.
+    pub(crate) fn print(&self) -> Result<(Report, u64, u64), Failure> {
+        let mut out = Output::new();
+        let (mut clusters, mut members) = (0, 0);
+        let bar = bar(self.style);
+        let ask = self.snapshot.clusters(self.min).linkage(self.linkage);
+        let ask = ask.pairs(|pairs| self.conditions.put(pairs).progress(follow(&bar)));
+        let report = printing(|printed| {
+            ask.run(|cluster| {
+                clusters += 1;
+                members += cluster.keys.len() as u64;
+                bar.suspend(|| printed(self.one(clusters, cluster, &mut out)))
+            })
+        });
+        bar.finish_and_clear();
+        out.flush()?;
+        Ok((report?, clusters, members))
+    }
+
+    fn one(&self, number: u64, cluster: Cluster<'_>, out: &mut Output) -> Result<(), Failure> {
+        let lowest = cluster.lowest.resemblance();
+        if self.style.json {
+            let keys: Result<Vec<Value>, Error> =
+                cluster.keys.map(|key| Ok(show::json_key(&key?))).collect();
+            return out.line(json!({
+                "cluster": number,
+                "keys": keys?,
+                "min_resemblance": lowest.clamped(),
+                "representative": show::json_key(&cluster.representative),
+            }));
+        }
+        let size = cluster.keys.len() as u64;
+        out.line(format_args!("group {number}: {}", show::count(size, self.thing)))?;
+        let representative = self.snapshot.get(&cluster.representative)?;
+        for key in cluster.keys {
+            let key = key?;
+            let shown = show::key(&key);
+            let stored = self.snapshot.get(&key)?;
+            match (&representative, stored) {
+                (Some(first), Some(stored)) if key != cluster.representative => {
+                    let estimate = first.signature.resemblance(&stored.signature)?;
+                    let (value, error) = (estimate.clamped(), estimate.std_error);
+                    out.line(format_args!("  {value:.3} ± {error:.3}  {shown}"))?;
+                }
+                _ => out.line(format_args!("                 {shown}"))?,
+            }
+        }
+        Ok(())
+    }
+}

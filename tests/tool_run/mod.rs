@@ -1,0 +1,128 @@
+//! Runs the real binary in a folder of its own.
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// The tool, in an empty folder.
+pub(crate) struct Tool {
+    pub(crate) folder: tempfile::TempDir,
+}
+
+/// What came of a command.
+pub(crate) struct Ran {
+    pub(crate) status: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Ran {
+    /// The lines of the output as JSON.
+    pub(crate) fn json(&self) -> Vec<Value> {
+        let parse = |line: &str| {
+            serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
+        };
+        self.out.lines().map(parse).collect()
+    }
+
+    /// The same command, known to have ended with this status.
+    #[track_caller]
+    pub(crate) fn with_status(self, status: i32) -> Ran {
+        let Ran { out, err, .. } = &self;
+        assert_eq!(self.status, Some(status), "\n-- out: {out}\n-- err: {err}");
+        assert!(!err.contains("panicked") && !err.contains("has a bug"), "{err}");
+        self
+    }
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A text of 300 words that no other number gives.
+pub(crate) fn words(number: u64) -> String {
+    let mut state = number;
+    let mut next = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 48
+    };
+    (0..300).map(|_| format!("w{} ", next())).collect()
+}
+
+impl Tool {
+    pub(crate) fn new() -> Tool {
+        Tool { folder: tempfile::tempdir().expect("a temporary folder") }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> &Tool {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a folder")).unwrap();
+        fs::write(path, content).unwrap();
+        self
+    }
+
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ringer"));
+        command.current_dir(self.folder.path()).args(arguments);
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+        ran(self.command(arguments).stdin(Stdio::null()).output().expect("the tool runs"))
+    }
+
+    /// The same with something on standard input.
+    pub(crate) fn run_with(&self, input: impl AsRef<[u8]>, arguments: &[&str]) -> Ran {
+        let mut child = self
+            .command(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the tool runs");
+        // It may end without reading everything.
+        let _ = child.stdin.take().expect("piped").write_all(input.as_ref());
+        ran(child.wait_with_output().expect("it ends"))
+    }
+
+    /// A database with these sets of tokens.
+    pub(crate) fn with_sets(sets: &str) -> Tool {
+        let tool = Tool::new();
+        tool.run(&["create", "db.ringer", "--features", "tokens"]).with_status(0);
+        tool.run_with(sets, &["add", "db.ringer", "--sets", "-"]).with_status(0);
+        tool
+    }
+
+    /// The names in the folder, in order.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.folder.path()).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| text(entry.unwrap().file_name().as_encoded_bytes())).collect();
+        names.sort();
+        names
+    }
+
+    /// The keys of a database, as they are printed.
+    pub(crate) fn keys(&self, database: &str) -> Vec<String> {
+        let listed = self.run(&["keys", database]).with_status(0);
+        listed.out.lines().map(str::to_string).collect()
+    }
+}
+
+fn ran(output: Output) -> Ran {
+    Ran { status: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
+}
+
+/// A path as an argument.
+pub(crate) fn path(path: &Path) -> &str {
+    path.to_str().expect("a UTF-8 path")
+}
