@@ -37,8 +37,8 @@ impl<'a> Chunk<'a> {
     }
 }
 
-/// Cuts a stream of bytes into chunks, in memory that depends on the horizon alone: about 90 bytes for each byte
-/// of it and 40 KiB.
+/// Cuts a stream of bytes into chunks, in memory that depends on the horizon alone: at most 90 bytes for each byte of
+/// it, and 40 KiB.
 ///
 /// ```
 /// use ringer::features::{Chunker, DEFAULT_HORIZON, chunks};
@@ -61,9 +61,9 @@ pub struct Chunker {
     cuts: Cuts,
     /// What follows the last cut, and perhaps some bytes before it.
     bytes: Vec<u8>,
-    /// The values of the places before, between and after these bytes, as far as looked at. The first `WINDOW` of the input have none, and no cut
-    /// depends on what stands there instead.
-    values: Vec<u64>,
+    /// The values of the places before, between and after these bytes, as far as looked at. The first
+    /// `WINDOW` places of the input have none, and no cut depends on what stands there instead.
+    values: Vec<u32>,
     /// Where in the input the buffer starts.
     start: u64,
     capacity: usize,
@@ -112,6 +112,12 @@ impl Chunker {
         }
     }
 
+    /// Bytes held.
+    #[cfg(test)]
+    pub(super) fn memory(&self) -> usize {
+        self.bytes.capacity() + self.values.capacity() * size_of::<u32>()
+    }
+
     fn chunk(&self, from: usize, to: usize) -> Chunk<'_> {
         Chunk { start: self.start + from as u64, bytes: &self.bytes[from..to] }
     }
@@ -119,7 +125,7 @@ impl Chunker {
     fn give_certain(&mut self, give: &mut impl FnMut(Chunk<'_>)) {
         // Places without a whole window before them, at the start of the input.
         let known = self.values.len().max(WINDOW);
-        self.values.resize(self.bytes.len().max(WINDOW - 1) + 1, u64::MAX);
+        self.values.resize(self.bytes.len().max(WINDOW - 1) + 1, u32::MAX);
         if known < self.values.len() {
             fill(&self.bytes[known - WINDOW..], &mut self.values[known..]);
         }

@@ -1,12 +1,16 @@
-//! Where to cut: the places that are the rightmost minimum as far as the horizon, and the best ones where
-//! there are none (CHUNK-2, CHUNK-3).
+//! Where to cut: at landmarks, the places that are the rightmost minimum as far as the horizon on both sides
+//! (CHUNK-2), and at the best places where there are none for long (CHUNK-3).
 //!
-//! In: the values of places, as they come. Out: cuts in rising order. Places are counted from the start of a buffer that the
-//! caller moves along; knows nothing of bytes.
+//! In: the values of places, as they come. Out: cuts in rising order. Places are counted from the start of a
+//! buffer that the caller moves along; knows nothing of bytes.
 //!
-//! One pass finds the places of the first kind. A candidate is the least value since the search began anew. If the
-//! horizon to its right has none as small, it is less than all to its right; and then it either is a
-//! cut, or something before the beginning of the search is smaller, and no place within its horizon can be one.
+//! One pass finds the landmarks. A candidate is the rightmost least place since the search began anew. If the horizon to
+//! its right has a value as small, the rightmost least of that is the next candidate: all between have it within
+//! their horizon. If not, the candidate is a landmark, or something before the beginning of the search is
+//! smaller; in both cases no place within its horizon can be one, and the search begins anew after it.
+//!
+//! Landmarks are more than a horizon apart, and a cut of the other kind keeps that distance to the last cut and to the
+//! first place that can be a landmark. So the search never looks behind the last cut.
 
 use super::values::WINDOW;
 
@@ -18,7 +22,7 @@ pub(super) struct Cuts {
     horizon: usize,
     /// The last cut.
     last: usize,
-    /// No place after the last cut and before this one is the least of its surroundings.
+    /// Where the search for a landmark began: none is between the last cut and this place.
     from: usize,
     /// The rightmost least place from there on, as far as looked at.
     candidate: usize,
@@ -49,23 +53,25 @@ impl Cuts {
 
     /// The buffer moves on: what was the place of the last cut is its beginning.
     pub(super) fn rebase(&mut self) {
-        self.from -= self.last;
+        // A cut may have passed the beginning of the search, but never the candidate.
+        self.from = self.from.saturating_sub(self.last);
         self.candidate -= self.last;
         self.next -= self.last;
         self.last = 0;
     }
 
     /// The next cut that follows from the values so far; `values[i]` is that of place i.
-    pub(super) fn next(&mut self, values: &[u64]) -> Option<usize> {
+    pub(super) fn next(&mut self, values: &[u32]) -> Option<usize> {
         loop {
-            if self.candidate > self.last + self.longest() && values.len() > self.last + self.longest() + 1 {
+            let limit = self.last + self.longest();
+            if self.candidate > limit && values.len() > limit + 1 {
                 return Some(self.forced(values));
             }
             let least = *values.get(self.candidate)?;
             let end = values.len().min(self.candidate + self.horizon + 1);
-            if let Some(ahead) = values[self.next..end].iter().position(|value| *value <= least) {
-                self.candidate = self.next + ahead;
-                self.next = self.candidate + 1;
+            if let Some(smaller) = rightmost_least(&values[self.next..end], least) {
+                // What stands between has this place within its horizon, and is no less.
+                (self.candidate, self.next) = (self.next + smaller, end);
                 continue;
             }
             self.next = end;
@@ -84,18 +90,24 @@ impl Cuts {
     }
 
     /// The next cut after the end of the input, of which `values` has the last.
-    pub(super) fn next_at_end(&mut self, values: &[u64]) -> Option<usize> {
-        self.next(values)
-            .or_else(|| (values.len() > self.last + self.longest() + 1).then(|| self.forced(values)))
+    pub(super) fn next_at_end(&mut self, values: &[u32]) -> Option<usize> {
+        self.next(values).or_else(|| {
+            (values.len() > self.last + self.longest() + 1).then(|| self.forced(values))
+        })
     }
 
-    /// The rightmost minimum of the places that leave a horizon to both sides: to the last cut, and to the
-    /// first place that may be a cut of the other kind.
-    fn forced(&mut self, values: &[u64]) -> usize {
+    /// Without a landmark as far as the longest chunk goes: the rightmost minimum of the places that keep a
+    /// horizon's distance to the last cut and to the first place that may be a landmark.
+    fn forced(&mut self, values: &[u32]) -> usize {
         let first = self.last + self.horizon + 1;
         let range = &values[first..=self.last + self.longest() - self.horizon];
-        let best = range.iter().enumerate().rev().min_by_key(|(_, value)| **value);
-        self.last = first + best.map_or(0, |(i, _)| i);
+        self.last = first + rightmost_least(range, u32::MAX).unwrap_or(0);
         self.last
     }
+}
+
+/// Where the rightmost of the least values stands, if these are at most so large.
+fn rightmost_least(values: &[u32], most: u32) -> Option<usize> {
+    let least = values.iter().copied().min().filter(|least| *least <= most)?;
+    values.iter().rposition(|value| *value == least)
 }

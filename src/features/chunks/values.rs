@@ -1,7 +1,7 @@
 //! The value of every place between two bytes: the fingerprint of the window before it (CHUNK-1).
 //!
 //! In: bytes. Out: fingerprints modulo the standard polynomial, one a place. Sliding a window is one long chain of
-//! look-ups, each waiting for the one before; so a stretch is cut into four, which slide side by side.
+//! look-ups, each waiting for the one before; so a stretch is cut into parts that slide side by side.
 
 use crate::features::rabin::{Polynomial, Rabin, leaving};
 
@@ -12,61 +12,65 @@ pub(super) const WINDOW: usize = 16;
 /// What a byte that leaves a window takes with it.
 static LEAVING: [u64; 256] = leaving(Polynomial::STANDARD, WINDOW as u64);
 
-const LANES: usize = 4;
+/// Parts that slide side by side, and places in each.
+const PARTS: usize = 4;
+const PART: usize = 128;
+const STRETCH: usize = PARTS * PART;
 
-/// One lane: the windows from here on.
-struct Lane<'a> {
-    fingerprint: u64,
-    leaving: &'a [u8],
-    entering: &'a [u8],
-    values: &'a mut [u64],
+/// The value of a place: the upper half of a fingerprint. Two are equal by chance once in four billion
+/// times, and that is no harm.
+#[inline(always)]
+fn order(fingerprint: u64) -> u32 {
+    (fingerprint >> 32) as u32
 }
 
-impl<'a> Lane<'a> {
-    /// The values of places of which the first stands after the first window of `bytes`.
-    fn new(bytes: &'a [u8], values: &'a mut [u64]) -> Lane<'a> {
-        let steps = values.len() - 1;
-        let fingerprint = Rabin::standard().fingerprint(&bytes[..WINDOW]);
-        values[0] = fingerprint;
-        let entering = &bytes[WINDOW..WINDOW + steps];
-        Lane { fingerprint, leaving: &bytes[..steps], entering, values: &mut values[1..] }
-    }
-
-    #[inline(always)]
-    fn step(&mut self, table: &[u64; 256], i: usize) {
-        let top = (self.fingerprint >> 56) as u8 ^ self.entering[i];
-        self.fingerprint = self.fingerprint << 8
-            ^ table[usize::from(top)]
-            ^ LEAVING[usize::from(self.leaving[i])];
-        self.values[i] = self.fingerprint;
-    }
+/// A window one byte on (RABIN-4).
+#[inline(always)]
+fn slide(table: &[u64; 256], fingerprint: u64, oldest: u8, newest: u8) -> u64 {
+    let top = (fingerprint >> 56) as u8 ^ newest;
+    (fingerprint << 8 ^ LEAVING[usize::from(oldest)]) ^ table[usize::from(top)]
 }
 
 /// Fills in the values of consecutive places. The first stands after the first window of `bytes`, the
 /// last at the end: there are `WINDOW - 1` bytes more than values.
-pub(super) fn fill(bytes: &[u8], values: &mut [u64]) {
+pub(super) fn fill(bytes: &[u8], values: &mut [u32]) {
     debug_assert_eq!(bytes.len(), values.len() + WINDOW - 1);
-    let table = Rabin::standard().byte_table();
-    let each = values.len() / LANES;
-    if each > 0 {
-        let (values, _) = values.split_at_mut(each * LANES);
-        let mut parts = values.chunks_exact_mut(each).enumerate();
-        let mut lane = || {
-            let (i, part) = parts.next()?;
-            Some(Lane::new(&bytes[i * each..], part))
-        };
-        if let (Some(mut a), Some(mut b), Some(mut c), Some(mut d)) = (lane(), lane(), lane(), lane()) {
-            for i in 0..each - 1 {
-                a.step(table, i);
-                b.step(table, i);
-                c.step(table, i);
-                d.step(table, i);
-            }
+    let (stretches, rest) = values.as_chunks_mut::<STRETCH>();
+    let done = stretches.len() * STRETCH;
+    for (i, stretch) in stretches.iter_mut().enumerate() {
+        if let Some(windows) = bytes[i * STRETCH..].first_chunk() {
+            fill_stretch(windows, stretch);
         }
     }
-    let done = each * LANES;
-    if done < values.len() {
-        let mut rest = Lane::new(&bytes[done..], &mut values[done..]);
-        (0..rest.values.len()).for_each(|i| rest.step(table, i));
+    let bytes = &bytes[done..];
+    let (Some(window), Some((first, rest))) =
+        (bytes.first_chunk::<WINDOW>(), rest.split_first_mut())
+    else {
+        return;
+    };
+    let rabin = Rabin::standard();
+    let mut fingerprint = rabin.fingerprint(window);
+    *first = order(fingerprint);
+    for ((value, oldest), newest) in rest.iter_mut().zip(bytes).zip(&bytes[WINDOW..]) {
+        fingerprint = slide(rabin.byte_table(), fingerprint, *oldest, *newest);
+        *value = order(fingerprint);
+    }
+}
+
+/// As [`fill`], for a stretch. Its arrays have fixed lengths, so that one counter addresses all parts.
+fn fill_stretch(bytes: &[u8; STRETCH + WINDOW - 1], values: &mut [u32; STRETCH]) {
+    let rabin = Rabin::standard();
+    let table = rabin.byte_table();
+    let first = |part: usize| rabin.fingerprint(&bytes[part * PART..part * PART + WINDOW]);
+    let mut abreast: [u64; PARTS] = std::array::from_fn(first);
+    for i in 0..PART - 1 {
+        for (part, fingerprint) in abreast.iter_mut().enumerate() {
+            let at = part * PART + i;
+            values[at] = order(*fingerprint);
+            *fingerprint = slide(table, *fingerprint, bytes[at], bytes[at + WINDOW]);
+        }
+    }
+    for (part, fingerprint) in abreast.iter().enumerate() {
+        values[part * PART + PART - 1] = order(*fingerprint);
     }
 }

@@ -313,7 +313,8 @@ mod tests {
             }
             assert_eq!(rest, 1, "{degree}");
         }
-        let last: Vec<u64> = [2, 4, 8, 16, 32, 64].iter().flat_map(|d| NEW_PRIMES[d - 1]).copied().collect();
+        let last: Vec<u64> =
+            [2, 4, 8, 16, 32, 64].iter().flat_map(|d| NEW_PRIMES[d - 1]).copied().collect();
         assert_eq!(last, [3, 5, 17, 257, 65537, 641, 6_700_417]);
     }
 
