@@ -18,11 +18,14 @@ signature.tsv    set is list:a,b,.. (perhaps with repeats or empty), range:start
 cardinality.tsv  the code of a set of f >= 1 elements.
 features.tsv     tokens: the text is one token; shingles: one feature per word, in the order of the text
                  and with repeats.
+rabin.tsv, chunks.tsv  see chunks.py.
 """
 import struct
 import sys
 import unicodedata
 from pathlib import Path
+
+import chunks as chunked
 
 M = 2**64 - 1
 
@@ -519,7 +522,8 @@ def feature_rows():
 def main():
     makers = {"hash": hash_rows, "permutation": permutation_rows, "scheme": scheme_rows,
               "signature": signature_rows, "slot": slot_rows, "cardinality": cardinality_rows,
-              "features": feature_rows}
+              "features": feature_rows,
+              "rabin": lambda: chunked.rabin_rows(xxh3), "chunks": lambda: chunked.chunk_rows(xxh3)}
     files = {f"{name}.tsv": ("#" + "".join("\t".join(map(str, row)) + "\n" for row in rows())).encode()
              for name, rows in makers.items()}
     folder = Path(__file__).resolve().parent / "vectors"

@@ -63,3 +63,9 @@ pub const MAX_BATCH_OPERATIONS: usize = 1 << 20;
 
 /// Most bytes of one batch: it is held in memory several times while it is committed.
 pub const MAX_BATCH_BYTES: usize = 64 << 20;
+
+/// Smallest horizon of chunks: that of the 16 bytes that a cut is recognised by.
+pub const MIN_HORIZON: u32 = 16;
+
+/// Largest horizon of chunks. Chunks are then at most 512 KiB long, and cutting takes about 6 MiB of memory.
+pub const MAX_HORIZON: u32 = 1 << 16;

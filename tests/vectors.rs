@@ -1,6 +1,8 @@
 //! The library against the vectors of `format-spec/`, which `format-spec/reference.py` made: an
 //! implementation in another language, written from the specification alone.
 
+use ringer::features::Chunker;
+use ringer::features::rabin::{Polynomial, Rabin};
 use ringer::scheme::{CardinalityField, Slots, Universe};
 use ringer::sketch::SlotReader;
 use ringer::{Parameters, Scheme, Sketcher, features, presets};
@@ -185,4 +187,71 @@ fn texts() {
         checked += 1;
     }
     assert!(checked > 100);
+}
+
+/// RABIN-1 to RABIN-3 and RABIN-5, against division bit by bit.
+#[test]
+fn fingerprints() {
+    let hex = |text| u64::from_str_radix(text, 16).unwrap();
+    let mut checked = 0;
+    for row in rows(include_str!("../format-spec/vectors/rabin.tsv")) {
+        let [what, degree, q, input, expected] = row[..] else { panic!("{row:?}") };
+        let found = if what == "search" {
+            Polynomial::primitive_from_seed(hex(input)).low()
+        } else {
+            let rabin = Rabin::new(Polynomial::new(number(degree), hex(q)).unwrap());
+            let print = |text| rabin.fingerprint(&hex_bytes(text));
+            match (what, input.split_once(',')) {
+                ("primitive", _) => u64::from(rabin.polynomial().is_primitive()),
+                ("concat", Some((a, b))) => rabin.concat(print(a), print(b), b.len() as u64 / 2),
+                _ => print(input),
+            }
+        };
+        assert_eq!(found, hex(expected), "{row:?}");
+        checked += 1;
+    }
+    assert!(checked > 100);
+}
+
+/// The input that a row of chunks.tsv describes, as `format-spec/chunks.py` says.
+fn described(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for part in text.split('+').filter(|part| !part.is_empty()) {
+        let (part, times) = part.split_once('*').unwrap_or((part, "1"));
+        let piece = match *part.split(':').collect::<Vec<_>>() {
+            ["run", byte, count] => vec![number(byte); number(count)],
+            ["noise", seed, count] => (1..=number::<u64>(count))
+                .map(|i| (i + number::<u64>(seed)).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56)
+                .map(|byte| byte as u8)
+                .collect(),
+            ["bytes", hex] => hex_bytes(hex),
+            _ => panic!("{part}"),
+        };
+        bytes.extend(piece.repeat(number(times)));
+    }
+    bytes
+}
+
+/// CHUNK-1 to CHUNK-4, and with them RABIN-4.
+#[test]
+fn chunks() {
+    let mut checked = 0;
+    for row in rows(include_str!("../format-spec/vectors/chunks.tsv")) {
+        let [horizon, input, cuts, expected] = row[..] else { panic!("{row:?}") };
+        let (bytes, horizon) = (described(input), number(horizon));
+        let found: Vec<String> = features::chunks(&bytes, horizon)
+            .unwrap()
+            .iter()
+            .map(|f| format!("{f:016x}"))
+            .collect();
+        assert_eq!(found.join(","), expected, "{row:?}");
+        let mut starts = Vec::new();
+        let mut chunker = Chunker::new(horizon).unwrap();
+        chunker.push(&bytes, |chunk| starts.push(chunk.start()));
+        chunker.finish(|chunk| starts.push(chunk.start()));
+        let starts: Vec<String> = starts.iter().skip(1).map(u64::to_string).collect();
+        assert_eq!(starts.join(","), cuts, "{row:?}");
+        checked += 1;
+    }
+    assert!(checked > 40);
 }

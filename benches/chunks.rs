@@ -1,0 +1,66 @@
+//! Files into chunks, beside what the same bytes cost otherwise.
+//!
+//! The ratio printed is what counts: all run in turn in one process, the best of many rounds each. 1.00 is XXH3
+//! over the same bytes at once; a plain read adds up their words. Also Rabin fingerprints, eight bytes a step.
+
+#[path = "ratio/mod.rs"]
+mod ratio;
+
+use std::hint::black_box;
+
+use ratio::{Random, Ratio};
+use ringer::features::rabin::Rabin;
+use ringer::features::{DEFAULT_HORIZON, chunks};
+use xxhash_rust::xxh3::xxh3_64;
+
+const BYTES: usize = 4 << 20;
+
+fn read(bytes: &[u8]) -> u64 {
+    let (words, _) = bytes.as_chunks();
+    words.iter().fold(0, |sum, word| u64::wrapping_add(sum, u64::from_le_bytes(*word)))
+}
+
+/// This crate's own source, again and again.
+fn source() -> Vec<u8> {
+    let mut text = Vec::new();
+    let mut folders = vec![std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/src"))];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("the source is there") {
+            let path = entry.expect("a readable folder").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                text.extend(std::fs::read(path).expect("a readable file"));
+            }
+        }
+    }
+    text.into_iter().cycle().take(BYTES).collect()
+}
+
+fn main() {
+    if !ratio::wanted() {
+        return;
+    }
+    let mut random = Random(1);
+    let noise: Vec<u8> = (0..BYTES / 8).flat_map(|_| random.next().to_le_bytes()).collect();
+    let mut report = Ratio::new();
+    for (name, bytes) in [("source", source()), ("random", noise), ("zeros", vec![0; BYTES])] {
+        let count = |horizon| chunks(black_box(&bytes), horizon).expect("a horizon in range").len();
+        let mean = |horizon| BYTES / count(horizon);
+        println!("{name}: {} bytes a chunk, {} at 1024", mean(DEFAULT_HORIZON), mean(1024));
+        report.compare(
+            name,
+            "MB/s",
+            BYTES as f64 / 1e6,
+            ("XXH3 at once", &mut || drop(black_box(xxh3_64(black_box(&bytes))))),
+            &mut [
+                ("plain read", &mut || drop(black_box(read(black_box(&bytes))))),
+                ("Rabin fingerprint at once", &mut || {
+                    black_box(Rabin::standard().fingerprint(black_box(&bytes)));
+                }),
+                ("chunks, default horizon", &mut || drop(black_box(count(DEFAULT_HORIZON)))),
+                ("chunks, horizon 1024", &mut || drop(black_box(count(1024)))),
+            ],
+        );
+    }
+}

@@ -1,0 +1,206 @@
+//! Fingerprints of strings, eight bytes a step.
+//!
+//! In: bytes and a polynomial p of degree d. Out: the residue modulo p of a 1, the bits of the string (of each byte the
+//! highest first) and d zeros (RABIN-2). The 1 tells strings of zeros apart; the zeros spread strings that
+//! differ in their last bits.
+//!
+//! Inside, all is multiplied by `x^(64-d)`, the polynomial too, so that one set of tables serves every
+//! degree. Table k has the residues of `byte * x^(64 + 8k)`.
+
+use super::polynomial::Polynomial;
+
+/// Fingerprints modulo one polynomial (RABIN-2 to RABIN-4). Holds tables of 16 KiB.
+#[derive(Debug, Clone)]
+pub struct Rabin {
+    polynomial: Polynomial,
+    tables: [[u64; 256]; 8],
+}
+
+static STANDARD: Rabin = Rabin::new(Polynomial::STANDARD);
+
+impl Rabin {
+    /// Fingerprints modulo a polynomial, which should be primitive: then it is irreducible, which the bound
+    /// on collisions needs. Nothing checks it here.
+    ///
+    /// ```
+    /// use ringer::features::rabin::{Polynomial, Rabin};
+    ///
+    /// let small = Rabin::new(Polynomial::new(8, 0b11101)?); // x^8 + x^4 + x^3 + x^2 + 1
+    /// assert_eq!(small.fingerprint(b"A"), 0x42); // x^16 + x^14 + x^8 leaves x^6 + x
+    /// # Ok::<(), ringer::Error>(())
+    /// ```
+    pub const fn new(polynomial: Polynomial) -> Rabin {
+        let aligned = polynomial.low() << (64 - polynomial.degree());
+        let mut tables = [[0; 256]; 8];
+        let mut power = aligned; // x^64, x^65, ...
+        let mut bit = 0;
+        while bit < 64 {
+            let (table, spine) = (bit / 8, 1 << (bit % 8));
+            // Bytes below the spine are filled already, and those from there on are sums.
+            let mut byte = 0;
+            while byte < spine {
+                tables[table][spine + byte] = tables[table][byte] ^ power;
+                byte += 1;
+            }
+            power = power << 1 ^ (power >> 63).wrapping_neg() & aligned;
+            bit += 1;
+        }
+        Rabin { polynomial, tables }
+    }
+
+    /// Fingerprints modulo [`Polynomial::STANDARD`]; the tables are part of the program.
+    pub fn standard() -> &'static Rabin {
+        &STANDARD
+    }
+
+    /// The polynomial.
+    pub const fn polynomial(&self) -> Polynomial {
+        self.polynomial
+    }
+
+    /// The table that appends one byte, for residues of 64 bits.
+    pub(crate) const fn byte_table(&self) -> &[u64; 256] {
+        &self.tables[0]
+    }
+
+    /// The fingerprint of the empty string.
+    pub const fn empty(&self) -> u64 {
+        self.polynomial.low()
+    }
+
+    /// The fingerprint of a string.
+    pub fn fingerprint(&self, bytes: &[u8]) -> u64 {
+        self.extend(self.empty(), bytes)
+    }
+
+    /// The fingerprint of a string and one more byte, from the string's.
+    pub fn append(&self, fingerprint: u64, byte: u8) -> u64 {
+        self.extend(fingerprint, &[byte])
+    }
+
+    /// The fingerprint of a string and more bytes, from the string's.
+    pub fn extend(&self, fingerprint: u64, bytes: &[u8]) -> u64 {
+        let shift = 64 - self.polynomial.degree();
+        let mut residue = fingerprint << shift;
+        let (words, rest) = bytes.as_chunks::<8>();
+        for word in words {
+            let sum = (residue ^ u64::from_be_bytes(*word)).to_le_bytes();
+            // Byte 0 of the sum is the one appended last, and is to be multiplied by the lowest power.
+            let terms = self.tables.iter().zip(sum);
+            residue = terms.fold(0, |all, (table, byte)| all ^ table[usize::from(byte)]);
+        }
+        for byte in rest {
+            let top = (residue >> 56) as u8 ^ byte;
+            residue = residue << 8 ^ self.tables[0][usize::from(top)];
+        }
+        residue >> shift
+    }
+
+    /// The fingerprint of two strings in a row, from theirs and the length of the second in bytes
+    /// (RABIN-3). Takes time in the logarithm of the length.
+    pub const fn concat(&self, first: u64, second: u64, second_bytes: u64) -> u64 {
+        let shift = self.polynomial.power_of_bytes(second_bytes);
+        self.polynomial.multiply(first ^ self.empty(), shift) ^ second
+    }
+
+    /// The fingerprint of the second of two strings, from that of both in a row, that of the first, and
+    /// the length of the second in bytes: the other way round of [`Rabin::concat`].
+    ///
+    /// ```
+    /// let rabin = ringer::features::rabin::Rabin::standard();
+    /// let whole = rabin.fingerprint(b"hello world");
+    /// let first = rabin.fingerprint(b"hello ");
+    /// assert_eq!(rabin.without_first(whole, first, 5), rabin.fingerprint(b"world"));
+    /// ```
+    pub const fn without_first(&self, both: u64, first: u64, second_bytes: u64) -> u64 {
+        self.concat(first, both, second_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// RABIN-2 by the schoolbook: the bits one by one, divided one by one.
+    pub(crate) fn divided(polynomial: Polynomial, bytes: &[u8]) -> u64 {
+        let degree = polynomial.degree();
+        let divisor = 1_u128 << degree | u128::from(polynomial.low());
+        let string = bytes.iter().flat_map(|byte| (0..8).rev().map(move |i| byte >> i & 1 == 1));
+        let bits = [true].into_iter().chain(string).chain((0..degree).map(|_| false));
+        let rest = bits.fold(0_u128, |rest, bit| {
+            let rest = rest << 1 | u128::from(bit);
+            if rest >> degree & 1 == 1 { rest ^ divisor } else { rest }
+        });
+        rest as u64
+    }
+
+    fn any_polynomial() -> impl Strategy<Value = Polynomial> {
+        let own = (1_u32..=64, any::<u64>())
+            .prop_map(|(d, low)| Polynomial::new(d, low >> (64 - d)).unwrap());
+        prop_oneof![Just(Polynomial::STANDARD), own]
+    }
+
+    #[test]
+    fn the_example_of_the_source() {
+        let p = Polynomial::new(8, 0b11101).unwrap();
+        assert_eq!(divided(p, b"A"), 0x42);
+        assert_eq!(Rabin::new(p).fingerprint(b"A"), 0x42);
+        assert_eq!(Rabin::new(p).append(Rabin::new(p).empty(), b'A'), 0x42);
+    }
+
+    #[test]
+    fn zeros_are_told_apart() {
+        let rabin = Rabin::standard();
+        let mut all: Vec<u64> = (0..1000).map(|n| rabin.fingerprint(&vec![0; n])).collect();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), 1000);
+    }
+
+    proptest! {
+        #[test]
+        fn fingerprints_are_what_division_leaves(
+            p in any_polynomial(),
+            bytes in prop::collection::vec(any::<u8>(), 0..100),
+        ) {
+            prop_assert_eq!(Rabin::new(p).fingerprint(&bytes), divided(p, &bytes));
+        }
+
+        /// RABIN-3, for any two strings: appended byte by byte, at once, joined and taken apart.
+        #[test]
+        fn strings_in_a_row(
+            p in any_polynomial(),
+            a in prop::collection::vec(any::<u8>(), 0..50),
+            b in prop::collection::vec(any::<u8>(), 0..50),
+        ) {
+            let rabin = Rabin::new(p);
+            let (fa, fb) = (rabin.fingerprint(&a), rabin.fingerprint(&b));
+            let both = divided(p, &[&*a, &*b].concat());
+            prop_assert_eq!(rabin.extend(fa, &b), both);
+            prop_assert_eq!(b.iter().fold(fa, |f, byte| rabin.append(f, *byte)), both);
+            prop_assert_eq!(rabin.concat(fa, fb, b.len() as u64), both);
+            prop_assert_eq!(rabin.without_first(both, fa, b.len() as u64), fb);
+        }
+
+        /// What the room's page warns of.
+        #[test]
+        fn fingerprints_are_linear(words in prop::array::uniform3(any::<[u8; 24]>())) {
+            let f = |bytes: &[u8]| Rabin::standard().fingerprint(bytes);
+            let fourth: Vec<u8> = (0..24).map(|i| words[0][i] ^ words[1][i] ^ words[2][i]).collect();
+            prop_assert_eq!(f(&words[0]) ^ f(&words[1]) ^ f(&words[2]), f(&fourth));
+        }
+    }
+
+    /// Lengths near the end of what a length can be: `x^(8 (a + b)) = x^(8a) x^(8b)`.
+    #[test]
+    fn huge_lengths() {
+        let rabin = Rabin::standard();
+        let f = rabin.fingerprint(b"x");
+        let zeros = |bytes| rabin.concat(f, rabin.empty(), bytes) ^ rabin.concat(0, 0, bytes);
+        let p = rabin.polynomial();
+        let (a, b) = (u64::MAX / 3, u64::MAX / 3 * 2);
+        let product = p.multiply(p.multiply(f, p.power_of_bytes(a)), p.power_of_bytes(b));
+        assert_eq!(zeros(a + b) ^ rabin.empty(), product);
+    }
+}
