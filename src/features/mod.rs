@@ -4,8 +4,25 @@
 //! signatures: the features are the input of [`crate::Sketcher`], and of anything else that wants a set
 //! of numbers.
 
+mod ascii;
+mod characters;
+#[cfg(any(test, feature = "internals"))]
+#[doc(hidden)]
+pub mod definition;
+mod grams;
+pub mod html;
+mod normal;
+mod pieces;
 mod shingles;
+mod spots;
 mod tokens;
+mod url;
+mod words;
+#[cfg(test)]
+mod words_tests;
 
-pub use shingles::shingles;
+pub use grams::{GramReader, grams, plain_grams};
+pub use shingles::{Ends, ShingleReader, plain_shingles, shingles};
+pub use spots::{SpotReader, spots};
 pub use tokens::{token, tokens};
+pub use url::{UrlReader, url};
