@@ -75,7 +75,7 @@ class Scheme:
         need("SCHEME-9", (element == 1) == (kind == 1)
              and (parameter >> 17 == 0 and 1 <= parameter & 0xFFFF <= 64 if kind in (3, 4) else
                   16 <= parameter <= 65536 if kind == 5 else
-                  parameter >> 16 == 0 and 1 <= parameter & 0xFF <= 16 and 1 <= parameter >> 8 <= 16 if kind == 6
+                  parameter >> 16 == 0 and 1 <= (parameter & 0xFF) * (parameter >> 8) <= 64 if kind == 6
                   else parameter == 0), "element hash or feature parameter")
         need("SCHEME-10", universe == 1 or kind == 1, "a bounded universe of other features than ids")
         need("SCHEME-11", self.field != 0 if universe == 2 else self.field not in (1, 2),

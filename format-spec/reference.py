@@ -16,16 +16,17 @@ signature.tsv    set is list:a,b,.. (perhaps with repeats or empty), range:start
                  start + i*step mod 2^64, mixed:start:count for mix(start + i), or
                  mixedmod:start:count for mix(start + i) mod D. Planes are words of 16 hex digits.
 cardinality.tsv  the code of a set of f >= 1 elements.
-features.tsv     tokens: the text is one token; shingles: one feature per word, in the order of the text
-                 and with repeats.
+features.tsv     the features of a text or page in hex, in its order and with repeats, by features.py. The
+                 parameter is the number of words or characters, or distance:chain. html: the visible text
+                 in hex in place of features.
 rabin.tsv, chunks.tsv  see chunks.py.
 """
 import struct
 import sys
-import unicodedata
 from pathlib import Path
 
 import chunks as chunked
+import features as text_features
 
 M = 2**64 - 1
 
@@ -279,7 +280,7 @@ def scheme(features, sampler, size, seed, k, b, field, L=0, g=0, v=0, m=0):
     version = 2 if name == "text" else 1
     in_range = lambda low, high: low <= parameter <= high
     fits = (parameter == 0 if name in ("ids", "tokens", "url") else
-            in_range(16, 65536) if name == "chunks" else in_range(1, 16 if name == "spots" else 64))
+            in_range(16, 65536) if name == "chunks" else in_range(1, 64))
     if name == "spots":
         parameter = 1 | parameter << 8
     parameter |= (plain == "plain") << 16
@@ -298,26 +299,6 @@ def scheme(features, sampler, size, seed, k, b, field, L=0, g=0, v=0, m=0):
     return struct.pack("<HBBIBBBBBBBBIHHH6xQQ", 1, kind, version, parameter, 1 if kind == 1 else 2, 1,
                        SAMPLERS[sampler], 2 if size else 1, b, 1, FIELDS.index(field), v, k, L, g, m,
                        size, seed)
-
-
-# --- features.md -------------------------------------------------------------------------------------
-
-def is_word_character(c):
-    """Alphabetic, Nd, Nl or No. The standard library does not know Other_Alphabetic, a part of Alphabetic
-    that has marks and symbols only; of those, this takes only some known to be outside of it."""
-    category = unicodedata.category(c)
-    if category[0] == "M" or category == "So":
-        if not (0x300 <= ord(c) <= 0x344 or c in "\ufffd\U0001f44d"):
-            raise ValueError(f"U+{ord(c):04X}: cannot tell without Other_Alphabetic")
-    return category[0] == "L" or category in ("Nd", "Nl", "No")
-
-
-def shingles(text, w):  # FEAT-3, FEAT-4
-    decoded = text.decode("utf-8", "replace")
-    spaced = "".join(c.lower() if is_word_character(c) else " " for c in decoded)
-    words = [word.encode() for word in spaced.split(" ") if word]
-    n = len(words)
-    return [xxh3(b" ".join(words[(i + j) % n] for j in range(w))) for i in range(n)]
 
 
 # --- the vectors -------------------------------------------------------------------------------------
@@ -498,25 +479,48 @@ def cardinality_rows():
     yield "log8", 2**32 + 5, 3771522796, cardinality_code("log8", 2**32 + 5, 3771522796)
 
 
-# No text has a mark or symbol that might be in Other_Alphabetic (vowel signs, circled letters, U+0345).
 TEXTS = [t.encode() for t in (
     "", " \t\r\n", "... -- !?", "word", "The quick brown fox jumps over the lazy dog",
     "a rose is a rose is a rose", "MiXeD CASE, under_score; don't (stop)\n42nd 3.14", "Größe STRASSE Straße ẞ",
     "İSTANBUL ıI İ", "ΟΔΥΣΣΕΥΣ ΣΟΦΟΣ Σ ς", "٣٤٥ ४५ 𝟙𝟚 x² H₂O ½ ⅷ Ⅷ ①", "中文 日本語。漢字かな交じり文、한국어",
     "cafe\u0301s A\u030ang caf\u00e9 \u0301x", "ǅ ǆ Ǆ Å K ſ ﬁ ª Ж 𐐀 Ა Ꭰ", "\ufeffbom\u200bzero\u00a0width\x00nul",
-    "𝔘𝔫𝔦 👍 emoji€sign", "x" * 300 + " " + "Y" * 1100)] + [
+    "𝔘𝔫𝔦 👍🏽 emoji€sign", "x" * 300 + " " + "Y" * 1100, "1,234.56 1.a a.1 a.b, a..b 1;2 a:b 1:2 a,b e.g. 'a' don’t",
+    "_ __ _a_ a_ _1 -_- a_b.c_d", "カタカナ ﾊﾝｶｸ ﾊﾞ コーヒー_x ーー", "צה״ל צה\"ל א' א\"", "नमस्ते दुनिया", "สวัสดี", "السَّلام عليكم",
+    "hy\u00adphen zero\u200dwidth\u200cjoin", "🇩🇪🇫🇷 flags👩\u200d👩\u200d👧x", "\u00b4tick don\u00b4t \u1fb3\u0345", "한\u11ab\u1161 각",
+    "It was said that the story of the day would have been told by all who were there, not by the few.")] + [
     b"lone\x80continuation \x80 \xbf", b"cut\xc3 cut\xe2\x82 cut\xf0\x9f\x91 end\xe2\x82",
     b"over\xc0\xaflong \xe0\x80\xaf \xf0\x80\x80\xafx",
     b"sur\xed\xa0\x80ro\xed\xbf\xbfgate", b"high\xf4\x90\x80\x80er\xf5x\xfe\xffy", b"\xff",
     b"\xc3\xa9\xc3A\xcc\xc3\xa9"]
 
+URLS = (b"", b"http://www6.infoseek.com/", b"/cellblock16/inmates/dilbert/personal/foo.htm",
+        b"https://www.example.org/a/b/c/d/e/f/g/h/i/j/k/l/m?n=o#p", b"HTTP://Example.COM/Caf%C3%A9/%e6%9d%b1%e4%ba%ac", "/Straße/café/٣x".encode(),
+        b"%", b"/a%2/b%zz/%4", b"/a%ff\xfe/b", b"/%2541")
+
+PAGES = (b"", b"plain", b"<title>Tea &amp; cakes</title><p>Ap<b>ple</b> pie<td>1<td>2</p>", b"<h1>A</h1>B<li>C<br>D<hr/>E",
+         b"a<script>if (a > b) '</p>'</script>b<style>c</style>d<template>e<p>f</p></template>g",
+         b"wo<!-- comment -->rd<wbr>s &eacute;&#233;&#x4e2d; &lt;b&gt;", "<p>Größe<span>n</span><div>\n\nx</div>".encode())
+
 
 def feature_rows():
-    yield "kind", "words", "text", "features"
+    yield "kind", "parameter", "text", "features"
+
+    def row(kind, parameter, text, parts):
+        return kind, parameter, text.hex(), ",".join(f"{xxh3(part):016x}" for part in parts)
     for text in TEXTS:
-        yield "tokens", 0, text.hex(), f"{xxh3(text):016x}"
-        for w in (1, 2, 3, 5, 8):
-            yield "shingles", w, text.hex(), ",".join(f"{x:016x}" for x in shingles(text, w))
+        yield row("tokens", 0, text, [text])
+        for n in (1, 2, 3, 5, 8):
+            yield row("shingles", n, text, text_features.shingles(text, n, True))
+        yield row("plain-shingles", 4, text, text_features.shingles(text, 4, False))
+        for n in (1, 5):
+            yield row("grams", n, text, text_features.grams(text, n, True))
+        yield row("plain-grams", 4, text, text_features.grams(text, 4, False))
+        for distance, chain in ((1, 1), (2, 3)):
+            yield row("spots", f"{distance}:{chain}", text, text_features.spots(text, distance, chain))
+    for text in URLS:
+        yield row("url", 0, text, text_features.url(text))
+    for page in PAGES:
+        yield "html", 0, page.hex(), text_features.visible_text(page).hex()
 
 
 def main():

@@ -24,20 +24,11 @@ pub const MIN_PLACES_PER_BIN: u64 = 64;
 /// Longest shingle of the text features, in words. Longer ones only find exact copies.
 pub const MAX_SHINGLE_WORDS: u16 = 64;
 
-/// Longest gram of the text features, in characters. Longer ones only find exact copies.
+/// Longest character n-gram of the text features. Longer ones only find exact copies.
 pub const MAX_GRAM_CHARACTERS: u16 = 64;
 
-/// Smallest horizon of chunks, in bytes.
-pub const MIN_CHUNK_HORIZON: u32 = 16;
-
-/// Largest horizon of chunks, in bytes.
-pub const MAX_CHUNK_HORIZON: u32 = 1 << 16;
-
-/// Largest distance of the words of a spot.
-pub const MAX_SPOT_DISTANCE: u8 = 16;
-
-/// Longest chain of words of a spot.
-pub const MAX_SPOT_CHAIN: u8 = 16;
+/// Most words of substance that a spot reaches over: distance times chain. Longer ones only find exact copies.
+pub const MAX_SPOT_WORDS: usize = 64;
 
 /// Most elements of a set whose cardinality is stored exactly (the field has 32 bits).
 pub const MAX_EXACT_CARDINALITY: u64 = u32::MAX as u64;

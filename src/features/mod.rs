@@ -4,13 +4,31 @@
 //! signatures: the features are the input of [`crate::Sketcher`], and of anything else that wants a set
 //! of numbers.
 
+mod ascii;
+mod characters;
 mod chunks;
+#[cfg(any(test, feature = "internals"))]
+#[doc(hidden)]
+pub mod definition;
 mod extractor;
+mod grams;
+pub mod html;
+mod normal;
+mod pieces;
 pub mod rabin;
 mod shingles;
+mod spots;
 mod tokens;
+mod url;
+mod words;
+#[cfg(test)]
+mod words_tests;
 
+pub use crate::scheme::Ends;
 pub use chunks::{Chunk, Chunker, DEFAULT_HORIZON, chunks};
 pub use extractor::{Extractor, Media};
-pub use shingles::shingles;
+pub use grams::{GramReader, grams, plain_grams};
+pub use shingles::{ShingleReader, plain_shingles, shingles};
+pub use spots::{SpotReader, spots};
 pub use tokens::{token, tokens};
+pub use url::{UrlReader, url};

@@ -1,84 +1,131 @@
 //! Texts as sets of runs of consecutive words.
 //!
-//! In: bytes, meant to be UTF-8. Out: one feature a word: the w words from there on, from the end of
-//! the text back to its beginning. Case and everything between words is ignored.
+//! In: bytes, meant to be UTF-8. Out: one feature a run of w words. How text is written, its case and
+//! everything between words are ignored (FEAT-5, FEAT-6).
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::words::{Flat, Words};
 use crate::error::{Error, Result};
 use crate::limits::MAX_SHINGLE_WORDS;
+use crate::scheme::Ends;
 
-/// The features of a text, shingles of `words` words each (FEAT-3, FEAT-4), 1 to [`MAX_SHINGLE_WORDS`].
-/// Bytes that are not UTF-8 are read as U+FFFD, which is no part of a word. A text without words has none.
+/// The features of a text, shingles of `words` words each (FEAT-7), 1 to [`MAX_SHINGLE_WORDS`], one for
+/// each word: the last go on at the beginning. Bytes that are not UTF-8 are read as U+FFFD, which is no
+/// part of a word. A text without words has none.
 ///
 /// ```
 /// use ringer::features::shingles;
 /// let a = shingles(b"A rose is a rose is a rose.", 3)?;
 /// assert_eq!(a.len(), 8);
-/// assert_eq!(a, shingles("a ROSE is -- a rose\n is a rose".as_bytes(), 3)?);
+/// assert_eq!(a, shingles("a ROSE is -- a rose\n is a ｒｏｓｅ".as_bytes(), 3)?);
 /// # Ok::<(), ringer::Error>(())
 /// ```
 pub fn shingles(text: &[u8], words: u16) -> Result<Vec<u64>> {
-    if !(1..=MAX_SHINGLE_WORDS).contains(&words) {
-        return Err(Error::invalid(
-            format!("shingles of {words} words"),
-            format!("words in a shingle must be 1 to {MAX_SHINGLE_WORDS}"),
-        ));
-    }
-    let words = usize::from(words);
-    let text = String::from_utf8_lossy(text);
-    // All words, lower case, each followed by a space; and where each starts.
-    let mut flat = String::with_capacity(text.len() + 1);
-    let mut starts = Vec::new();
-    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()) {
-        starts.push(flat.len());
-        flat.extend(word.chars().flat_map(char::to_lowercase));
-        flat.push(' ');
-    }
-    let count = starts.len();
-    if count == 0 {
-        return Ok(Vec::new());
-    }
-    starts.push(flat.len());
-    // Runs that do not wrap around are slices of the text; the others are put together.
-    let inside = (count + 1).saturating_sub(words);
-    let mut features = Vec::with_capacity(count);
-    features.extend((0..inside).map(|i| {
-        let run = &flat.as_bytes()[starts[i]..starts[i + words] - 1];
-        xxh3_64(run)
-    }));
-    let mut run = String::new();
-    for i in inside..count {
-        run.clear();
-        (i..i + words).for_each(|j| run.push_str(&flat[starts[j % count]..starts[j % count + 1]]));
-        features.push(xxh3_64(&run.as_bytes()[..run.len() - 1]));
-    }
+    one_call(text, words, Ends::Looped)
+}
+
+/// The same without those that go on at the beginning. A text of fewer words is one shingle.
+///
+/// ```
+/// use ringer::features::{plain_shingles, token};
+/// assert_eq!(plain_shingles(b"A rose is a rose is a rose.", 3)?.len(), 6);
+/// assert_eq!(plain_shingles(b"A rose!", 3)?, [token("a rose")]);
+/// # Ok::<(), ringer::Error>(())
+/// ```
+pub fn plain_shingles(text: &[u8], words: u16) -> Result<Vec<u64>> {
+    one_call(text, words, Ends::Plain)
+}
+
+fn one_call(text: &[u8], words: u16, ends: Ends) -> Result<Vec<u64>> {
+    let mut features = Vec::new();
+    ShingleReader::new(words, ends)?.features_into(text, &mut features);
     Ok(features)
+}
+
+/// Makes shingles of many texts: keeps its buffers, which are as large as the longest text so far.
+///
+/// ```
+/// use ringer::features::{Ends, ShingleReader, shingles};
+/// let mut reader = ShingleReader::new(5, Ends::Looped)?;
+/// let mut features = Vec::new();
+/// for text in ["one text", "another text"] {
+///     features.clear();
+///     reader.features_into(text.as_bytes(), &mut features);
+///     assert_eq!(features, shingles(text.as_bytes(), 5)?);
+/// }
+/// # Ok::<(), ringer::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct ShingleReader {
+    run: usize,
+    ends: Ends,
+    words: Words,
+}
+
+impl ShingleReader {
+    /// Shingles of 1 to [`MAX_SHINGLE_WORDS`] words.
+    pub fn new(words: u16, ends: Ends) -> Result<ShingleReader> {
+        if !(1..=MAX_SHINGLE_WORDS).contains(&words) {
+            return Err(Error::invalid(
+                format!("shingles of {words} words"),
+                format!("words in a shingle must be 1 to {MAX_SHINGLE_WORDS}"),
+            ));
+        }
+        Ok(ShingleReader { run: words.into(), ends, words: Words::new() })
+    }
+
+    /// Appends the features of a text, in its order and with repeats.
+    pub fn features_into(&mut self, text: &[u8], features: &mut Vec<u64>) {
+        let words = self.words.read(text);
+        let (count, mut run) = (words.len(), self.run);
+        match self.ends {
+            Ends::Looped => repeat_start(words, self.run - 1),
+            Ends::Plain => run = run.min(count),
+        }
+        hash_runs(words, run, features);
+    }
+}
+
+/// Appends the first words again, and again if there are fewer.
+fn repeat_start(words: &mut Flat, more: usize) {
+    let count = words.len();
+    if count == 0 {
+        return;
+    }
+    for i in 0..more {
+        let (start, end) = (words.bounds[i], words.bounds[i + 1]);
+        words.bytes.extend_from_within(start..end);
+        words.bounds.push(words.bytes.len());
+    }
+}
+
+/// The features of all runs (FEAT-7).
+#[inline(never)]
+fn hash_runs(words: &Flat, run: usize, features: &mut Vec<u64>) {
+    if run == 0 {
+        return;
+    }
+    let (starts, ends) = (&words.bounds[..], &words.bounds[run.min(words.bounds.len())..]);
+    features.extend(starts.iter().zip(ends).map(|(s, e)| xxh3_64(&words.bytes[*s..*e - 1])));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::features::{definition, tokens};
 
-    /// The definition, word by word.
-    fn by_definition(text: &str, w: usize) -> Vec<u64> {
-        let lower: String = text
-            .chars()
-            .flat_map(|c| if c.is_alphanumeric() { c.to_lowercase().collect() } else { vec![' '] })
-            .collect();
-        let words: Vec<&str> = lower.split(' ').filter(|w| !w.is_empty()).collect();
-        let run = |i: usize| (i..i + w).map(|j| words[j % words.len()]).collect::<Vec<_>>();
-        (0..words.len()).map(|i| xxh3_64(run(i).join(" ").as_bytes())).collect()
-    }
-
+    /// FEAT-7, of many lengths, shorter and longer than the text.
     #[test]
     fn agrees_with_the_definition() {
         for text in
             ["", "one", "one two", "Ünïcode — Größe, ١٢٣; 東京 x²", "a b c d e f g h a b c d"]
         {
-            for w in 1..=9 {
-                let expected = by_definition(text, usize::from(w));
-                assert_eq!(shingles(text.as_bytes(), w), Ok(expected), "{text} {w}");
+            let words = definition::words(text.as_bytes());
+            for w in (1..=9).chain([64]) {
+                let expected = |looped| tokens(definition::runs(&words, w.into(), looped, " "));
+                assert_eq!(shingles(text.as_bytes(), w), Ok(expected(true)), "{text} {w}");
+                assert_eq!(plain_shingles(text.as_bytes(), w), Ok(expected(false)), "{text} {w}");
             }
         }
     }
@@ -86,9 +133,23 @@ mod tests {
     #[test]
     fn odd_input_is_no_error() {
         assert_eq!(shingles(b"...", 5), Ok(vec![]));
+        assert_eq!(plain_shingles(b"", 5), Ok(vec![]));
         for words in [0, 65, u16::MAX] {
             assert!(matches!(shingles(b"word", words), Err(Error::InvalidArgument { .. })));
         }
         assert_eq!(shingles(b"caf\xff one", 2), shingles(b"caf one", 2));
+    }
+
+    /// A reader's buffers hold nothing of the text before.
+    #[test]
+    fn texts_do_not_disturb_each_other() {
+        let mut reader = ShingleReader::new(3, Ends::Looped).unwrap();
+        let texts = ["a long first text, Ünïcode and all", "", "short", "中文字 a b", "x y z w"];
+        for text in texts.iter().cycle().take(20) {
+            let mut features = vec![7];
+            reader.features_into(text.as_bytes(), &mut features);
+            assert_eq!(features.remove(0), 7);
+            assert_eq!(Ok(features), shingles(text.as_bytes(), 3), "{text}");
+        }
     }
 }

@@ -6,8 +6,7 @@
 use super::ElementHash;
 use crate::error::{Error, Result};
 use crate::limits::{
-    MAX_CHUNK_HORIZON, MAX_GRAM_CHARACTERS, MAX_SHINGLE_WORDS, MAX_SPOT_CHAIN, MAX_SPOT_DISTANCE,
-    MIN_CHUNK_HORIZON,
+    MAX_GRAM_CHARACTERS, MAX_HORIZON, MAX_SHINGLE_WORDS, MAX_SPOT_WORDS, MIN_HORIZON,
 };
 
 /// How documents become sets of features. Any change of what a kind produces raises its version.
@@ -67,7 +66,7 @@ const NAMED: [(&str, Features); 7] = [
     ("tokens", Features::Tokens),
     ("text", Features::TEXT),
     ("grams", Features::Grams { characters: 5, ends: Ends::Looped }),
-    ("chunks", Features::Chunks { horizon: 128 }),
+    ("chunks", Features::CHUNKS),
     ("spots", Features::Spots { distance: 1, chain: 3 }),
     ("url", Features::Url),
 ];
@@ -75,6 +74,9 @@ const NAMED: [(&str, Features); 7] = [
 impl Features {
     /// The usual way with texts: shingles of five words, looped.
     pub const TEXT: Features = Features::Shingles { words: 5, ends: Ends::Looped };
+
+    /// The usual way with files of any kind: chunks of 33 to 256 bytes, 65 on average.
+    pub const CHUNKS: Features = Features::Chunks { horizon: 32 };
 
     /// The version of what this kind produces.
     pub const fn version(self) -> u8 {
@@ -162,11 +164,11 @@ impl Features {
                 limit("characters in a gram", characters.into(), 1, MAX_GRAM_CHARACTERS.into())
             }
             Features::Chunks { horizon } => {
-                limit("horizon of chunks", horizon, MIN_CHUNK_HORIZON, MAX_CHUNK_HORIZON)
+                limit("horizon of chunks", horizon, MIN_HORIZON, MAX_HORIZON)
             }
             Features::Spots { distance, chain } => {
-                limit("distance in spots", distance.into(), 1, MAX_SPOT_DISTANCE.into())
-                    .or_else(|| limit("chain of spots", chain.into(), 1, MAX_SPOT_CHAIN.into()))
+                let words = u32::from(distance) * u32::from(chain);
+                limit("words of substance in a spot", words, 1, MAX_SPOT_WORDS as u32)
             }
         }
     }
@@ -231,11 +233,11 @@ impl std::str::FromStr for Features {
                 return Err(refused(format!("`{name}` have no ends to be plain")));
             }
             Features::Chunks { horizon } => {
-                Features::Chunks { horizon: number(horizon, MAX_CHUNK_HORIZON)? }
+                Features::Chunks { horizon: number(horizon, MAX_HORIZON)? }
             }
             Features::Spots { distance, chain } => Features::Spots {
                 distance,
-                chain: number(chain.into(), MAX_SPOT_CHAIN.into())? as u8,
+                chain: number(chain.into(), MAX_SPOT_WORDS as u32)? as u8,
             },
             Features::Ids | Features::Tokens | Features::Url if parameter.is_some() => {
                 return Err(refused(format!("`{name}` take no number")));

@@ -1,4 +1,5 @@
 //! Real sets with exact resemblances, from the folder that `tests/words.rs` describes.
+#![allow(dead_code, reason = "each test uses a part of it")]
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -16,7 +17,7 @@ pub(crate) struct Real {
 }
 
 /// A folder of the data, if it is there.
-fn folder(name: &str) -> Option<PathBuf> {
+pub(crate) fn folder(name: &str) -> Option<PathBuf> {
     let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
     let data = std::env::var_os("RINGER_DATA").map_or(default, PathBuf::from);
     let folder = data.join(name);
@@ -27,7 +28,7 @@ fn folder(name: &str) -> Option<PathBuf> {
     Some(folder)
 }
 
-fn read(path: &Path) -> Vec<u8> {
+pub(crate) fn read(path: &Path) -> Vec<u8> {
     let mut bytes = Vec::new();
     let file = File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     lzma_rs::xz_decompress(&mut BufReader::new(file), &mut bytes).expect("an xz file");

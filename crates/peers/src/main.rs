@@ -7,6 +7,7 @@ mod minwise;
 mod race;
 mod ringer;
 mod table;
+mod text;
 mod w2;
 
 use std::io::{BufWriter, Write};
@@ -22,6 +23,7 @@ use crate::w2::W2;
 
 const USAGE: &str = "\
 usage: peers table [N [FILE]]   builds, asks and prints the table; rows of other programs from FILE
+       peers text               measures raw text to signatures
        peers sets [N]           writes the sets: 200 words of 64 bits each
        peers signatures [N]     writes minwise signatures of the sets, then of the queries: 128 words of
                                 32 bits each
@@ -41,6 +43,9 @@ fn main() -> ExitCode {
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 fn run(arguments: &[&str]) -> Result<()> {
+    if arguments == ["text"] {
+        return text::run();
+    }
     let sets = arguments.get(1).map_or(Ok(1_000_000), |n| n.parse::<u64>())?;
     if sets == 0 || sets % 100 != 0 {
         return Err("N is a multiple of 100".into());

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use ringer::features::{Extractor, Media};
+use ringer::features::{Chunk, Chunker, Extractor, Media};
 use ringer::scheme::Features;
 use ringer::{Error, Signature, Sketcher};
 
@@ -31,7 +31,7 @@ pub(crate) struct Worker<'a> {
 
 impl<'a> Worker<'a> {
     pub(crate) fn new(sketcher: &'a Sketcher) -> Worker<'a> {
-        let extractor = Extractor::new(sketcher.scheme().features);
+        let extractor = Extractor::of_scheme(sketcher.scheme());
         Worker { sketcher, extractor, set: Vec::new(), bytes: Vec::new() }
     }
 
@@ -56,8 +56,9 @@ impl<'a> Worker<'a> {
             Problem::new(Reason::Malformed, format!("{}: {error}", show::path(path)))
         };
         let file = File::open(path).map_err(unreadable)?;
-        if let Features::Chunks { .. } = self.sketcher.scheme().features {
-            return self.in_pieces(file).map_err(unreadable)?.map_err(refused);
+        if let Features::Chunks { horizon } = self.sketcher.scheme().features {
+            let chunker = Chunker::new(horizon).map_err(refused)?;
+            return self.in_pieces(file, chunker).map_err(unreadable)?.map_err(refused);
         }
         self.bytes.clear();
         let mut head = file.take(BINARY_CHECK_BYTES);
@@ -83,27 +84,28 @@ impl<'a> Worker<'a> {
     }
 
     /// The signature of a file that is cut into chunks, which need not be in memory whole.
-    fn in_pieces(&mut self, mut file: File) -> io::Result<Result<Signature, Error>> {
+    fn in_pieces(
+        &mut self,
+        mut file: File,
+        mut chunker: Chunker,
+    ) -> io::Result<Result<Signature, Error>> {
         let mut stream = self.sketcher.stream();
+        let mut pushed = Ok(());
+        let mut push = |chunk: Chunk<'_>| {
+            if pushed.is_ok() {
+                pushed = stream.push(chunk.feature());
+            }
+        };
         self.bytes.resize(PIECE_BYTES, 0);
         loop {
-            let read = match file.read(&mut self.bytes) {
+            match file.read(&mut self.bytes) {
                 Ok(0) => break,
-                Ok(read) => read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => {
-                    self.extractor.forget();
-                    return Err(error);
-                }
-            };
-            self.extractor.push(&self.bytes[..read], &mut self.set);
-            if let Err(error) = self.set.drain(..).try_for_each(|chunk| stream.push(chunk)) {
-                self.extractor.forget();
-                return Ok(Err(error));
+                Ok(read) => chunker.push(&self.bytes[..read], &mut push),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
             }
         }
-        self.extractor.finish(&mut self.set);
-        let pushed = self.set.drain(..).try_for_each(|chunk| stream.push(chunk));
+        chunker.finish(&mut push);
         Ok(pushed.and_then(|()| stream.finish()))
     }
 }

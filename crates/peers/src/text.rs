@@ -1,0 +1,72 @@
+//! Raw text to signatures: ringer beside gaoya, 128 samples of shingles of five words, one thread.
+//!
+//! 2,000 texts of 1,000 words w0 .. w49999 by Zipf's law. gaoya's path is its own: the line split at spaces,
+//! and signatures of windows of five words; it does not normalise. Ringer normalises, finds words by
+//! Unicode's rules, and counts distinct shingles.
+
+use std::hint::black_box;
+
+use ::gaoya::minhash::{MinHasher, MinHasher32};
+use ::ringer::features::{Ends, ShingleReader};
+use ::ringer::{Scheme, Sketcher};
+
+use crate::Result;
+use crate::measure::Watch;
+use crate::minwise::SAMPLES;
+use crate::w2::Random;
+
+const TEXTS: usize = 2000;
+const WORDS: usize = 1000;
+const VOCABULARY: usize = 50_000;
+const SHINGLE: u16 = 5;
+const ROUNDS: usize = 10;
+
+fn texts() -> Vec<String> {
+    let mut sums = vec![0.0; VOCABULARY];
+    let mut total = 0.0;
+    for (i, sum) in sums.iter_mut().enumerate() {
+        total += 1.0 / (i + 1) as f64;
+        *sum = total;
+    }
+    let mut random = Random::new(1, 0);
+    let mut word = || {
+        let at = (random.word() >> 11) as f64 / (1_u64 << 53) as f64 * total;
+        format!("w{}", sums.partition_point(|sum| *sum < at).min(VOCABULARY - 1))
+    };
+    (0..TEXTS).map(|_| (0..WORDS).map(|_| word()).collect::<Vec<_>>().join(" ")).collect()
+}
+
+/// Prints millions of shingles a second of processor time: the best round of each.
+pub(crate) fn run() -> Result<()> {
+    let texts = texts();
+    let sketcher = Sketcher::new(&Scheme::precise());
+    let mut reader = ShingleReader::new(SHINGLE, Ends::Looped)?;
+    let mut features = Vec::new();
+    let peer = MinHasher32::new(SAMPLES);
+    let (mut theirs, mut ours) = (0.0_f64, 0.0_f64);
+    for _ in 0..ROUNDS {
+        let mut watch = Watch::default();
+        watch.time(|| {
+            for text in &texts {
+                let words: Vec<&str> = text.split(' ').collect();
+                black_box(peer.create_signature(words.windows(SHINGLE.into())));
+            }
+        });
+        let windows = TEXTS * (WORDS + 1 - usize::from(SHINGLE));
+        theirs = theirs.max(watch.rates(windows as u64).1 / 1e3);
+        let mut watch = Watch::default();
+        watch.time(|| -> Result<()> {
+            for text in &texts {
+                features.clear();
+                reader.features_into(text.as_bytes(), &mut features);
+                black_box(sketcher.sketch(&features)?);
+            }
+            Ok(())
+        })?;
+        ours = ours.max(watch.rates((TEXTS * WORDS) as u64).1 / 1e3);
+    }
+    println!("raw text of {WORDS} words to signatures, {SAMPLES} samples, one thread");
+    println!("  gaoya  {theirs:8.1} M shingles/s");
+    println!("  ringer {ours:8.1} M shingles/s, {:.1} times", ours / theirs);
+    Ok(())
+}

@@ -1,0 +1,45 @@
+//! Words and gram texts as `format-spec/features.md` says it, without any way around: what tests and fuzz
+//! targets compare the library with. Slow, and no part of the interface.
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::normal::{is_space, normal};
+
+/// The words of a text (FEAT-4, FEAT-5, FEAT-6).
+pub fn words(text: &[u8]) -> Vec<String> {
+    let text: String = normal(String::from_utf8_lossy(text).chars()).collect();
+    text.split(is_space).flat_map(|part| part.unicode_words()).map(str::to_string).collect()
+}
+
+/// The gram text of a text (FEAT-8): whatever is in no word is a space, as one with its neighbours.
+pub fn gram_text(text: &[u8]) -> String {
+    let text: String = normal(String::from_utf8_lossy(text).chars()).collect();
+    let mut kept = String::new();
+    for part in text.split(is_space) {
+        let mut end = 0;
+        kept.push(' ');
+        for (at, word) in part.unicode_word_indices() {
+            if at > end {
+                kept.push(' ');
+            }
+            kept.push_str(word);
+            end = at + word.len();
+        }
+        if end < part.len() {
+            kept.push(' ');
+        }
+    }
+    kept.split(' ').filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// The runs of a sequence (FEAT-7, FEAT-9), joined by `glue`.
+pub fn runs(parts: &[String], length: usize, looped: bool, glue: &str) -> Vec<String> {
+    let n = parts.len();
+    let (count, length) = match looped {
+        _ if n == 0 => return Vec::new(),
+        true => (n, length),
+        false => (n.saturating_sub(length - 1).max(1), length.min(n)),
+    };
+    let run = |i: usize| (i..i + length).map(|j| &*parts[j % n]).collect::<Vec<&str>>();
+    (0..count).map(|i| run(i).join(glue)).collect()
+}

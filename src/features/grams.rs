@@ -1,0 +1,134 @@
+//! Texts as sets of runs of consecutive characters, for languages that have no spaces between words.
+//!
+//! In: bytes, meant to be UTF-8. Out: one feature a run of n characters of the normalised text, in which
+//! whatever stands between words is one space (FEAT-8).
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::words::Words;
+use crate::error::{Error, Result};
+use crate::limits::MAX_GRAM_CHARACTERS;
+use crate::scheme::Ends;
+
+/// The features of a text, runs of `characters` characters each (FEAT-8, FEAT-9), 1 to
+/// [`MAX_GRAM_CHARACTERS`], one for each character: the last go on at the beginning. Five is a good
+/// length; in Chinese or Japanese three finds more.
+///
+/// ```
+/// use ringer::features::grams;
+/// let a = grams("東京タワーは、高い。".as_bytes(), 3)?;
+/// assert_eq!(a.len(), 9);
+/// assert_eq!(a, grams("東京ﾀﾜｰは -- 高い".as_bytes(), 3)?);
+/// # Ok::<(), ringer::Error>(())
+/// ```
+pub fn grams(text: &[u8], characters: u16) -> Result<Vec<u64>> {
+    one_call(text, characters, Ends::Looped)
+}
+
+/// The same without those that go on at the beginning. A shorter text is one gram.
+///
+/// ```
+/// use ringer::features::{plain_grams, token};
+/// assert_eq!(plain_grams(b"(To be)", 4)?, [token("to b"), token("o be")]);
+/// # Ok::<(), ringer::Error>(())
+/// ```
+pub fn plain_grams(text: &[u8], characters: u16) -> Result<Vec<u64>> {
+    one_call(text, characters, Ends::Plain)
+}
+
+fn one_call(text: &[u8], characters: u16, ends: Ends) -> Result<Vec<u64>> {
+    let mut features = Vec::new();
+    GramReader::new(characters, ends)?.features_into(text, &mut features);
+    Ok(features)
+}
+
+/// Makes character n-grams of many texts: keeps its buffers, which are as large as the longest text so
+/// far.
+///
+/// ```
+/// use ringer::features::{Ends, GramReader};
+/// let mut reader = GramReader::new(5, Ends::Plain)?;
+/// let mut features = Vec::new();
+/// reader.features_into("吾輩は猫である。".as_bytes(), &mut features);
+/// assert_eq!(features.len(), 3);
+/// # Ok::<(), ringer::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct GramReader {
+    run: usize,
+    ends: Ends,
+    words: Words,
+    /// Where characters start, and the end of the last.
+    bounds: Vec<usize>,
+}
+
+impl GramReader {
+    /// Grams of 1 to [`MAX_GRAM_CHARACTERS`] characters.
+    pub fn new(characters: u16, ends: Ends) -> Result<GramReader> {
+        if !(1..=MAX_GRAM_CHARACTERS).contains(&characters) {
+            return Err(Error::invalid(
+                format!("grams of {characters} characters"),
+                format!("characters in a gram must be 1 to {MAX_GRAM_CHARACTERS}"),
+            ));
+        }
+        let (run, words) = (characters.into(), Words::touching());
+        Ok(GramReader { run, ends, words, bounds: Vec::new() })
+    }
+
+    /// Appends the features of a text, in its order and with repeats.
+    pub fn features_into(&mut self, text: &[u8], features: &mut Vec<u64>) {
+        let bytes = &mut self.words.read(text).bytes;
+        // The space after the last word.
+        bytes.pop();
+        if bytes.is_empty() {
+            return;
+        }
+        self.bounds.clear();
+        let starts = bytes.iter().enumerate().filter(|(_, byte)| (**byte as i8) >= -0x40);
+        self.bounds.extend(starts.map(|(at, _)| at));
+        self.bounds.push(bytes.len());
+        let mut run = self.run;
+        match self.ends {
+            Ends::Plain => run = run.min(self.bounds.len() - 1),
+            Ends::Looped => {
+                for i in 0..run - 1 {
+                    bytes.extend_from_within(self.bounds[i]..self.bounds[i + 1]);
+                    self.bounds.push(bytes.len());
+                }
+            }
+        }
+        let ends = &self.bounds[run..];
+        features.extend(self.bounds.iter().zip(ends).map(|(s, e)| xxh3_64(&bytes[*s..*e])));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::features::{definition, tokens};
+
+    /// FEAT-9, of many lengths, shorter and longer than the text.
+    #[test]
+    fn agrees_with_the_definition() {
+        for text in
+            ["", "a", "ab", "to be or not", "吾輩は猫である。名前はまだ無い", "é中a\u{10400} b"]
+        {
+            let parts = definition::gram_text(text.as_bytes()).chars().map(String::from);
+            let parts: Vec<String> = parts.collect();
+            for n in 1..20 {
+                let expected = |looped| tokens(definition::runs(&parts, n.into(), looped, ""));
+                assert_eq!(grams(text.as_bytes(), n), Ok(expected(true)), "{text} {n}");
+                assert_eq!(plain_grams(text.as_bytes(), n), Ok(expected(false)), "{text} {n}");
+            }
+        }
+    }
+
+    #[test]
+    fn odd_input_is_no_error() {
+        assert_eq!(grams(b" .. ", 5), Ok(vec![]));
+        assert_eq!(plain_grams(b"\xFF", 5), Ok(vec![]));
+        for characters in [0, 65, u16::MAX] {
+            assert!(matches!(grams(b"word", characters), Err(Error::InvalidArgument { .. })));
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! HTML reduced to the text that a reader sees.
+//!
+//! In: the bytes of a page, meant to be UTF-8, in any state of repair. Out: its text, entities decoded,
+//! without tags, comments, scripts, styles and templates; words on two sides of a block's edge stay two
+//! words, and formatting inside a word leaves it whole (FEAT-12). What it gives is input for the other
+//! features. Attributes are left out, also `alt` and `title`: most of them are the same on all pages of a
+//! site. The tokenizer is WHATWG's; no tree is built, so that broken nesting costs nothing.
+
+use std::convert::Infallible;
+
+use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
+use html5gum::{Span, Tokenizer};
+
+/// Elements that do not separate words (FEAT-12), in rising order: those whose text flows on.
+const INLINE: [&[u8]; 38] = [
+    b"a", b"abbr", b"acronym", b"b", b"bdi", b"bdo", b"big", b"blink", b"cite", b"code", b"data",
+    b"del", b"dfn", b"em", b"font", b"i", b"ins", b"kbd", b"mark", b"nobr", b"output", b"q", b"rb",
+    b"ruby", b"s", b"samp", b"slot", b"small", b"span", b"strike", b"strong", b"sub", b"sup",
+    b"time", b"tt", b"u", b"var", b"wbr",
+];
+
+/// Elements whose content is text of another kind, which readers do not see. The tokenizer reads it up
+/// to the end tag.
+const HIDDEN_TEXT: [&[u8]; 6] =
+    [b"iframe", b"noembed", b"noframe", b"noscript", b"script", b"style"];
+
+/// Elements whose content is markup that readers do not see.
+const HIDDEN_MARKUP: [&[u8]; 2] = [b"noframes", b"template"];
+
+/// The text of a page.
+///
+/// ```
+/// use ringer::features::html::visible_text;
+/// let page = b"<title>Tea &amp; cakes</title><style>p{}</style><p>Ap<b>ple</b> pie<td>1<td>2<!-- -->";
+/// let words: Vec<String> = String::from_utf8(visible_text(page)).unwrap().split_whitespace().map(String::from).collect();
+/// assert_eq!(words, ["Tea", "&", "cakes", "Apple", "pie", "1", "2"]);
+/// ```
+pub fn visible_text(page: &[u8]) -> Vec<u8> {
+    let mut reader = TextReader::new();
+    reader.read(page);
+    reader.text
+}
+
+/// Reads many pages: keeps its buffer.
+///
+/// ```
+/// use ringer::features::{Ends, ShingleReader, html::TextReader};
+/// let (mut pages, mut shingles) = (TextReader::new(), ShingleReader::new(3, Ends::Looped)?);
+/// let mut features = Vec::new();
+/// shingles.features_into(pages.read(b"<p>Hello <i>W</i>orld!"), &mut features);
+/// assert_eq!(features, ringer::features::shingles(b"hello world", 3)?);
+/// # Ok::<(), ringer::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct TextReader {
+    text: Vec<u8>,
+}
+
+impl TextReader {
+    /// A reader with an empty buffer.
+    pub fn new() -> TextReader {
+        TextReader::default()
+    }
+
+    /// The text of a page (FEAT-12).
+    pub fn read(&mut self, page: &[u8]) -> &[u8] {
+        self.text.clear();
+        let text = &mut self.text;
+        let (mut hidden_text, mut hidden_markup) = (false, 0_u64);
+        let take = |event: CallbackEvent<'_>, _: Span<()>| -> Option<Infallible> {
+            match event {
+                CallbackEvent::OpenStartTag { name } => {
+                    hidden_text = HIDDEN_TEXT.contains(&name);
+                    hidden_markup += u64::from(HIDDEN_MARKUP.contains(&name));
+                    separate(name, hidden_text || hidden_markup > 0, text);
+                }
+                CallbackEvent::EndTag { name } => {
+                    let hidden = hidden_text || hidden_markup > 0;
+                    hidden_text = false;
+                    let closes = u64::from(HIDDEN_MARKUP.contains(&name));
+                    hidden_markup = hidden_markup.saturating_sub(closes);
+                    separate(name, hidden, text);
+                }
+                CallbackEvent::String { value } if !hidden_text && hidden_markup == 0 => {
+                    text.extend_from_slice(value);
+                }
+                _ => {}
+            }
+            None
+        };
+        let mut emitter = CallbackEmitter::new(take);
+        emitter.naively_switch_states(true);
+        let Ok(()) = Tokenizer::new_with_emitter(page, emitter).finish();
+        &self.text
+    }
+}
+
+/// Ends a line at the edge of a block, unless nobody sees that.
+fn separate(tag: &[u8], hidden: bool, text: &mut Vec<u8>) {
+    if !hidden && INLINE.binary_search(&tag).is_err() && text.last().is_some_and(|b| *b != b'\n') {
+        text.push(b'\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(page: &str) -> String {
+        let text = String::from_utf8(visible_text(page.as_bytes())).unwrap();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// FEAT-12: what is seen, and what separates words.
+    #[test]
+    fn text_is_what_a_reader_sees() {
+        assert!(INLINE.is_sorted_by(|a, b| a < b));
+        for (page, seen) in [
+            ("plain", "plain"),
+            ("<b>wo</b>rd", "word"),
+            ("<td>a<td>b", "a b"),
+            ("<P>one<P>two<BR>three</P>", "one two three"),
+            ("<h1>A</h1>B<li>C", "A B C"),
+            ("a<x-y>b</x-y>c", "a b c"),
+            (
+                "&lt;b&gt; &eacute; &#x4e2d; &copy &notanentity; AT&T",
+                "<b> é 中 © &notanentity; AT&T",
+            ),
+            ("<title>T &amp; <b>U</title>V", "T & <b>U V"),
+            ("a<script>if (a < b) '</p>' <!-- </script>b", "ab"),
+            ("a<style>b{}</style>c<noscript>d</noscript>e", "ace"),
+            ("a<template>b<template>c</template>d</template>e", "ae"),
+            ("wo<!-- -- > comment -->rd <!doctype html>x <![CDATA[y]]>z", "word x z"),
+            ("<textarea><b>t</textarea><p title='no' alt=no>u", "<b>t u"),
+            ("<meta name=description content=hidden><link><body>shown", "shown"),
+            ("wo<wbr>rd co\u{AD}op", "word co\u{AD}op"),
+            ("a < b <3 </> <", "a < b <3 <"),
+            ("</template></script>still here", "still here"),
+            ("<p>open <b <i>tags<p", "open tags"),
+            ("<script>never closed", ""),
+            ("<template>never closed", ""),
+        ] {
+            assert_eq!(words(page), seen, "{page}");
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_a_page() {
+        assert_eq!(visible_text(b""), b"");
+        let bytes: Vec<u8> = (0..=255).cycle().take(10_000).collect();
+        assert!(visible_text(&bytes).len() <= 40_000);
+        assert_eq!(words(&"<template>".repeat(100_000)), "");
+        assert_eq!(words(&"<a b='".repeat(100_000)), "");
+        assert_eq!(words(&"&amp".repeat(100_000)).len(), 100_000);
+    }
+}

@@ -1,0 +1,142 @@
+//! Phrases that hang from stop words, for pages of news and the like.
+//!
+//! In: bytes, meant to be UTF-8. Out: one feature for each stop word with the words of substance after it
+//! (FEAT-10). Running text is full of stop words, headlines, menus and captions are not: so these features
+//! find the same story in different pages (Theobald, Siddharth and Paepcke, SpotSigs, 2008).
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::words::Words;
+use crate::error::{Error, Result};
+use crate::limits::MAX_SPOT_WORDS;
+
+/// The stop words of English from which spots hang, in rising order (FEAT-10).
+const STOP_WORDS: [&str; 58] = [
+    "a", "about", "after", "all", "also", "an", "and", "are", "as", "at", "be", "been", "but",
+    "by", "can", "do", "for", "from", "had", "has", "have", "he", "her", "his", "i", "if", "in",
+    "into", "is", "it", "its", "more", "not", "of", "on", "or", "said", "she", "that", "the",
+    "their", "there", "they", "this", "to", "up", "was", "we", "were", "what", "when", "which",
+    "who", "will", "with", "would", "you", "your",
+];
+
+/// The features of a text (FEAT-10): for each stop word, itself and `chain` other words that are no stop
+/// words, every `distance`-th of those that follow. Both are at least 1, and their product at most
+/// [`MAX_SPOT_WORDS`].
+///
+/// ```
+/// use ringer::features::{spots, token};
+/// let text = b"At a rally to kick off a weeklong campaign";
+/// let found = spots(text, 1, 2)?;
+/// assert_eq!(found[..2], [token("at rally kick"), token("a rally kick")]);
+/// # Ok::<(), ringer::Error>(())
+/// ```
+pub fn spots(text: &[u8], distance: u8, chain: u8) -> Result<Vec<u64>> {
+    let mut features = Vec::new();
+    SpotReader::new(distance, chain)?.features_into(text, &mut features);
+    Ok(features)
+}
+
+/// Finds spots in many texts: keeps its buffers.
+///
+/// ```
+/// use ringer::features::{SpotReader, spots};
+/// let text = b"The pony galloped to the old barn.";
+/// let mut features = Vec::new();
+/// SpotReader::new(1, 1)?.features_into(text, &mut features);
+/// assert_eq!(features, spots(text, 1, 1)?);
+/// # Ok::<(), ringer::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct SpotReader {
+    distance: usize,
+    chain: usize,
+    words: Words,
+    /// The words of substance.
+    others: Vec<usize>,
+    /// The stop words, each with the number of other words before it.
+    stops: Vec<(usize, usize)>,
+    spot: Vec<u8>,
+}
+
+impl SpotReader {
+    /// Every `distance`-th word, `chain` of them.
+    pub fn new(distance: u8, chain: u8) -> Result<SpotReader> {
+        let (distance, chain) = (usize::from(distance), usize::from(chain));
+        if !(1..=MAX_SPOT_WORDS).contains(&(distance * chain)) {
+            return Err(Error::invalid(
+                format!("spots of {chain} words at distance {distance}"),
+                format!("both must be at least 1 and their product at most {MAX_SPOT_WORDS}"),
+            ));
+        }
+        let (others, stops, spot) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(SpotReader { distance, chain, words: Words::new(), others, stops, spot })
+    }
+
+    /// Appends the features of a text, in its order and with repeats. A stop word with fewer words after
+    /// it than the chain needs has none.
+    pub fn features_into(&mut self, text: &[u8], features: &mut Vec<u64>) {
+        let words = self.words.read(text);
+        self.others.clear();
+        self.stops.clear();
+        for i in 0..words.len() {
+            match is_stop_word(words.word(i)) {
+                true => self.stops.push((i, self.others.len())),
+                false => self.others.push(i),
+            }
+        }
+        for &(stop, before) in &self.stops {
+            let behind = self.others[before..].chunks_exact(self.distance);
+            let chain = behind.filter_map(|every| every.last()).take(self.chain);
+            self.spot.clear();
+            self.spot.extend_from_slice(words.word(stop));
+            let mut length = 0;
+            for other in chain {
+                self.spot.push(b' ');
+                self.spot.extend_from_slice(words.word(*other));
+                length += 1;
+            }
+            if length == self.chain {
+                features.push(xxh3_64(&self.spot));
+            }
+        }
+    }
+}
+
+fn is_stop_word(word: &[u8]) -> bool {
+    word.len() <= 5 && STOP_WORDS.binary_search_by(|stop| stop.as_bytes().cmp(word)).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::features::token;
+
+    #[test]
+    fn stop_words_are_in_order_and_short() {
+        assert!(STOP_WORDS.is_sorted_by(|a, b| a < b));
+        assert!(STOP_WORDS.iter().all(|word| is_stop_word(word.as_bytes())));
+    }
+
+    /// FEAT-10: stop words anywhere, chains over other stop words, the end of the text.
+    #[test]
+    fn chains_skip_stop_words_and_stop_at_the_end() {
+        let text = b"Rain in Spain stays mainly in the plain";
+        let of = |distance, chain| spots(text, distance, chain).unwrap();
+        assert_eq!(of(1, 1), ["in spain", "in plain", "the plain"].map(token));
+        assert_eq!(of(1, 3), ["in spain stays mainly"].map(token));
+        assert_eq!(of(2, 2), ["in stays plain"].map(token));
+        assert_eq!(of(1, 5), []);
+        assert_eq!(
+            spots(b"no words of that kind", 1, 1),
+            Ok(vec![token("of kind"), token("that kind")])
+        );
+    }
+
+    #[test]
+    fn odd_input_is_no_error() {
+        assert_eq!(spots(b"", 1, 1), Ok(vec![]));
+        for (distance, chain) in [(0, 1), (1, 0), (0, 0), (9, 8), (255, 255)] {
+            assert!(matches!(spots(b"the", distance, chain), Err(Error::InvalidArgument { .. })));
+        }
+    }
+}

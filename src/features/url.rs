@@ -1,0 +1,142 @@
+//! Addresses of pages as sets of pairs of neighbours, with their positions.
+//!
+//! In: a URL. Out: one feature for each two neighbouring parts (FEAT-11). A host is the set of the
+//! features of all its URLs: mirrors have many in common.
+
+use unicode_segmentation::UnicodeSegmentation;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::normal::normal;
+
+/// Parts that too many addresses have (FEAT-11).
+const STOP_WORDS: [&str; 22] = [
+    "asp", "aspx", "bin", "cgi", "com", "default", "ftp", "home", "htm", "html", "http", "https",
+    "index", "jsp", "main", "net", "org", "php", "shtml", "txt", "www", "xhtml",
+];
+
+/// The features of a URL (FEAT-11).
+///
+/// ```
+/// use ringer::features::{token, url};
+/// let path = url(b"/cellblock16/inmates/dilbert/personal/foo.htm");
+/// assert_eq!(path.len(), 4);
+/// assert_eq!(path[0], token("cellblock inmates 0"));
+/// ```
+pub fn url(address: &[u8]) -> Vec<u64> {
+    let mut features = Vec::new();
+    UrlReader::new().features_into(address, &mut features);
+    features
+}
+
+/// Reads many URLs: keeps its buffers.
+///
+/// ```
+/// use ringer::features::UrlReader;
+/// let mut host = Vec::new();
+/// let mut reader = UrlReader::new();
+/// for address in ["http://www.example.org/papers/minhash", "http://www.example.org/papers/simhash"] {
+///     reader.features_into(address.as_bytes(), &mut host);
+/// }
+/// assert_eq!(host[0], host[2]);
+/// ```
+#[derive(Debug, Default)]
+pub struct UrlReader {
+    bytes: Vec<u8>,
+    text: String,
+    pair: String,
+}
+
+impl UrlReader {
+    /// A reader with empty buffers.
+    pub fn new() -> UrlReader {
+        UrlReader::default()
+    }
+
+    /// Appends the features of a URL, in its order. One part alone is one feature.
+    pub fn features_into(&mut self, address: &[u8], features: &mut Vec<u64>) {
+        self.bytes.clear();
+        unescape(address, &mut self.bytes);
+        self.text.clear();
+        self.text.extend(normal(String::from_utf8_lossy(&self.bytes).chars()));
+        let parts = self.text.split(|c: char| !is_part(c));
+        let parts = parts.filter(|part| !part.is_empty() && !STOP_WORDS.contains(part));
+        let mut last: Option<(usize, &str)> = None;
+        let mut feature = |before: &str, part: &str, position: usize| {
+            let space = if before.is_empty() { "" } else { " " };
+            self.pair.clear();
+            for piece in [before, space, part, " "] {
+                self.pair.push_str(piece);
+            }
+            self.pair.push_str(&position.to_string());
+            features.push(xxh3_64(self.pair.as_bytes()));
+        };
+        for (i, part) in parts.enumerate() {
+            if let Some((position, before)) = last {
+                feature(before, part, position);
+            }
+            last = Some((i, part));
+        }
+        if let Some((0, part)) = last {
+            feature("", part, 0);
+        }
+    }
+}
+
+/// Replaces `%` and two hexadecimal digits by the byte they stand for.
+fn unescape(address: &[u8], bytes: &mut Vec<u8>) {
+    let digit = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16));
+    let mut rest = address;
+    while let Some((first, behind)) = rest.split_first() {
+        rest = behind;
+        match (first, digit(behind.first()), digit(behind.get(1))) {
+            (b'%', Some(high), Some(low)) => {
+                bytes.push((16 * high + low) as u8);
+                rest = &behind[2..];
+            }
+            _ => bytes.push(*first),
+        }
+    }
+}
+
+/// ASCII letters, and whatever else makes a word without being ASCII: digits and punctuation part.
+fn is_part(c: char) -> bool {
+    let mut utf8 = [0; 4];
+    match c.is_ascii() {
+        true => c.is_ascii_lowercase(),
+        false => c.encode_utf8(&mut utf8).unicode_words().next().is_some(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::features::token;
+
+    fn features<const N: usize>(parts: [&str; N]) -> Vec<u64> {
+        parts.map(token).to_vec()
+    }
+
+    /// FEAT-11, with the source's own examples: the host gives www, infoseek and com, of which two stop.
+    #[test]
+    fn parts_positions_and_stop_words() {
+        assert_eq!(url(b"www6.infoseek.com"), features(["infoseek 0"]));
+        let path = b"/cellblock16/inmates/dilbert/personal/foo.htm";
+        let expected =
+            ["cellblock inmates 0", "inmates dilbert 1", "dilbert personal 2", "personal foo 3"];
+        assert_eq!(url(path), features(expected));
+        assert_eq!(url(b"HTTP://WWW.A.com/A/a"), features(["a a 0", "a a 1"]));
+        for nothing in [&b""[..], b"http://www.com/index.html", b"/1/2/3", b"%", b"%4"] {
+            assert_eq!(url(nothing), []);
+        }
+    }
+
+    #[test]
+    fn escapes_and_other_scripts() {
+        let cafe = features(["café menü 0"]);
+        assert_eq!(url("/Café/menü".as_bytes()), cafe);
+        assert_eq!(url(b"/caf%C3%A9/men%75%cc%88"), cafe);
+        assert_eq!(url(b"/a%zz%4/b%"), features(["a zz 0", "zz b 1"]));
+        assert_eq!(url(b"/a%ff/\xC3b"), features(["a b 0"]));
+        assert_eq!(url("/東京/b".as_bytes()), features(["東京 b 0"]));
+    }
+}
