@@ -92,7 +92,7 @@ impl Measure {
     /// The 95 % interval of their resemblance.
     fn interval(&mut self, equal: u32, a: u32, b: u32) -> (f64, f64) {
         let comparison = self.comparison(equal, a, b);
-        *self.intervals.entry((equal, a, b)).or_insert_with(|| {
+        *self.intervals.entry((equal, a.min(b), a.max(b))).or_insert_with(|| {
             let estimate = comparison.resemblance();
             (estimate.low, estimate.high)
         })

@@ -1,0 +1,171 @@
+//! Clusters of a database against connected components and leaders found by brute force.
+
+mod likes;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use likes::{Brute, Dice, Rows};
+use ringer::{Clusters, Comparison, Database, Error, Linkage, Options, Scheme, Undecided};
+
+const GO_ON: ControlFlow<()> = ControlFlow::Continue(());
+
+/// Representative, keys and the lowest comparison of each cluster.
+type All = Vec<(Vec<u8>, Vec<Vec<u8>>, Comparison)>;
+
+fn found(clusters: Clusters<'_>) -> All {
+    let mut all = All::new();
+    let report = clusters.run(|cluster| {
+        let keys: Vec<Vec<u8>> = cluster.keys.map(|key| key.unwrap().to_vec()).collect();
+        assert!(cluster.signatures <= keys.len());
+        all.push((cluster.representative.to_vec(), keys, cluster.lowest));
+        GO_ON
+    });
+    assert!(!report.unwrap().cancelled);
+    all
+}
+
+/// Whom each key is alike with, by definition.
+fn graph(rows: &Rows, min: f64) -> BTreeMap<Vec<u8>, BTreeSet<Vec<u8>>> {
+    let mut graph: BTreeMap<Vec<u8>, BTreeSet<Vec<u8>>> = BTreeMap::new();
+    for (a, signature) in rows.iter().filter(|(_, s)| !s.is_empty()) {
+        let mut brute = Brute::new(signature);
+        graph.entry(a.clone()).or_default();
+        for (b, other) in rows.iter().filter(|(b, s)| *b != a && !s.is_empty()) {
+            if brute.value(other).1 >= min && brute.slots(other, false) >= 1 {
+                graph.get_mut(a).unwrap().insert(b.clone());
+            }
+        }
+    }
+    graph
+}
+
+/// The clusters by definition, as sets of keys in order.
+fn by_definition(
+    graph: &BTreeMap<Vec<u8>, BTreeSet<Vec<u8>>>,
+    linkage: Linkage,
+) -> Vec<Vec<Vec<u8>>> {
+    let (mut taken, mut all) = (BTreeSet::new(), Vec::new());
+    for first in graph.keys() {
+        if !taken.insert(first.clone()) {
+            continue;
+        }
+        let mut cluster = BTreeSet::from([first.clone()]);
+        let mut open = vec![first.clone()];
+        while let Some(key) = open.pop() {
+            for other in &graph[&key] {
+                if taken.insert(other.clone()) {
+                    cluster.insert(other.clone());
+                    if linkage == Linkage::Connected {
+                        open.push(other.clone());
+                    }
+                }
+            }
+        }
+        if cluster.len() > 1 {
+            all.push(cluster.into_iter().collect());
+        }
+    }
+    all
+}
+
+fn check(db: &Database, rows: &Rows, at: &str) {
+    for min in [0.3, 0.5, 0.7, 0.9] {
+        let graph = graph(rows, min);
+        for linkage in [Linkage::Connected, Linkage::Strict] {
+            let right = by_definition(&graph, linkage);
+            let all = found(db.snapshot().clusters(min).linkage(linkage));
+            let keys: Vec<Vec<Vec<u8>>> = all.iter().map(|(_, keys, _)| keys.clone()).collect();
+            assert!(keys == right, "{at} {min} {linkage:?}: {} of {}", keys.len(), right.len());
+            assert!(!all.is_empty());
+            for (representative, keys, lowest) in all {
+                assert_eq!(representative, keys[0]);
+                let mut brute = Brute::new(&rows[&representative]);
+                let values = keys[1..].iter().map(|key| brute.value(&rows[key]).1);
+                let least = values.fold(f64::INFINITY, f64::min);
+                assert_eq!(lowest.resemblance().value, least);
+                assert!(linkage == Linkage::Connected || least >= min);
+            }
+        }
+    }
+}
+
+/// Chains of sets, each like the next but not like the one after; families; copies; empty sets.
+fn rows(db: &Database) -> Rows {
+    let mut dice = Dice(3);
+    let mut rows = Rows::new();
+    let mut put = |key: u64, set: &[u64]| {
+        rows.insert(
+            format!("{:04}", key * 7919 % 10_000).into_bytes(),
+            db.sketcher().sketch(set).unwrap(),
+        )
+    };
+    for i in 0..60 {
+        put(i, &(i * 40..i * 40 + 200).collect::<Vec<_>>());
+    }
+    for i in 60..300 {
+        let (family, cut) = (dice.roll(30), dice.roll(90));
+        put(i, &(100_000 * (family + 1) + cut..100_000 * (family + 1) + 150).collect::<Vec<_>>());
+    }
+    for i in 300..330 {
+        put(i, &[]);
+    }
+    for i in 330..360 {
+        put(i, &[i % 5, 77]);
+    }
+    rows
+}
+
+#[test]
+fn clusters_are_those_of_the_definition_wherever_rows_live() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.ringer");
+    let options = Options { background: false, merge: false, ..Options::default() };
+    let db = Database::create(&path, &Scheme::near_duplicate(), options.clone()).unwrap();
+    let rows = rows(&db);
+    let all: Vec<_> = rows.iter().collect();
+    for part in all[..240].chunks(80) {
+        let mut load = db.bulk_load();
+        part.iter().for_each(|(key, signature)| load.put_signature(key, signature).unwrap());
+        load.commit().unwrap();
+    }
+    let mut batch = db.batch();
+    for (key, signature) in &all[200..] {
+        batch.put_signature(key, (*signature).clone()).unwrap();
+    }
+    db.commit(batch).unwrap();
+    check(&db, &rows, "fresh");
+    db.compact().unwrap();
+    check(&db, &rows, "compact");
+    db.close().unwrap();
+    check(&Database::open(&path, options).unwrap(), &rows, "open");
+}
+
+#[test]
+fn conditions_reach_the_pairs() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.ringer");
+    let db = Database::create(&path, &Scheme::near_duplicate(), Options::default()).unwrap();
+    let rows = rows(&db);
+    let mut load = db.bulk_load();
+    rows.iter().for_each(|(key, signature)| load.put_signature(key, signature).unwrap());
+    load.commit().unwrap();
+    let snapshot = db.snapshot();
+    let keys = |all: All| all.iter().map(|(_, keys, _)| keys.len()).sum::<usize>();
+    let all = keys(found(snapshot.clusters(0.5)));
+    let few = keys(found(snapshot.clusters(0.5).pairs(|pairs| pairs.undecided(Undecided::Drop))));
+    assert!(few < all, "{few} {all}");
+    // Nobody is like anybody, says the check: certain ones and copies are left.
+    let none = keys(found(snapshot.clusters(0.5).pairs(|pairs| pairs.check(|_, _| Ok(0.0)))));
+    assert_eq!(none, few);
+    let error = snapshot.clusters(0.5).pairs(|pairs| pairs.memory(10)).run(|_| GO_ON);
+    assert!(matches!(error, Err(Error::OverLimit { limit: 10, .. })));
+    let error = snapshot.clusters(2.0).run(|_| GO_ON);
+    assert!(matches!(error, Err(Error::InvalidArgument { .. })));
+    let mut seen = 0;
+    let report = snapshot.clusters(0.5).run(|_| {
+        seen += 1;
+        if seen == 3 { ControlFlow::Break(()) } else { GO_ON }
+    });
+    assert!(report.unwrap().cancelled && seen == 3);
+}
