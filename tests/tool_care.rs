@@ -101,6 +101,11 @@ fn files_that_are_no_databases_are_refused() {
         for (name, status) in [("text", 5), ("empty", 5), ("folder", 5), ("nowhere", 3)] {
             let mut command = command.to_vec();
             command[1] = name;
+            // That nothing in a file is as it should be is what `check` finds.
+            if command[0] == "check" && ["text", "empty"].contains(&name) {
+                assert_ne!(tool.run(&command).with_status(1).out, "", "{command:?}");
+                continue;
+            }
             let refused = tool.run(&command).with_status(status);
             assert!(refused.err.starts_with("error: "), "{command:?}: {}", refused.err);
             assert_eq!(refused.out, "", "{command:?}");
