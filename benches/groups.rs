@@ -5,7 +5,6 @@
 //! than 100 k and 1 M; `RINGER_BENCH_DIR` keeps the databases there for the next run.
 
 #[path = "ratio/mod.rs"]
-#[allow(dead_code, reason = "other benches use the rest")]
 mod ratio;
 #[path = "../crates/peers/src/w2.rs"]
 #[allow(dead_code, unused_imports, reason = "the bench beside peers uses the rest")]
@@ -96,7 +95,7 @@ fn bench(snapshot: &Snapshot, w2: &W2, name: &str, min: f64, ask: f64) {
     let mut report = None;
     let pairs = best(|| {
         found.clear();
-        let run = snapshot.pairs(ask).run(|event| {
+        let run = snapshot.pairs(ask).expand().run(|event| {
             if let Found::Pair(pair) = event {
                 found.push(pair);
             }

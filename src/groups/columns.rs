@@ -101,13 +101,14 @@ pub(super) fn plan(scheme: &Scheme, least: Least, groups: usize) -> Plan {
         f64::from(columns) * (n * cost::SORT + pairs * together.min(1.0) * cost::CANDIDATE)
     };
     let chance = f64::from(scheme.bits).exp2().recip() + POPULAR;
-    let scan = pairs * scheme.words_per_signature() as f64 * cost::WORD;
+    let scan = pairs * words_compared(scheme, least) * cost::WORD;
     let mut best = (scan, Plan::Scan);
     if differ < k {
         let together = chance.powi((k / (differ + 1)) as i32);
         let cost = cost(differ + 1, together);
         if cost < best.0 {
-            best = (cost, Plan::Columns(spread(0..k, differ + 1)));
+            let samples: Vec<u32> = (0..k).collect();
+            best = (cost, Plan::Columns(spread(&samples, differ + 1)));
         }
     }
     if least.slots > 0 {
@@ -128,28 +129,39 @@ pub(super) fn plan(scheme: &Scheme, least: Least, groups: usize) -> Plan {
     best.1
 }
 
+/// How many planes reject nearly all signatures that have nothing to do with each other, if so many samples must
+/// be equal: with p planes one in 2^p of the others is by chance.
+pub(super) fn planes_to_reject(scheme: &Scheme, equal: u32) -> u8 {
+    let (k, equal) = (f64::from(scheme.samples), f64::from(equal));
+    let rejects = |planes: &u8| {
+        let by_chance = k * (f64::from(*planes).exp2().recip() + POPULAR).min(1.0);
+        equal > by_chance + 3.0 * by_chance.sqrt()
+    };
+    (1..scheme.bits).find(rejects).unwrap_or(scheme.bits)
+}
+
+/// Words of two signatures that are compared where there are many.
+fn words_compared(scheme: &Scheme, least: Least) -> f64 {
+    (usize::from(planes_to_reject(scheme, least.equal)) * scheme.words_per_plane()) as f64
+}
+
 /// Cuts samples into so many columns, of which there are no more than samples.
-fn spread(samples: impl ExactSizeIterator<Item = u32> + Clone, columns: u32) -> Vec<Column> {
-    let count = samples.len();
-    let cut = |i: u32| count * i as usize / columns as usize;
-    let column = |i| samples.clone().skip(cut(i)).take(cut(i + 1) - cut(i));
-    (0..columns).map(|i| Column::Samples(Span::of(column(i)))).collect()
+fn spread(samples: &[u32], columns: u32) -> Vec<Column> {
+    let cut = |i: u32| samples.len() * i as usize / columns as usize;
+    let column = |i| Column::Samples(Span::of(samples[cut(i)..cut(i + 1)].iter().copied()));
+    (0..columns).map(column).collect()
 }
 
 /// The columns by which so many groups are told further apart that agree in all of the given ones already;
 /// `None` if comparing them all costs less.
-pub(super) fn refine<'c>(
+pub(super) fn refine(
     scheme: &Scheme,
     least: Least,
-    agreed: impl Iterator<Item = &'c Column> + Clone,
+    agreed: &[&Column],
     groups: usize,
 ) -> Option<Vec<Column>> {
     let agrees = |sample: u32| {
-        let spans = agreed.clone().filter_map(|column| match column {
-            Column::Samples(span) => Some(span),
-            Column::Slot(_) => None,
-        });
-        spans.into_iter().any(|span| span.has(sample))
+        agreed.iter().any(|column| matches!(column, Column::Samples(span) if span.has(sample)))
     };
     let left: Vec<u32> = (0..scheme.samples).filter(|sample| !agrees(*sample)).collect();
     let columns = scheme.samples.checked_sub(least.equal)? + 1;
@@ -159,10 +171,9 @@ pub(super) fn refine<'c>(
     let (n, columns_f) = (groups as f64, f64::from(columns));
     let chance = f64::from(scheme.bits).exp2().recip() + POPULAR;
     let together = columns_f * chance.powi((left.len() / columns as usize) as i32);
-    let word = scheme.words_per_signature() as f64 * cost::WORD;
-    let whole = n * n / 2.0 * word;
+    let whole = n * n / 2.0 * words_compared(scheme, least) * cost::WORD;
     let apart = columns_f * n * 2.0 * cost::SORT + n * n / 2.0 * together * cost::CANDIDATE;
-    (apart < whole / 2.0).then(|| spread(left.iter().copied(), columns))
+    (apart < whole / 2.0).then(|| spread(&left, columns))
 }
 
 /// Reads columns of signatures.
@@ -208,7 +219,7 @@ mod tests {
     #[test]
     fn columns_are_a_partition() {
         for (k, parts) in [(64, 13), (64, 64), (128, 25), (100, 7), (1, 1), (130, 2)] {
-            let all = spread(0..k, parts);
+            let all = spread(&(0..k).collect::<Vec<_>>(), parts);
             assert_eq!(all.len(), parts as usize);
             let mut times = vec![0; k as usize];
             let mut lengths = Vec::new();
@@ -249,14 +260,14 @@ mod tests {
         let default = Scheme::near_duplicate();
         let least = Least { equal: 52, slots: 1 };
         let all = columns(plan(&default, least, 100_000));
-        let fine = refine(&default, least, all[3..4].iter(), 100_000).unwrap();
+        let fine = refine(&default, least, &[&all[3]], 100_000).unwrap();
         assert_eq!(fine.len(), 13);
         let has = |column: &Column, s| matches!(column, Column::Samples(span) if span.has(s));
         for sample in 0..64 {
             let there = fine.iter().filter(|column| has(column, sample)).count();
             assert_eq!(there, usize::from(!has(&all[3], sample)));
         }
-        assert_eq!(refine(&default, least, all[3..4].iter(), 20), None);
-        assert_eq!(refine(&default, Least { equal: 0, slots: 1 }, [].iter(), 100_000), None);
+        assert_eq!(refine(&default, least, &[&all[3]], 20), None);
+        assert_eq!(refine(&default, Least { equal: 0, slots: 1 }, &[], 100_000), None);
     }
 }

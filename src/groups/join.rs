@@ -24,6 +24,9 @@ const TILE: usize = 1024;
 /// Runs longer than this may be told further apart.
 const LONG: usize = 512;
 
+/// Counts looked at in one go.
+const GROUP: usize = 32;
+
 /// Entries ahead that are asked for.
 const AHEAD: usize = 16;
 
@@ -145,9 +148,9 @@ impl<'j, 'a> Join<'j, 'a> {
 
     /// Tells a long run further apart, or compares all of it. Its hashes are of no use afterwards.
     fn long_run(&mut self, run: &mut [u64]) -> Step {
-        let agreed = self.path.iter().map(|(columns, i)| &columns[*i]);
+        let agreed: Vec<&Column> = self.path.iter().map(|(columns, i)| &columns[*i]).collect();
         let least = self.measure.least;
-        let Some(fine) = columns::refine(self.roster.scheme(), least, agreed, run.len()) else {
+        let Some(fine) = columns::refine(self.roster.scheme(), least, &agreed, run.len()) else {
             return self.compare(run);
         };
         let count = fine.len();
@@ -188,9 +191,13 @@ impl<'j, 'a> Join<'j, 'a> {
         self.tick()
     }
 
-    /// The same for many: they are laid side by side, a tile at a time.
+    /// The same for many: they are laid side by side, a tile at a time, with only as many planes as it takes to
+    /// reject nearly all. Samples that differ in some planes differ, so nothing is missed.
     fn compare_many(&mut self, run: &[u64]) -> Step {
         let roster = self.roster;
+        let (scheme, least) = (roster.scheme(), self.measure.least.equal);
+        let planes = columns::planes_to_reject(scheme, least);
+        let others = (usize::from(planes) - 1) * scheme.words_per_plane();
         let mut counts = [0; TILE];
         for start in (0..run.len()).step_by(TILE) {
             let end = run.len().min(start + TILE);
@@ -200,9 +207,9 @@ impl<'j, 'a> Join<'j, 'a> {
             for entry in &run[start..end] {
                 let row = roster.row(group(*entry));
                 first.extend_from_slice(row.0);
-                rest.extend_from_slice(row.1);
+                rest.extend_from_slice(&row.1[..others]);
             }
-            let tile = Rows::of_whole(roster.scheme(), &first, &rest);
+            let tile = Rows::of_planes(scheme.samples, planes, &first, &rest);
             for (i, a) in run[..end].iter().enumerate() {
                 let last = end.min((i + 1).saturating_add(self.max_candidates));
                 self.joined.truncated |= last < end;
@@ -212,12 +219,38 @@ impl<'j, 'a> Join<'j, 'a> {
                 }
                 let counts = &mut counts[..last - from];
                 let rows = tile.range(from - start, last - start);
-                self.kernel.count_equal(roster.rows(group(*a)), rows, counts);
+                let a = group(*a);
+                let row = roster.row(a);
+                let query = Rows::of_planes(scheme.samples, planes, row.0, &row.1[..others]);
+                self.kernel.count_equal(query, rows, counts);
                 self.joined.compared += counts.len() as u64;
-                self.consider(group(*a), &run[from..last], counts)?;
+                if planes == scheme.bits {
+                    self.consider(a, &run[from..last], counts)?;
+                } else {
+                    self.look_again(a, &run[from..last], counts)?;
+                }
                 self.tick()?;
             }
             self.tile = (first, rest);
+        }
+        Ok(())
+    }
+
+    /// Compares all planes of those that have enough samples in common as far as is known.
+    fn look_again(&mut self, a: u32, others: &[u64], counts: &[u16]) -> Step {
+        let least = self.measure.least.equal;
+        let Ok(low) = u16::try_from(least) else { return Ok(()) };
+        // Without a branch for each count: nearly all groups have none.
+        for (others, counts) in others.chunks(GROUP).zip(counts.chunks(GROUP)) {
+            if !counts.iter().fold(false, |any, count| any | (*count >= low)) {
+                continue;
+            }
+            for (b, _) in others.iter().zip(counts).filter(|(_, count)| **count >= low) {
+                let equal = self.measure.count(self.roster, a, group(*b));
+                if equal >= least {
+                    self.consider_pair(a, group(*b), equal)?;
+                }
+            }
         }
         Ok(())
     }

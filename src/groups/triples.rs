@@ -109,17 +109,17 @@ impl<'a> Triples<'a> {
         let finding = pairs::find(self.pairs, report)?;
         let groups = finding.roster.groups();
         let needed = 4 * (groups as u64 + report.pairs);
-        if needed > memory {
+        if needed > memory || report.pairs > u64::from(u32::MAX) {
             let what = format!("a graph of {} pairs", report.pairs);
             return Err(Error::OverLimit { what, needed, limit: memory }.into());
         }
         let mut graph = Graph { ends: Vec::with_capacity(groups), targets: Vec::new() };
         let (roster, mut measure) = finding.each(&mut |_, _, edge| {
-            graph.ends.resize(edge.a as usize, graph.targets.len());
+            graph.ends.resize(edge.a as usize, graph.targets.len() as u32);
             graph.targets.push(edge.b);
             Ok(())
         })?;
-        graph.ends.resize(groups, graph.targets.len());
+        graph.ends.resize(groups, graph.targets.len() as u32);
         graph.triangles(&mut |three| {
             let resemblance = measure.three_way(&roster, three)?;
             if resemblance.value < min {
@@ -144,14 +144,14 @@ fn triple(roster: &Roster<'_>, three: [u32; 3], resemblance: Estimate, min: f64)
 #[derive(Debug)]
 struct Graph {
     /// Where the pairs of each group end.
-    ends: Vec<usize>,
+    ends: Vec<u32>,
     targets: Vec<u32>,
 }
 
 impl Graph {
     fn larger(&self, group: u32) -> &[u32] {
         let start = group.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
-        &self.targets[start..self.ends[group as usize]]
+        &self.targets[start as usize..self.ends[group as usize] as usize]
     }
 
     /// All triangles, in order.

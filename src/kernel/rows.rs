@@ -74,6 +74,17 @@ impl<'a> Rows<'a> {
         Rows { bits: 1, rest: &[], ..*self }
     }
 
+    /// Rows as if samples had fewer bits: the lowest planes are a signature, too. The lengths must fit each
+    /// other.
+    pub(crate) fn of_planes(
+        samples: u32,
+        planes: u8,
+        first: &'a [u64],
+        rest: &'a [u64],
+    ) -> Rows<'a> {
+        Rows { samples, bits: planes, first, rest }
+    }
+
     /// One row: its words of plane 0, and those of the other planes.
     ///
     /// # Panics

@@ -122,9 +122,9 @@ mod tests {
             let mut sorted = Vec::new();
             let mut take = |n| {
                 sorted.push(n);
-                crate::error::Result::Ok(())
+                Ok(())
             };
-            sorter.drain(&mut take).unwrap();
+            sorter.drain::<Error>(&mut take).unwrap();
             assert!(sorted == expected, "{n}");
         }
     }

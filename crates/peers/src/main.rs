@@ -1,6 +1,7 @@
 //! Ringer beside other indexes for set similarity, in one run and on one thread. The README says how to
 //! run it and what the figures mean.
 
+mod dedup;
 mod gaoya;
 mod measure;
 mod minwise;
@@ -24,6 +25,8 @@ use crate::w2::W2;
 const USAGE: &str = "\
 usage: peers table [N [FILE]]   builds, asks and prints the table; rows of other programs from FILE
        peers text               measures raw text to signatures
+       peers dedup [N [FILE]]   finds duplicates and prints the table; rows of other programs from FILE
+       peers documents [N]      writes the sets in which duplicates are looked for: 200 words of 64 bits each
        peers sets [N]           writes the sets: 200 words of 64 bits each
        peers signatures [N]     writes minwise signatures of the sets, then of the queries: 128 words of
                                 32 bits each
@@ -53,7 +56,9 @@ fn run(arguments: &[&str]) -> Result<()> {
     let w2 = W2::new(sets);
     match arguments {
         ["table", ..] => table(&w2, arguments.get(2).copied()),
-        ["sets", ..] => write_sets(&w2),
+        ["dedup", ..] => find_duplicates(&w2, arguments.get(2).copied()),
+        ["documents", ..] => write_sets((0..w2.len()).map(|i| dedup::document(&w2, i))),
+        ["sets", ..] => write_sets((0..w2.len()).map(|i| w2.set(i))),
         ["signatures", ..] => write_signatures(&w2),
         _ => Err(USAGE.into()),
     }
@@ -86,9 +91,15 @@ fn table(w2: &W2, others: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-fn write_sets(w2: &W2) -> Result<()> {
+fn find_duplicates(w2: &W2, others: Option<&str>) -> Result<()> {
+    rayon::ThreadPoolBuilder::new().num_threads(1).build_global()?;
+    let folder = std::env::var("PEERS_FOLDER").unwrap_or_else(|_| "target".into());
+    dedup::table(w2, tempfile::tempdir_in(folder)?.path(), others)
+}
+
+fn write_sets(sets: impl Iterator<Item = w2::Set>) -> Result<()> {
     let mut out = BufWriter::with_capacity(1 << 20, std::io::stdout().lock());
-    for set in (0..w2.len()).map(|i| w2.set(i)) {
+    for set in sets {
         for x in set {
             out.write_all(&x.to_le_bytes())?;
         }

@@ -28,6 +28,11 @@ impl Watch {
         result
     }
 
+    /// Seconds of wall and of processor time so far.
+    pub(crate) fn seconds(&self) -> (f64, f64) {
+        (self.wall.as_secs_f64(), self.processor.as_secs_f64())
+    }
+
     /// So many things in the time so far: thousands a second of wall and of processor.
     pub(crate) fn rates(&self, things: u64) -> (f64, f64) {
         let rate = |time: Duration| things as f64 / time.as_secs_f64() / 1e3;
