@@ -4,38 +4,39 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 
+use super::cuts::Cuts;
 use super::values::WINDOW;
 use super::*;
 use crate::error::Error;
 use crate::features::rabin::Rabin;
 use crate::limits::{MAX_HORIZON, MIN_HORIZON};
 
-/// CHUNK-1: the value of every place from the end of the first window on.
-fn values_by_definition(bytes: &[u8]) -> Vec<Option<u32>> {
+/// CHUNK-1: the value of every place from the end of the first window on. Those before have none; what
+/// stands there is not what the library has there, so that looking at it would show.
+fn values_by_definition(bytes: &[u8]) -> Vec<u32> {
     let value = |i: usize| Rabin::standard().fingerprint(&bytes[i - WINDOW..i]) >> 32;
-    (0..=bytes.len()).map(|i| (i >= WINDOW).then(|| value(i) as u32)).collect()
+    (0..=bytes.len()).map(|i| if i < WINDOW { 0 } else { value(i) as u32 }).collect()
 }
 
-/// CHUNK-2.
-fn landmarks_by_definition(bytes: &[u8], h: usize) -> Vec<usize> {
-    let values = values_by_definition(bytes);
+/// CHUNK-2, for places with these values.
+fn landmarks_by_definition(values: &[u32], h: usize) -> Vec<usize> {
     let is_landmark = |i: &usize| {
         let (left, right) = (&values[i - h..*i], &values[i + 1..=i + h]);
         left.iter().all(|v| *v >= values[*i]) && right.iter().all(|v| *v > values[*i])
     };
-    (WINDOW + h..(bytes.len() + 1).saturating_sub(h)).filter(is_landmark).collect()
+    (WINDOW + h..values.len().saturating_sub(h)).filter(is_landmark).collect()
 }
 
 /// CHUNK-3: all cuts, the ends of the input among them.
-fn cuts_by_definition(bytes: &[u8], h: usize) -> Vec<usize> {
-    let values = values_by_definition(bytes);
-    let landmarks = landmarks_by_definition(bytes, h);
+fn cuts_by_definition(values: &[u32], h: usize) -> Vec<usize> {
+    let landmarks = landmarks_by_definition(values, h);
+    let end = values.len() - 1;
     let mut cuts = vec![0];
     loop {
         let last = cuts[cuts.len() - 1];
         if let Some(next) = landmarks.iter().find(|i| (last + 1..=last + 8 * h).contains(i)) {
             cuts.push(*next);
-        } else if bytes.len() > last + 8 * h {
+        } else if end > last + 8 * h {
             let places = last + h + 1..=last + 7 * h;
             let least = places.clone().map(|i| values[i]).min().unwrap();
             cuts.extend(places.rev().find(|i| values[*i] == least));
@@ -43,10 +44,14 @@ fn cuts_by_definition(bytes: &[u8], h: usize) -> Vec<usize> {
             break;
         }
     }
-    if bytes.len() > cuts[cuts.len() - 1] {
-        cuts.push(bytes.len());
+    if end > cuts[cuts.len() - 1] {
+        cuts.push(end);
     }
     cuts
+}
+
+fn cuts_of_bytes(bytes: &[u8], h: usize) -> Vec<usize> {
+    cuts_by_definition(&values_by_definition(bytes), h)
 }
 
 /// The cuts and features of an input that comes in pieces of these lengths, in turn.
@@ -78,6 +83,17 @@ fn random(seed: u64, length: usize) -> Vec<u8> {
     words.flat_map(u64::to_le_bytes).take(length).collect()
 }
 
+/// A few phrases in any order, so that values come again within and beyond a horizon.
+fn phrases(most: usize) -> impl Strategy<Value = Vec<u8>> {
+    let words =
+        (any::<u64>(), prop::collection::vec(17_usize..60, 4)).prop_map(|(seed, lengths)| {
+            lengths.iter().zip(seed & 0xFFFF..).map(|(n, s)| random(s, *n)).collect()
+        });
+    (words, prop::collection::vec(0_usize..4, 0..most)).prop_map(
+        |(words, order): (Vec<Vec<u8>>, _)| order.iter().flat_map(|i| words[*i].clone()).collect(),
+    )
+}
+
 /// Random bytes, bytes of few kinds, runs and repetitions, one after another.
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     let part = prop_oneof![
@@ -90,6 +106,7 @@ fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
             .cycle()
             .take(n)
             .collect()),
+        phrases(100),
     ];
     prop::collection::vec(part, 0..5).prop_map(|parts| parts.concat())
 }
@@ -105,7 +122,7 @@ proptest! {
         lengths in prop::collection::vec(1_usize..6000, 1..4),
     ) {
         let h = horizon as usize;
-        let expected = cuts_by_definition(&bytes, h);
+        let expected = cuts_of_bytes(&bytes, h);
         let (cuts, features) = in_pieces(&bytes, horizon, &lengths);
         prop_assert_eq!(&cuts, &expected);
         let own: Vec<u64> =
@@ -130,7 +147,7 @@ proptest! {
         let h = 32;
         let whole = |edit: &[u8]| [&*before, edit, &*after].concat();
         let (a, b) = (whole(&old), whole(&new));
-        let (cuts_a, cuts_b) = (cuts_by_definition(&a, h), cuts_by_definition(&b, h));
+        let (cuts_a, cuts_b) = (cuts_of_bytes(&a, h), cuts_of_bytes(&b, h));
         let starts = |cuts: &[usize]| -> Vec<usize> {
             cuts.iter().copied().filter(|c| c + 9 * h <= before.len()).collect()
         };
@@ -140,10 +157,34 @@ proptest! {
             cuts.iter().map(|c| n - c).filter(|c| *c <= first).collect()
         };
         let touched = a.len() - after.len() + h + WINDOW;
-        if let Some(landmark) = landmarks_by_definition(&a, h).iter().find(|i| **i >= touched) {
+        if let Some(landmark) = landmarks_by_definition(&values_by_definition(&a), h).iter().find(|i| **i >= touched) {
             let first = a.len() - landmark;
             prop_assert_eq!(from_end(&cuts_a, a.len(), first), from_end(&cuts_b, b.len(), first));
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+    /// CHUNK-2 and CHUNK-3 for any values, horizons of a few places, ties everywhere, and values that come a few at
+    /// a time: rare endings are common here.
+    #[test]
+    fn cuts_of_any_values(
+        values in (1_u32..60).prop_flat_map(|most| prop::collection::vec(0..most, WINDOW..150)),
+        h in 1_usize..6,
+        step in 1_usize..40,
+    ) {
+        let mut cuts = Cuts::new(h);
+        let mut found = vec![0];
+        for end in (0..values.len()).step_by(step) {
+            found.extend(std::iter::from_fn(|| cuts.next(&values[..end])));
+        }
+        found.extend(std::iter::from_fn(|| cuts.next_at_end(&values)));
+        if values.len() - 1 > found[found.len() - 1] {
+            found.push(values.len() - 1);
+        }
+        prop_assert_eq!(found, cuts_by_definition(&values, h));
     }
 }
 
