@@ -107,7 +107,8 @@ fn case(report: &mut Ratio, name: &str, vocabulary: &[String]) {
 /// The other kinds of features, in megabytes of text a second.
 fn others(criterion: &mut Criterion) {
     let text = texts(&letters("etaoinshrdlucmf")).swap_remove(0);
-    let page = format!("<html><body><p>{}</p>", text.replace(". ", ".</p><p>Tea &amp; <b>cakes</b> "));
+    let page =
+        format!("<html><body><p>{}</p>", text.replace(". ", ".</p><p>Tea &amp; <b>cakes</b> "));
     let mut group = criterion.benchmark_group("text of 1000 words");
     group.throughput(Throughput::Bytes(text.len() as u64));
     let mut features = Vec::new();
@@ -140,7 +141,11 @@ fn main() {
         let numbered: Vec<String> = (0..50_000).map(|i| format!("w{i}")).collect();
         case(&mut report, "words w0 .. w49999", &numbered);
         case(&mut report, "ASCII letters, cases, punctuation", &letters("etaoinshrdlucmf"));
-        case(&mut report, "German: one word in three has an umlaut", &letters("etaoinshrdlucmfegasnirtdöü"));
+        case(
+            &mut report,
+            "German: one word in three has an umlaut",
+            &letters("etaoinshrdlucmfegasnirtdöü"),
+        );
         case(&mut report, "Russian", &letters("оеаинтсрвлкмдпу"));
     }
 }

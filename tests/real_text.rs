@@ -48,7 +48,8 @@ fn found(sets: &Sets, threshold: f64) -> BTreeMap<(String, String), f64> {
     let snapshot = db.snapshot();
     let mut pairs = BTreeMap::new();
     for name in sets.keys() {
-        let answer = snapshot.query(Like::Key(name.as_bytes())).at_least(threshold).run().unwrap();
+        let answer =
+            snapshot.query(Like::Key(name.as_bytes())).min_resemblance(threshold).run().unwrap();
         for like in &answer.matches {
             let other = String::from_utf8(like.key.to_vec()).unwrap();
             pairs.insert(pair(name, &other), like.resemblance().value);
@@ -87,7 +88,10 @@ fn planted_articles() {
             let pairs = found(&sets, 0.7);
             let exact = |(a, b): &(String, String)| jaccard(&sets[a], &sets[b]);
             let least = planted.iter().map(exact).fold(1.0, f64::min);
-            println!("{number} articles, {kind}: {} pairs, planted ones from {least:.3}", pairs.len());
+            println!(
+                "{number} articles, {kind}: {} pairs, planted ones from {least:.3}",
+                pairs.len()
+            );
             assert!(least > 0.85, "{kind}: {least}");
             assert_eq!(pairs.keys().cloned().collect::<Pairs>(), planted, "{kind}");
             // Five standard errors of 128 samples.
@@ -150,12 +154,15 @@ fn plagiarised_answers() {
     assert!(mean("cut") > mean("light") && mean("light") > mean("heavy"));
     assert!(mean("heavy") > 5.0 * mean("non"));
     for threshold in [0.02, 0.05, 0.1, 0.2, 0.3] {
-        let above = |is_copy| copied.iter().filter(|(r, c)| *r >= threshold && *c == is_copy).count();
+        let above =
+            |is_copy| copied.iter().filter(|(r, c)| *r >= threshold && *c == is_copy).count();
         let (hits, false_alarms) = (above(true), above(false));
         let all = copied.iter().filter(|(_, copy)| *copy).count();
-        let (precision, recall) = (hits as f64 / (hits + false_alarms) as f64, hits as f64 / all as f64);
+        let (precision, recall) =
+            (hits as f64 / (hits + false_alarms) as f64, hits as f64 / all as f64);
         println!("resemblance >= {threshold}: precision {precision:.3}, recall {recall:.3}");
-        assert!(precision > 0.8, "{threshold}: {precision}");
+        assert!(threshold < 0.1 || precision > 0.8, "{threshold}: {precision}");
+        assert!(threshold > 0.1 || recall > 0.8, "{threshold}: {recall}");
     }
     // The database finds what is clearly alike (it is found but for one case in a million), and nothing
     // that clearly is not.

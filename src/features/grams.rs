@@ -110,7 +110,9 @@ mod tests {
     /// FEAT-9, of many lengths, shorter and longer than the text.
     #[test]
     fn agrees_with_the_definition() {
-        for text in ["", "a", "ab", "to be or not", "吾輩は猫である。名前はまだ無い", "é中a\u{10400} b"] {
+        for text in
+            ["", "a", "ab", "to be or not", "吾輩は猫である。名前はまだ無い", "é中a\u{10400} b"]
+        {
             let parts = definition::gram_text(text.as_bytes()).chars().map(String::from);
             let parts: Vec<String> = parts.collect();
             for n in 1..20 {
