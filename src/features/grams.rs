@@ -113,8 +113,8 @@ mod tests {
         for text in
             ["", "a", "ab", "to be or not", "吾輩は猫である。名前はまだ無い", "é中a\u{10400} b"]
         {
-            let parts = definition::gram_text(text.as_bytes()).chars().map(String::from);
-            let parts: Vec<String> = parts.collect();
+            let whole = definition::gram_text(text.as_bytes());
+            let parts: Vec<String> = whole.chars().map(String::from).collect();
             for n in 1..20 {
                 let expected = |looped| tokens(definition::runs(&parts, n.into(), looped, ""));
                 assert_eq!(grams(text.as_bytes(), n), Ok(expected(true)), "{text} {n}");
