@@ -48,7 +48,8 @@ fn found(sets: &Sets, threshold: f64) -> BTreeMap<(String, String), f64> {
     let snapshot = db.snapshot();
     let mut pairs = BTreeMap::new();
     for name in sets.keys() {
-        let answer = snapshot.query(Like::Key(name.as_bytes())).at_least(threshold).run().unwrap();
+        let answer =
+            snapshot.query(Like::Key(name.as_bytes())).min_resemblance(threshold).run().unwrap();
         for like in &answer.matches {
             let other = String::from_utf8(like.key.to_vec()).unwrap();
             pairs.insert(pair(name, &other), like.resemblance().value);
@@ -160,7 +161,8 @@ fn plagiarised_answers() {
         let (precision, recall) =
             (hits as f64 / (hits + false_alarms) as f64, hits as f64 / all as f64);
         println!("resemblance >= {threshold}: precision {precision:.3}, recall {recall:.3}");
-        assert!(precision > 0.8, "{threshold}: {precision}");
+        assert!(threshold < 0.1 || precision > 0.8, "{threshold}: {precision}");
+        assert!(threshold > 0.1 || recall > 0.8, "{threshold}: {recall}");
     }
     // The database finds what is clearly alike (it is found but for one case in a million), and nothing
     // that clearly is not.

@@ -5,10 +5,10 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::scheme::Ends;
 use super::words::Words;
 use crate::error::{Error, Result};
 use crate::limits::MAX_GRAM_CHARACTERS;
-use crate::scheme::Ends;
 
 /// The features of a text, runs of `characters` characters each (FEAT-8, FEAT-9), 1 to
 /// [`MAX_GRAM_CHARACTERS`], one for each character: the last go on at the beginning. Five is a good
@@ -113,8 +113,8 @@ mod tests {
         for text in
             ["", "a", "ab", "to be or not", "吾輩は猫である。名前はまだ無い", "é中a\u{10400} b"]
         {
-            let normal = definition::gram_text(text.as_bytes());
-            let parts: Vec<String> = normal.chars().map(String::from).collect();
+            let whole = definition::gram_text(text.as_bytes());
+            let parts: Vec<String> = whole.chars().map(String::from).collect();
             for n in 1..20 {
                 let expected = |looped| tokens(definition::runs(&parts, n.into(), looped, ""));
                 assert_eq!(grams(text.as_bytes(), n), Ok(expected(true)), "{text} {n}");

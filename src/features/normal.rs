@@ -1,7 +1,7 @@
 //! Text in one normal form: what the same words look like however they were typed.
 //!
 //! In: characters. Out: their compatibility decomposition, case folded, composed again, without the
-//! characters that nobody sees. Unicode 16.0.0, by the pinned crates (`format-spec/features.md`).
+//! characters that nobody sees. Unicode 16.0.0, by the pinned crates (FEAT-3).
 
 use caseless::Caseless;
 use unicode_normalization::UnicodeNormalization;

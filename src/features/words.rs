@@ -7,7 +7,7 @@
 //! normalisation nor in word boundaries: what stands between is a *piece*, and only pieces that have a
 //! character outside ASCII take the slower way.
 
-use super::ascii::AsciiWords;
+use super::ascii;
 use super::pieces::Pieces;
 
 /// ASCII text is read in parts of about this size, so that working memory stays small and near.
@@ -22,12 +22,14 @@ pub(super) struct Flat {
     pub(super) bytes: Vec<u8>,
     /// 0, and the end of each word and its space.
     pub(super) bounds: Vec<usize>,
+    /// Where the words of a part start; what is behind the last of them has no meaning.
+    pub(super) starts: Vec<usize>,
 }
 
 impl Flat {
     /// A buffer without words.
     pub(super) fn new() -> Flat {
-        Flat { bytes: Vec::new(), bounds: vec![0] }
+        Flat { bytes: Vec::new(), bounds: vec![0], starts: Vec::new() }
     }
 
     pub(super) fn clear(&mut self) {
@@ -50,14 +52,13 @@ impl Flat {
 #[derive(Debug)]
 pub(super) struct Words {
     pub(super) flat: Flat,
-    ascii: AsciiWords,
     pieces: Pieces,
 }
 
 impl Words {
     /// Reads words, each of which is followed by a space.
     pub(super) fn new() -> Words {
-        Words { flat: Flat::new(), ascii: AsciiWords::default(), pieces: Pieces::new(false) }
+        Words { flat: Flat::new(), pieces: Pieces::new(false) }
     }
 
     /// Reads text for character n-grams: words that touch each other have no space between them (FEAT-8),
@@ -71,24 +72,24 @@ impl Words {
         self.flat.clear();
         let mut rest = text;
         while !rest.is_empty() {
-            let ascii = ascii_prefix(&rest[..rest.len().min(WINDOW)]);
+            let prefix = ascii_prefix(&rest[..rest.len().min(WINDOW)]);
             // What ends with the text, or with white space, is read as a whole.
-            let whole = if ascii == rest.len() {
-                ascii
+            let whole = if prefix == rest.len() {
+                prefix
             } else {
-                rest[..ascii].iter().rposition(|b| is_space(*b)).map_or(0, |at| at + 1)
+                rest[..prefix].iter().rposition(|b| is_space(*b)).map_or(0, |at| at + 1)
             };
             let (front, behind) = rest.split_at(whole);
             rest = behind;
             if whole > 0 {
-                self.ascii.read(front, &mut self.flat);
+                ascii::read(front, &mut self.flat);
                 continue;
             }
             let end = rest.iter().position(|b| is_space(*b)).unwrap_or(rest.len());
             let (piece, behind) = rest.split_at(end);
             rest = behind;
             if piece.is_ascii() {
-                self.ascii.read(piece, &mut self.flat);
+                ascii::read(piece, &mut self.flat);
             } else {
                 self.pieces.read(piece, &mut self.flat);
             }

@@ -15,6 +15,9 @@ static KEY: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0_u64))
 /// Places for each element of a slice.
 const PLACES: usize = 4;
 
+/// Most places of memory that is kept from set to set: a few megabytes.
+const KEPT: usize = 1 << 19;
+
 /// A set of elements that only knows what it has seen.
 pub(crate) struct Distinct {
     /// 0 marks a free place: the element 0 is kept apart.
@@ -26,8 +29,8 @@ pub(crate) struct Distinct {
     chains: Chains,
 }
 
-impl Distinct {
-    pub(crate) fn new() -> Distinct {
+impl Default for Distinct {
+    fn default() -> Distinct {
         Distinct {
             table: Vec::new(),
             shift: 63,
@@ -36,6 +39,13 @@ impl Distinct {
             key: *KEY,
             chains: Chains::default(),
         }
+    }
+}
+
+impl Distinct {
+    /// Whether its memory is small enough to be kept for the next set.
+    pub(crate) fn is_small(&self) -> bool {
+        self.table.len() + self.chains.last.len() <= KEPT
     }
 
     /// The number of distinct elements of a slice. A strictly ascending slice is counted by looking.
@@ -162,7 +172,7 @@ mod tests {
 
     #[test]
     fn agrees_with_a_hash_set() {
-        let mut distinct = Distinct::new();
+        let mut distinct = Distinct::default();
         for (n, modulus) in [(0, 1), (1, 1), (7, 3), (1000, 10), (5000, 100_000), (9, u64::MAX)] {
             let elements: Vec<u64> = (0..n).map(|i| mix(i) % modulus).collect();
             let truth = elements.iter().collect::<HashSet<_>>().len() as u64;
@@ -178,7 +188,7 @@ mod tests {
     /// Long runs of one element, and elements that all share their low or their high bits.
     #[test]
     fn odd_slices_are_counted_in_linear_time() {
-        let mut distinct = Distinct::new();
+        let mut distinct = Distinct::default();
         let n = 1 << 20;
         assert_eq!(distinct.count_of(&vec![7; n]), 1);
         let two: Vec<u64> = (0..n).map(|i| u64::from(i % 2 == 0)).collect();
