@@ -1,0 +1,107 @@
+//! A crawler that keeps each page once, and knows what it has seen when it starts again.
+//!
+//! Pages come one after the other. Each is looked up before it is kept: if a page that is known looks like it
+//! to nine tenths or more, it is a mirror, a print version, the same page with today's date. Commits are durable,
+//! so a crawler that is killed goes on where it was.
+//!
+//! ```sh
+//! cargo run --example crawl                 # on pages that it makes up
+//! cargo run --example crawl -- FILE.html... # on yours
+//! ```
+
+use std::error::Error;
+use std::path::Path;
+
+use ringer::features::{Extractor, Media};
+use ringer::scheme::Features;
+use ringer::{Database, Like, Options, Parameters, Scheme, presets};
+
+/// Pages at least this alike are one page.
+const SAME: f64 = 0.9;
+
+struct Crawl {
+    known: Database,
+    extractor: Extractor,
+    shingles: Vec<u64>,
+}
+
+/// What to do with a page.
+enum Verdict {
+    /// Nothing like it was seen.
+    New,
+    /// It is like this one, to so much.
+    SeenAs(String, f64),
+    /// There is nothing to read on it.
+    Empty,
+}
+
+impl Crawl {
+    /// Goes on with the database of an earlier crawl, or starts one.
+    fn start(path: &Path) -> ringer::Result<Crawl> {
+        let scheme =
+            Scheme::new(Parameters { features: Features::TEXT, ..presets::NEAR_DUPLICATE })?;
+        let known = match path.exists() {
+            true => Database::open(path, Options::default())?,
+            false => Database::create(path, &scheme, Options::default())?,
+        };
+        let extractor = Extractor::of_scheme(known.scheme());
+        Ok(Crawl { known, extractor, shingles: Vec::new() })
+    }
+
+    fn see(&mut self, url: &str, page: &[u8]) -> ringer::Result<Verdict> {
+        self.extractor.extract(page, Media::Html, &mut self.shingles)?;
+        if self.shingles.is_empty() {
+            return Ok(Verdict::Empty);
+        }
+        let snapshot = self.known.snapshot();
+        let query = snapshot.query(Like::Features(&self.shingles));
+        let answer = query.top(1).min_resemblance(SAME).run()?;
+        if let Some(found) = answer.matches.first() {
+            let name = String::from_utf8_lossy(&found.key).into_owned();
+            return Ok(Verdict::SeenAs(name, found.resemblance().value));
+        }
+        // Durable when it returns: this page will not be fetched again.
+        self.known.put(url, &self.shingles)?;
+        Ok(Verdict::New)
+    }
+}
+
+/// An article of 400 words in a page with a menu and a date.
+fn made_up(number: u64, date: &str) -> String {
+    let word = |i: u64| format!("word{}", (number * 7919 + i * i) % 5000);
+    let article: Vec<String> = (0..400).map(word).collect();
+    let script = "<script>var tracker = 1</script><style>p { color: red }</style>";
+    format!("<html><title>Page {number}</title>{script}<p>Printed on {date}<p>{}", article.join(" "))
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let files: Vec<String> = std::env::args().skip(1).collect();
+    let mut pages: Vec<(String, Vec<u8>)> = Vec::new();
+    for file in &files {
+        pages.push((file.clone(), std::fs::read(file)?));
+    }
+    if files.is_empty() {
+        for number in 1..=3 {
+            let (url, mirror) =
+                (format!("https://a.example/{number}"), format!("https://b.example/?p={number}"));
+            pages.push((url, made_up(number, "Monday").into()));
+            pages.push((mirror, made_up(number, "Tuesday").into()));
+        }
+    }
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("crawl.ringer");
+    let half = pages.len() / 2;
+    // Two runs over one database: the second knows what the first has seen.
+    for run in [&pages[..half], &pages[half..]] {
+        let mut crawl = Crawl::start(&path)?;
+        for (url, page) in run {
+            match crawl.see(url, page)? {
+                Verdict::New => println!("kept     {url}"),
+                Verdict::SeenAs(name, alike) => println!("dropped  {url}: {alike:.2} like {name}"),
+                Verdict::Empty => println!("dropped  {url}: no text"),
+            }
+        }
+        crawl.known.close()?;
+    }
+    Ok(())
+}
