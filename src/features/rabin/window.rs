@@ -72,6 +72,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
         /// RABIN-4, for every degree and window.
         #[test]
         fn sliding_is_fingerprinting_anew(
