@@ -40,10 +40,10 @@ fn letters(alphabet: &str) -> Vec<String> {
         let length = 1 + random.next() % 5 + random.next() % 6;
         let letters = (0..length).map(|_| alphabet[random.next() as usize % alphabet.len()]);
         let mut word: String = letters.collect();
-        if random.next() % 8 == 0 {
+        if random.next().is_multiple_of(8) {
             word = word.to_uppercase();
         }
-        if random.next() % 8 == 0 {
+        if random.next().is_multiple_of(8) {
             word.push(['.', ','][random.next() as usize % 2]);
         }
         word

@@ -12,6 +12,7 @@ use real::jaccard;
 use ringer::features::{Ends, GramReader, ShingleReader, SpotReader};
 use ringer::{Database, Like, Options, Scheme};
 
+type Texts = Vec<(String, Vec<u8>)>;
 type Sets = BTreeMap<String, Vec<u64>>;
 type Pairs = BTreeSet<(String, String)>;
 
@@ -58,7 +59,7 @@ fn found(sets: &Sets, threshold: f64) -> BTreeMap<(String, String), f64> {
     pairs
 }
 
-fn articles(number: u32) -> Option<(Vec<(String, Vec<u8>)>, Pairs)> {
+fn articles(number: u32) -> Option<(Texts, Pairs)> {
     let folder = real::folder("mccormick-articles")?;
     let text = real::read(&folder.join(format!("articles_{number}.train.xz")));
     let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
@@ -105,7 +106,7 @@ fn planted_articles() {
 }
 
 /// Answers of students, and the five articles that some of them copied from.
-fn answers() -> Option<(Vec<(String, Vec<u8>)>, BTreeMap<String, String>)> {
+fn answers() -> Option<(Texts, BTreeMap<String, String>)> {
     let folder = real::folder("plagiarised-answers")?;
     let bytes = fs::read(folder.join("corpus-20090418.zip")).unwrap();
     let archive = rawzip::ZipArchive::from_slice(&bytes).expect("a zip file");

@@ -38,9 +38,9 @@ fn classify(block: &[u8; BLOCK], plain: &mut [u8; BLOCK], classes: &mut [u8; BLO
         let low_line = *byte == b'_';
         // Four of them are next to each other but for some that are never between letters or digits.
         let middle = (b'\''..=b'.').contains(byte) | (byte.wrapping_sub(b':') < 2);
-        *class = CORE * u8::from(letter | digit | low_line)
-            | MIDDLE * u8::from(middle)
-            | LOW_LINE * u8::from(low_line);
+        *class = (CORE * u8::from(letter | digit | low_line))
+            | (MIDDLE * u8::from(middle))
+            | (LOW_LINE * u8::from(low_line));
         any |= *class;
         *plain = match (letter, digit | low_line) {
             (true, _) => lower,
