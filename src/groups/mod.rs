@@ -12,6 +12,7 @@
 //! the other columns they are passed over. What is left is sorted, and given in the order of keys.
 
 mod ask;
+mod clustering;
 mod clusters;
 mod columns;
 mod found;
@@ -23,6 +24,7 @@ mod stop;
 mod triples;
 
 pub use ask::{Pairs, Undecided};
+pub use clustering::{Clustering, Joined};
 pub use clusters::{Cluster, Clusters, Linkage};
 pub use found::{Found, Group, Members, Pair, Phase, Progress, Report};
 pub use triples::{Triple, Triples};
