@@ -33,7 +33,7 @@ pub(super) type Check<'a> = Box<dyn FnMut(&[u8], &[u8]) -> Result<f64> + 'a>;
 ///
 /// A pair is given if its sets have at least m slots in common and their estimated resemblance is at least
 /// the number asked for: exactly what a [query](crate::Query) for one of them would find, and each pair once.
-/// Empty sets have no likes. Sets whose signatures are equal are one [group](Group); pairs are between groups,
+/// Empty sets have no likes. Sets whose signatures are equal are one [group](super::Group); pairs are between groups,
 /// named by their smallest keys, unless [`expand`](Pairs::expand) takes them apart.
 ///
 /// Found are the pairs in the order of their keys: by `a`, then by `b`; before the pairs of an `a` that is a
