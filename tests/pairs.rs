@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use all_pairs::{All, GO_ON, brute_force, expanded, options, set, what};
-use likes::{Dice, Rows, crafted};
+use likes::{Dice, PLANS, Rows, crafted};
 use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
-use ringer::{Database, Found, Like, Options, Pairs, Parameters, Scheme, Snapshot, presets};
+use ringer::{Database, Found, Like, Options, Pairs, Parameters, Plan, Scheme, Snapshot, presets};
 
 /// The same, taken apart here from pairs and groups; and they must come in the order that was promised.
 fn grouped(pairs: Pairs<'_>) -> All {
@@ -95,11 +95,19 @@ fn check(snapshot: &Snapshot, rows: &Rows, mins: &[f64], at: &str) {
                 if exhaustive { pairs.exhaustive() } else { pairs }
             };
             let right = brute_force(rows, ask.least(&scheme), *min);
-            let found = expanded(put(snapshot.pairs(*min)));
-            let same = found == right;
-            assert!(same, "{at} {min} {ask:?} {scheme}: {} of {}", found.len(), right.len());
+            for plan in PLANS {
+                let pairs = put(snapshot.pairs(*min));
+                let found = expanded(match plan {
+                    Some(plan) => pairs.plan(plan),
+                    None => pairs,
+                });
+                let same = found == right;
+                let (n, all) = (found.len(), right.len());
+                assert!(same, "{at} {min} {ask:?} {plan:?} {scheme}: {n} of {all}");
+            }
             let keys: BTreeSet<_> = right.keys().cloned().collect();
-            let found: BTreeSet<_> = grouped(put(snapshot.pairs(*min))).into_keys().collect();
+            let found: BTreeSet<_> =
+                grouped(put(snapshot.pairs(*min)).plan(Plan::Probe)).into_keys().collect();
             assert!(found == keys, "{at} {min} {ask:?} {scheme}: groups");
             if rows.len() < 700 {
                 assert!(queried(snapshot, rows, ask) == keys, "{at} {min} {ask:?}: queries");

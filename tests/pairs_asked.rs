@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 
 use all_pairs::{All, GO_ON, brute_force, options, set, what};
 use likes::{Brute, Dice, Rows};
-use ringer::{Database, Error, Found, Pair, Scheme, Signature, Undecided};
+use ringer::{Database, Error, Found, Pair, Plan, Scheme, Signature, Undecided};
 
 /// A hundred thousand copies are one group, and take no time.
 #[test]
@@ -141,7 +141,7 @@ fn runs_can_be_cancelled() {
     assert!(report.unwrap().cancelled);
     assert_eq!(seen, 5);
     let mut phases = Vec::new();
-    let report = snapshot.pairs(0.5).progress(|progress| {
+    let report = snapshot.pairs(0.5).plan(Plan::Probe).progress(|progress| {
         phases.push(progress.phase);
         assert!(progress.done <= progress.total, "{progress:?}");
         GO_ON
@@ -150,7 +150,7 @@ fn runs_can_be_cancelled() {
     assert!(!phases.is_empty());
     for stop in 0..phases.len() {
         let mut calls = 0;
-        let report = snapshot.pairs(0.5).progress(|_| {
+        let report = snapshot.pairs(0.5).plan(Plan::Probe).progress(|_| {
             calls += 1;
             if calls > stop { ControlFlow::Break(()) } else { GO_ON }
         });
@@ -192,7 +192,7 @@ fn too_many_candidates_are_told_of() {
     let (_folder, db, rows) = small();
     let snapshot = db.snapshot();
     let mut found = All::new();
-    let report = snapshot.pairs(0.3).max_candidates(1).expand().run(|pair| {
+    let report = snapshot.pairs(0.3).plan(Plan::Probe).max_candidates(1).expand().run(|pair| {
         let Found::Pair(pair) = pair else { panic!() };
         found.insert((pair.a.to_vec(), pair.b.to_vec()), what(&pair));
         GO_ON

@@ -8,6 +8,7 @@ use super::measure::check_resemblance;
 use super::pairs;
 use super::stop::Teller;
 use crate::error::{Error, Result};
+use crate::query::Plan;
 use crate::store::state::State;
 
 /// Others that a set is compared with in one column before its pairs are cut short.
@@ -74,6 +75,7 @@ pub struct Pairs<'a> {
     min_matches: Option<u32>,
     exhaustive: bool,
     pub(super) expand: bool,
+    pub(super) plan: Option<Plan>,
     pub(super) max_candidates: usize,
     pub(super) memory: usize,
     pub(super) undecided: Undecided,
@@ -88,6 +90,7 @@ impl fmt::Debug for Pairs<'_> {
             .field("min_matches", &self.min_matches)
             .field("exhaustive", &self.exhaustive)
             .field("expand", &self.expand)
+            .field("plan", &self.plan)
             .field("max_candidates", &self.max_candidates)
             .field("memory", &self.memory)
             .field("undecided", &self.undecided)
@@ -104,6 +107,7 @@ impl<'a> Pairs<'a> {
             min_matches: None,
             exhaustive: false,
             expand: false,
+            plan: None,
             max_candidates: DEFAULT_MAX_CANDIDATES,
             memory: DEFAULT_MEMORY,
             undecided: Undecided::Keep,
@@ -130,6 +134,14 @@ impl<'a> Pairs<'a> {
     /// thousand copies make five billion pairs. They come in the order of their groups.
     pub fn expand(mut self) -> Pairs<'a> {
         self.expand = true;
+        self
+    }
+
+    /// How to find the pairs, instead of what seems to cost least: by columns of samples that likes must agree in
+    /// ([`Plan::Probe`], where there are any), or by comparing all with all ([`Plan::Scan`]). The pairs are the
+    /// same.
+    pub fn plan(mut self, plan: Plan) -> Pairs<'a> {
+        self.plan = Some(plan);
         self
     }
 
