@@ -90,7 +90,7 @@ pub use db::{
 pub use error::{Error, Result};
 pub use estimate::{Comparison, Estimate, resemblance_of};
 pub use groups::{
-    Cluster, Clusters, Found, Group, Linkage, Pair, Pairs, Triple, Triples, Undecided,
+    Cluster, Clustering, Clusters, Found, Group, Linkage, Pair, Pairs, Triple, Triples, Undecided,
 };
 pub use options::{HotTierKind, Options, Recovery};
 pub use query::{Answer, Explanation, Like, Match, Plan, Query};

@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use likes::{Brute, Dice, Rows};
-use ringer::{Clusters, Comparison, Database, Error, Linkage, Options, Scheme, Undecided};
+use ringer::{
+    Clustering, Clusters, Comparison, Database, Error, Linkage, Options, Scheme, Undecided,
+};
 
 const GO_ON: ControlFlow<()> = ControlFlow::Continue(());
 
@@ -168,4 +170,46 @@ fn conditions_reach_the_pairs() {
         if seen == 3 { ControlFlow::Break(()) } else { GO_ON }
     });
     assert!(report.unwrap().cancelled && seen == 3);
+}
+
+/// Sets that join one after the other, in commits of any size, end up in the clusters of a run over all; also
+/// when the clusters were stored and linked again on the way.
+#[test]
+fn sets_that_join_make_the_same_clusters() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.ringer");
+    let options = Options { background: false, memtable_rows: 100, ..Options::default() };
+    let db = Database::create(&path, &Scheme::near_duplicate(), options).unwrap();
+    let rows = rows(&db);
+    let min = 0.6;
+    let mut clusters = Clustering::new(min).unwrap();
+    let mut dice = Dice(1);
+    let mut order: Vec<&Vec<u8>> = rows.keys().collect();
+    (1..order.len()).rev().for_each(|i| order.swap(i, dice.roll(i as u64 + 1) as usize));
+    for part in order.chunks(13) {
+        let mut batch = db.batch();
+        part.iter().for_each(|key| {
+            batch.put_signature(key, rows[*key].clone()).unwrap();
+        });
+        db.commit(batch).unwrap();
+        for key in part {
+            let joined = db.snapshot().join(&mut clusters, key).unwrap();
+            assert!(!joined.truncated);
+            assert_eq!(clusters.representative(key), Some(&*joined.representative));
+            assert!(joined.likes > 0 || clusters.clusters().iter().all(|c| !c.contains(&&***key)));
+        }
+        let mut again = Clustering::new(min).unwrap();
+        clusters.iter().for_each(|(key, representative)| again.link(key, representative));
+        assert_eq!((again.len(), again.clusters()), (clusters.len(), clusters.clusters()));
+        clusters = again;
+    }
+    let right: Vec<Vec<Vec<u8>>> =
+        found(db.snapshot().clusters(min)).into_iter().map(|(_, keys, _)| keys).collect();
+    assert!(right.len() > 10);
+    assert_eq!(clusters.clusters(), right);
+    assert_eq!(clusters.len(), rows.len());
+    let error = db.snapshot().join(&mut clusters, "nobody");
+    assert!(matches!(error, Err(Error::NoSuchKey { .. })));
+    assert!(matches!(Clustering::new(1.5), Err(Error::InvalidArgument { .. })));
+    assert_eq!(clusters.representative("nobody"), None);
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::error::Result;
-use crate::groups::{Clusters, Pairs, Triples};
+use crate::groups::{Clustering, Clusters, Joined, Pairs, Triples};
 use crate::query::{Answer, Like, Query};
 use crate::scheme::Scheme;
 use crate::sketch::Sketcher;
@@ -77,6 +77,13 @@ impl Snapshot {
     /// Asks for clusters of sets that look like each other. See [`Clusters`] for what can be asked.
     pub fn clusters(&self, min_resemblance: f64) -> Clusters<'_> {
         Clusters::new(&self.state, min_resemblance)
+    }
+
+    /// A stored set joins clusters that the caller keeps, as one of those that it looks like, without a look at
+    /// all others: one query. If every set joins after it was stored, the clusters are those of
+    /// [`clusters`](Snapshot::clusters).
+    pub fn join(&self, clusters: &mut Clustering, key: impl AsRef<[u8]>) -> Result<Joined> {
+        clusters.join(&self.state, &self.sketcher, key.as_ref())
     }
 
     /// Asks for threes of sets that are alike all together. See [`Triples`] for what can be asked.

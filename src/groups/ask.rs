@@ -8,6 +8,7 @@ use super::measure::check_resemblance;
 use super::pairs;
 use super::stop::Teller;
 use crate::error::{Error, Result};
+use crate::query::Plan;
 use crate::store::state::State;
 
 /// Others that a set is compared with in one column before its pairs are cut short.
@@ -33,7 +34,7 @@ pub(super) type Check<'a> = Box<dyn FnMut(&[u8], &[u8]) -> Result<f64> + 'a>;
 ///
 /// A pair is given if its sets have at least m slots in common and their estimated resemblance is at least
 /// the number asked for: exactly what a [query](crate::Query) for one of them would find, and each pair once.
-/// Empty sets have no likes. Sets whose signatures are equal are one [group](Group); pairs are between groups,
+/// Empty sets have no likes. Sets whose signatures are equal are one [group](super::Group); pairs are between groups,
 /// named by their smallest keys, unless [`expand`](Pairs::expand) takes them apart.
 ///
 /// Found are the pairs in the order of their keys: by `a`, then by `b`; before the pairs of an `a` that is a
@@ -74,6 +75,7 @@ pub struct Pairs<'a> {
     min_matches: Option<u32>,
     exhaustive: bool,
     pub(super) expand: usize,
+    pub(super) plan: Option<Plan>,
     pub(super) max_candidates: usize,
     pub(super) memory: usize,
     pub(super) undecided: Undecided,
@@ -88,6 +90,7 @@ impl fmt::Debug for Pairs<'_> {
             .field("min_matches", &self.min_matches)
             .field("exhaustive", &self.exhaustive)
             .field("expand", &self.expand)
+            .field("plan", &self.plan)
             .field("max_candidates", &self.max_candidates)
             .field("memory", &self.memory)
             .field("undecided", &self.undecided)
@@ -104,6 +107,7 @@ impl<'a> Pairs<'a> {
             min_matches: None,
             exhaustive: false,
             expand: 1,
+            plan: None,
             max_candidates: DEFAULT_MAX_CANDIDATES,
             memory: DEFAULT_MEMORY,
             undecided: Undecided::Keep,
@@ -135,6 +139,14 @@ impl<'a> Pairs<'a> {
     /// Takes groups of at most so many keys apart, and gives larger ones as groups.
     pub fn expand_up_to(mut self, keys: usize) -> Pairs<'a> {
         self.expand = keys;
+        self
+    }
+
+    /// How to find the pairs, instead of what seems to cost least: by columns of samples that likes must agree in
+    /// ([`Plan::Probe`], where there are any), or by comparing all with all ([`Plan::Scan`]). The pairs are the
+    /// same.
+    pub fn plan(mut self, plan: Plan) -> Pairs<'a> {
+        self.plan = Some(plan);
         self
     }
 

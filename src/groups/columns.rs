@@ -6,6 +6,7 @@
 //! common. Whichever brings fewer strangers together is taken; if both bring nearly all, there are no columns,
 //! and all pairs are compared.
 
+use crate::query;
 use crate::scheme::Scheme;
 use crate::sketch::SlotReader;
 
@@ -91,8 +92,13 @@ pub(super) struct Least {
     pub(super) slots: u32,
 }
 
-/// The plan for so many groups.
-pub(super) fn plan(scheme: &Scheme, least: Least, groups: usize) -> Plan {
+/// The plan for so many groups: what was asked for if that can be, or what seems to cost least.
+pub(super) fn plan(
+    scheme: &Scheme,
+    least: Least,
+    groups: usize,
+    asked: Option<query::Plan>,
+) -> Plan {
     let (k, slots) = (scheme.samples, scheme.slots);
     let Some(differ) = k.checked_sub(least.equal) else { return Plan::Nothing };
     let n = groups as f64;
@@ -103,6 +109,11 @@ pub(super) fn plan(scheme: &Scheme, least: Least, groups: usize) -> Plan {
     let chance = f64::from(scheme.bits).exp2().recip() + POPULAR;
     let scan = pairs * words_compared(scheme, least) * cost::WORD;
     let mut best = (scan, Plan::Scan);
+    match asked {
+        Some(query::Plan::Scan) => return Plan::Scan,
+        Some(query::Plan::Probe) => best.0 = f64::INFINITY,
+        None => {}
+    }
     if differ < k {
         let together = chance.powi((k / (differ + 1)) as i32);
         let cost = cost(differ + 1, together);
@@ -237,20 +248,28 @@ mod tests {
     fn plans_follow_what_is_asked() {
         let default = Scheme::near_duplicate();
         // 52 of 64 samples: 12 differ, so 13 columns of 4 and 5 samples.
-        let high = plan(&default, Least { equal: 52, slots: 1 }, 100_000);
+        let high = plan(&default, Least { equal: 52, slots: 1 }, 100_000, None);
         assert_eq!(columns(high).len(), 13);
         // 20 of 64: slots of three samples are better than columns of one.
-        let low = plan(&default, Least { equal: 20, slots: 1 }, 100_000);
+        let low = plan(&default, Least { equal: 20, slots: 1 }, 100_000, None);
         assert_eq!(columns(low).len(), 21);
         // Two slots must be common: twenty of them tell.
-        let two = plan(&default, Least { equal: 20, slots: 2 }, 100_000);
+        let two = plan(&default, Least { equal: 20, slots: 2 }, 100_000, None);
         assert_eq!(columns(two).len(), 20);
-        assert_eq!(plan(&default, Least { equal: 4, slots: 0 }, 100_000), Plan::Scan);
-        assert_eq!(plan(&default, Least { equal: 65, slots: 1 }, 100_000), Plan::Nothing);
+        assert_eq!(plan(&default, Least { equal: 4, slots: 0 }, 100_000, None), Plan::Scan);
+        assert_eq!(plan(&default, Least { equal: 65, slots: 1 }, 100_000, None), Plan::Nothing);
         let without = Parameters { slots: Slots::NONE, ..presets::PRECISE };
         let without = Scheme::new(without).unwrap();
-        assert_eq!(columns(plan(&without, Least { equal: 104, slots: 0 }, 100_000)).len(), 25);
-        let hashed = plan(&Scheme::bing(), Least { equal: 0, slots: 4 }, 100_000);
+        assert_eq!(
+            columns(plan(&without, Least { equal: 104, slots: 0 }, 100_000, None)).len(),
+            25
+        );
+        // Few sets are compared outright, unless that is asked for.
+        let few = Least { equal: 52, slots: 1 };
+        assert_eq!(plan(&default, few, 50, None), Plan::Scan);
+        assert_eq!(plan(&default, few, 100_000, Some(query::Plan::Scan)), Plan::Scan);
+        assert_eq!(columns(plan(&default, few, 50, Some(query::Plan::Probe))).len(), 13);
+        let hashed = plan(&Scheme::bing(), Least { equal: 0, slots: 4 }, 100_000, None);
         assert_eq!(columns(hashed), (0..3).map(Column::Slot).collect::<Vec<_>>());
     }
 
@@ -259,7 +278,7 @@ mod tests {
     fn refined_columns_are_made_of_the_others() {
         let default = Scheme::near_duplicate();
         let least = Least { equal: 52, slots: 1 };
-        let all = columns(plan(&default, least, 100_000));
+        let all = columns(plan(&default, least, 100_000, None));
         let fine = refine(&default, least, &[&all[3]], 100_000).unwrap();
         assert_eq!(fine.len(), 13);
         let has = |column: &Column, s| matches!(column, Column::Samples(span) if span.has(s));

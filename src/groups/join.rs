@@ -12,6 +12,7 @@ use super::measure::Measure;
 use super::roster::Roster;
 use super::stop::{Step, Teller};
 use crate::kernel::{Kernel, Rows};
+use crate::query;
 use crate::store::sorted_spill::SortedSpill;
 use crate::store::spill::SpillPlace;
 
@@ -89,11 +90,12 @@ impl<'j, 'a> Join<'j, 'a> {
         }
     }
 
-    /// Makes it.
-    pub(super) fn run(mut self) -> Step<Joined> {
+    /// Makes it, by the plan that was asked for if there was one.
+    pub(super) fn run(mut self, asked: Option<query::Plan>) -> Step<Joined> {
         let groups = self.roster.groups();
+        self.teller.tell(Phase::Joining, 0, 1)?;
         let mut entries: Vec<u64> = Vec::new();
-        match columns::plan(self.roster.scheme(), self.measure.least, groups) {
+        match columns::plan(self.roster.scheme(), self.measure.least, groups, asked) {
             Plan::Nothing => {}
             Plan::Scan => {
                 self.max_candidates = usize::MAX;

@@ -7,11 +7,12 @@
 //!
 //! How: all live rows are [read](roster) in key order, and rows with equal signatures become one *group*, so
 //! that a hundred thousand copies are one line and not five billion pairs. A pair that is alike enough differs
-//! in few samples, so it agrees in at least one of a few [columns](columns) of samples; sorting the groups by
-//! each column brings such pairs [together](join). They are verified on their signatures, and found again in
-//! the other columns they are passed over. What is left is sorted, and given in the order of keys.
+//! in few samples, so it agrees in at least one of a few [`columns`] of samples; sorting the groups by
+//! each column brings such pairs [together](join). They are verified on their signatures, and passed over
+//! where they come together once more. What is left is sorted, and given in the order of keys.
 
 mod ask;
+mod clustering;
 mod clusters;
 mod columns;
 mod found;
@@ -23,6 +24,7 @@ mod stop;
 mod triples;
 
 pub use ask::{Pairs, Undecided};
+pub use clustering::{Clustering, Joined};
 pub use clusters::{Cluster, Clusters, Linkage};
 pub use found::{Found, Group, Members, Pair, Phase, Progress, Report};
 pub use triples::{Triple, Triples};

@@ -37,13 +37,15 @@ pub(super) struct Edge {
 pub(super) fn find<'a>(ask: Pairs<'a>, report: &mut Report) -> Step<Finding<'a>> {
     let slots = ask.least_slots()?;
     let mut teller = ask.teller;
+    teller.tell(Phase::Reading, 0, 1)?;
     let roster = Roster::read(ask.state, ask.memory, &mut teller)?;
     report.sets = roster.ranks() as u64;
     report.signatures = roster.groups() as u64;
     report.groups = roster.several().len() as u64;
     let reach = if ask.check.is_some() { Reach::High } else { Reach::Estimate };
     let mut measure = Measure::new(&roster, ask.min_resemblance, slots, reach);
-    let joined = Join::new(&roster, &mut measure, ask.max_candidates, &mut teller).run()?;
+    let join = Join::new(&roster, &mut measure, ask.max_candidates, &mut teller);
+    let joined = join.run(ask.plan)?;
     report.compared = joined.compared;
     report.pairs = joined.found;
     report.truncated = joined.truncated;
@@ -68,6 +70,7 @@ impl<'a> Finding<'a> {
         let Finding { roster, mut measure, pairs, min, undecided, mut check, mut teller, report } =
             self;
         let mut done = 0;
+        teller.tell(Phase::Giving, 0, report.pairs)?;
         pairs.drain(&mut |pair| {
             done += 1;
             teller.tick(Phase::Giving, done, report.pairs)?;

@@ -1,0 +1,154 @@
+//! Clusters that grow with a database: new sets join them without a run over all.
+//!
+//! In: keys that were stored, one after the other. Out: the cluster that each belongs to, as a run over the
+//! whole database would have found it: connected components do not depend on the order in which pairs come.
+//! Knows nothing of sets that were deleted or replaced: what they held together stays together.
+
+use hashbrown::HashTable;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::measure::check_resemblance;
+use crate::error::Result;
+use crate::query::{Like, Query};
+use crate::sketch::Sketcher;
+use crate::store::state::State;
+
+/// Connected clusters of keys, kept by the caller.
+///
+/// It lives in memory and takes about 40 bytes and the key for each key. To keep it for longer, store what
+/// [`iter`](Clustering::iter) gives, and [`link`](Clustering::link) it again.
+///
+/// ```
+/// use ringer::{Clustering, Database, Options, Scheme};
+/// let folder = tempfile::tempdir()?;
+/// let db = Database::create(folder.path().join("x.ringer"), &Scheme::near_duplicate(), Options::default())?;
+/// let mut clusters = Clustering::new(0.7)?;
+/// for (key, from) in [("b", 0_u64), ("a", 5), ("z", 900)] {
+///     db.put(key, &(from..from + 100).collect::<Vec<_>>())?;
+///     db.snapshot().join(&mut clusters, key)?;
+/// }
+/// assert_eq!(clusters.representative("b"), Some(&b"a"[..]));
+/// assert_eq!(clusters.representative("z"), Some(&b"z"[..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Clustering {
+    min_resemblance: f64,
+    keys: Vec<Box<[u8]>>,
+    /// For each key a smaller one of its cluster, or itself if it is the smallest.
+    owners: Vec<u32>,
+    by_hash: HashTable<u32>,
+}
+
+/// What became of a key that joined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Joined {
+    /// The smallest key of its cluster.
+    pub representative: Box<[u8]>,
+    /// How many sets it looks like.
+    pub likes: usize,
+    /// Whether there were more candidates than a query looks at, so that likes may be missing.
+    pub truncated: bool,
+}
+
+impl Clustering {
+    /// No keys yet; sets hang together from this resemblance on.
+    pub fn new(min_resemblance: f64) -> Result<Clustering> {
+        check_resemblance(min_resemblance)?;
+        let by_hash = HashTable::new();
+        Ok(Clustering { min_resemblance, keys: Vec::new(), owners: Vec::new(), by_hash })
+    }
+
+    /// How many keys there are.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// The resemblance from which on sets hang together.
+    pub fn min_resemblance(&self) -> f64 {
+        self.min_resemblance
+    }
+
+    /// The smallest key of a key's cluster, which may be itself; `None` if it never joined.
+    pub fn representative(&self, key: impl AsRef<[u8]>) -> Option<&[u8]> {
+        let number = self.find(key.as_ref())?;
+        Some(&self.keys[self.root(number) as usize])
+    }
+
+    /// Every key with the smallest key of its cluster, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        (0..).zip(&self.keys).map(|(i, key)| (&**key, &*self.keys[self.root(i) as usize]))
+    }
+
+    /// Says that two keys hang together. A key linked with itself is only entered.
+    pub fn link(&mut self, a: impl AsRef<[u8]>, b: impl AsRef<[u8]>) {
+        let (a, b) = (self.enter(a.as_ref()), self.enter(b.as_ref()));
+        let (a, b) = (self.flatten(a), self.flatten(b));
+        let smaller = self.keys[a as usize] <= self.keys[b as usize];
+        let (low, high) = if smaller { (a, b) } else { (b, a) };
+        self.owners[high as usize] = low;
+    }
+
+    /// The clusters of two keys and more: keys in order, clusters in the order of their first.
+    pub fn clusters(&self) -> Vec<Vec<&[u8]>> {
+        let mut all: Vec<(&[u8], &[u8])> = self.iter().map(|(key, first)| (first, key)).collect();
+        all.sort_unstable();
+        let several = all.chunk_by(|a, b| a.0 == b.0).filter(|cluster| cluster.len() > 1);
+        several.map(|cluster| cluster.iter().map(|(_, key)| *key).collect()).collect()
+    }
+
+    /// A stored key joins the clusters of all that it looks like, which become one.
+    pub(crate) fn join(
+        &mut self,
+        state: &State,
+        sketcher: &Sketcher,
+        key: &[u8],
+    ) -> Result<Joined> {
+        let query = Query::new(state, sketcher, Like::Key(key));
+        let answer = query.min_resemblance(self.min_resemblance).run()?;
+        self.link(key, key);
+        answer.matches.iter().for_each(|found| self.link(key, &found.key));
+        let representative = self.representative(key).unwrap_or(key).into();
+        Ok(Joined { representative, likes: answer.matches.len(), truncated: answer.truncated })
+    }
+
+    fn find(&self, key: &[u8]) -> Option<u32> {
+        self.by_hash.find(xxh3_64(key), |number| *self.keys[*number as usize] == *key).copied()
+    }
+
+    /// The number of a key, which may be new.
+    fn enter(&mut self, key: &[u8]) -> u32 {
+        if let Some(number) = self.find(key) {
+            return number;
+        }
+        let (number, keys) = (self.keys.len() as u32, &mut self.keys);
+        keys.push(key.into());
+        self.owners.push(number);
+        let hash_of = |number: &u32| xxh3_64(&keys[*number as usize]);
+        self.by_hash.insert_unique(xxh3_64(key), number, hash_of);
+        number
+    }
+
+    fn root(&self, mut number: u32) -> u32 {
+        while self.owners[number as usize] != number {
+            number = self.owners[number as usize];
+        }
+        number
+    }
+
+    /// The same, and makes the way shorter.
+    fn flatten(&mut self, mut number: u32) -> u32 {
+        while self.owners[number as usize] != number {
+            let above = self.owners[self.owners[number as usize] as usize];
+            self.owners[number as usize] = above;
+            number = above;
+        }
+        number
+    }
+}

@@ -1,0 +1,203 @@
+//! What can be asked of pairs beside a resemblance, and what is refused: groups of copies, undecided pairs, the end
+//! of a run before its end, limits.
+
+mod all_pairs;
+mod likes;
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use all_pairs::{All, GO_ON, brute_force, options, set, what};
+use likes::{Brute, Dice, Rows};
+use ringer::{Database, Error, Found, Pair, Plan, Scheme, Signature, Undecided};
+
+/// A hundred thousand copies are one group, and take no time.
+#[test]
+fn copies_are_one_group() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = Database::create(folder.path().join("x.ringer"), &Scheme::near_duplicate(), options())
+        .unwrap();
+    let mut load = db.bulk_load();
+    let one = db.sketcher().sketch(&(0..50).collect::<Vec<_>>()).unwrap();
+    (0..100_000_u32).for_each(|i| load.put_signature(i.to_be_bytes(), &one).unwrap());
+    load.commit().unwrap();
+    db.put(7_u32.to_be_bytes(), &(0..45).collect::<Vec<_>>()).unwrap();
+    db.delete(8_u32.to_be_bytes()).unwrap();
+    let (mut keys, mut pairs) = (Vec::new(), Vec::new());
+    let report = db.snapshot().pairs(0.8).run(|found| {
+        match found {
+            Found::Group(group) => keys.extend(group.keys().map(|key| key.unwrap())),
+            Found::Pair(pair) => pairs.push(pair),
+        }
+        GO_ON
+    });
+    let report = report.unwrap();
+    assert_eq!(
+        (report.sets, report.signatures, report.groups, report.compared),
+        (99_999, 2, 1, report.compared)
+    );
+    assert!(report.compared <= 13, "{report:?}");
+    let right = (0..100_000_u32).filter(|i| *i != 7 && *i != 8).map(u32::to_be_bytes);
+    assert!(
+        keys.iter().map(|key| &**key).eq(right
+            .map(|key| key.to_vec())
+            .collect::<Vec<_>>()
+            .iter()
+            .map(|k| &**k))
+    );
+    assert_eq!(pairs.len(), 1);
+    assert_eq!((&*pairs[0].a, &*pairs[0].b), (&0_u32.to_be_bytes()[..], &7_u32.to_be_bytes()[..]));
+    assert_eq!((pairs[0].a_keys, pairs[0].b_keys), (99_998, 1));
+}
+
+fn small() -> (tempfile::TempDir, Database, Rows) {
+    let folder = tempfile::tempdir().unwrap();
+    let db = Database::create(folder.path().join("x.ringer"), &Scheme::near_duplicate(), options())
+        .unwrap();
+    let mut dice = Dice(77);
+    let mut rows = Rows::new();
+    for i in 0..400_u32 {
+        let set = set(&mut dice, 30);
+        rows.insert(i.to_be_bytes().to_vec(), db.sketcher().sketch(&set).unwrap());
+    }
+    let mut batch = db.batch();
+    rows.iter().for_each(|(k, s)| {
+        batch.put_signature(k, s.clone()).unwrap();
+    });
+    db.commit(batch).unwrap();
+    (folder, db, rows)
+}
+
+/// Undecided pairs are marked, dropped, or decided by a look at the sets: then those with an estimate below
+/// the threshold are asked about as well.
+#[test]
+fn undecided_pairs_are_kept_dropped_or_checked() {
+    let (_folder, db, rows) = small();
+    let (snapshot, min) = (db.snapshot(), 0.7);
+    let kept = snapshot.pairs(min).expand().collect().unwrap();
+    let dropped = snapshot.pairs(min).expand().undecided(Undecided::Drop).collect().unwrap();
+    let decided: Vec<Pair> = kept.iter().filter(|pair| !pair.undecided).cloned().collect();
+    assert!(!decided.is_empty() && decided.len() < kept.len());
+    assert_eq!(dropped, decided);
+    for pair in &kept {
+        let estimate = pair.resemblance();
+        assert!(estimate.value >= min);
+        assert_eq!(pair.undecided, estimate.low < min && estimate.high >= min);
+    }
+    // Asked about are the pairs of groups whose interval holds the threshold, all of them and no others.
+    let mut right = BTreeSet::new();
+    let firsts: Vec<(&Vec<u8>, &Signature)> = {
+        let mut seen = Vec::new();
+        let rows = rows.iter().filter(|(_, s)| !s.is_empty());
+        rows.filter(|(_, s)| {
+            let new = !seen.contains(s);
+            if new {
+                seen.push(s);
+            }
+            new
+        })
+        .collect()
+    };
+    let mut certain = 0;
+    for (i, (a, s)) in firsts.iter().enumerate() {
+        for (b, other) in &firsts[i + 1..] {
+            let estimate = s.resemblance(other).unwrap();
+            if Brute::new(s).slots(other, false) == 0 {
+                continue;
+            }
+            if estimate.low < min && estimate.high >= min {
+                right.insert((a.to_vec(), b.to_vec()));
+            }
+            certain += usize::from(estimate.low >= min);
+        }
+    }
+    let mut asked = BTreeSet::new();
+    let pairs = snapshot.pairs(min).check(|a, b| {
+        assert!(asked.insert((a.to_vec(), b.to_vec())), "asked twice");
+        Ok(if a[3] % 2 == 0 { 0.7 } else { 0.699 })
+    });
+    let pairs = pairs.collect().unwrap();
+    assert_eq!(asked, right);
+    let even = right.iter().filter(|(a, _)| a[3] % 2 == 0).count();
+    assert_eq!(pairs.iter().filter(|pair| pair.exact == Some(0.7)).count(), even);
+    assert_eq!(pairs.iter().filter(|pair| pair.exact.is_none()).count(), certain);
+    assert_eq!(pairs.len(), even + certain);
+    assert!(pairs.iter().all(|pair| !pair.undecided));
+    let failed =
+        snapshot.pairs(min).check(|_, _| Err(Error::NoSuchKey { key: [1].into() })).collect();
+    assert_eq!(failed, Err(Error::NoSuchKey { key: [1].into() }));
+}
+
+/// A run ends when the visitor or the progress callback says so, in every phase.
+#[test]
+fn runs_can_be_cancelled() {
+    let (_folder, db, _) = small();
+    let snapshot = db.snapshot();
+    let mut seen = 0;
+    let report = snapshot.pairs(0.5).run(|_| {
+        seen += 1;
+        if seen == 5 { ControlFlow::Break(()) } else { GO_ON }
+    });
+    assert!(report.unwrap().cancelled);
+    assert_eq!(seen, 5);
+    let mut phases = Vec::new();
+    let report = snapshot.pairs(0.5).plan(Plan::Probe).progress(|progress| {
+        phases.push(progress.phase);
+        assert!(progress.done <= progress.total, "{progress:?}");
+        GO_ON
+    });
+    assert!(!report.run(|_| GO_ON).unwrap().cancelled);
+    assert!(!phases.is_empty());
+    for stop in 0..phases.len() {
+        let mut calls = 0;
+        let report = snapshot.pairs(0.5).plan(Plan::Probe).progress(|_| {
+            calls += 1;
+            if calls > stop { ControlFlow::Break(()) } else { GO_ON }
+        });
+        assert!(report.run(|_| GO_ON).unwrap().cancelled);
+        assert_eq!(calls, stop + 1);
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let (_folder, db, _) = small();
+    let snapshot = db.snapshot();
+    for min in [-0.1, 1.1, f64::NAN] {
+        let error = snapshot.pairs(min).collect();
+        assert!(matches!(error, Err(Error::InvalidArgument { .. })), "{error:?}");
+    }
+    for matches in [0, 22] {
+        let error = snapshot.pairs(0.5).min_matches(matches).collect();
+        assert!(matches!(error, Err(Error::InvalidArgument { .. })), "{error:?}");
+    }
+    let Err(Error::OverLimit { needed, limit, .. }) = snapshot.pairs(0.5).memory(1000).collect()
+    else {
+        panic!()
+    };
+    assert!(needed > 1000 && limit == 1000);
+    assert!(snapshot.pairs(0.5).memory(needed as usize).collect().is_ok());
+    let empty = tempfile::tempdir().unwrap();
+    let db =
+        Database::create(empty.path().join("x.ringer"), &Scheme::precise(), options()).unwrap();
+    assert_eq!(db.snapshot().pairs(0.0).collect(), Ok(vec![]));
+    db.put("a", &[]).unwrap();
+    db.put("b", &[]).unwrap();
+    assert_eq!(db.snapshot().pairs(0.0).exhaustive().collect(), Ok(vec![]));
+}
+
+/// Too many that agree in a column: pairs may be missing, and the report says so.
+#[test]
+fn too_many_candidates_are_told_of() {
+    let (_folder, db, rows) = small();
+    let snapshot = db.snapshot();
+    let mut found = All::new();
+    let report = snapshot.pairs(0.3).plan(Plan::Probe).max_candidates(1).expand().run(|pair| {
+        let Found::Pair(pair) = pair else { panic!() };
+        found.insert((pair.a.to_vec(), pair.b.to_vec()), what(&pair));
+        GO_ON
+    });
+    assert!(report.unwrap().truncated);
+    let right = brute_force(&rows, 1, 0.3);
+    assert!(found.len() < right.len() && found.iter().all(|(k, v)| right.get(k) == Some(v)));
+}
