@@ -71,7 +71,10 @@ fn made_up(number: u64, date: &str) -> String {
     let word = |i: u64| format!("word{}", (number * 7919 + i * i) % 5000);
     let article: Vec<String> = (0..400).map(word).collect();
     let script = "<script>var tracker = 1</script><style>p { color: red }</style>";
-    format!("<html><title>Page {number}</title>{script}<p>Printed on {date}<p>{}", article.join(" "))
+    format!(
+        "<html><title>Page {number}</title>{script}<p>Printed on {date}<p>{}",
+        article.join(" ")
+    )
 }
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -34,14 +34,15 @@ fn scheme(documents: u64) -> ringer::Result<Scheme> {
 /// Documents about one of three subjects, whose words come together more often than others.
 fn made_up() -> (Vec<Posting>, u64) {
     const DOCUMENTS: u64 = 50_000;
-    let subjects = [["credit", "card", "fraud"], ["hong", "kong", "dollar"], ["tea", "cup", "saucer"]];
+    let subjects =
+        [["credit", "card", "fraud"], ["hong", "kong", "dollar"], ["tea", "cup", "saucer"]];
     let mut postings: Vec<Posting> = Vec::new();
     for (s, subject) in subjects.iter().enumerate() {
         for (w, word) in subject.iter().enumerate() {
             let in_it = |document: &u64| {
                 let mixed = (document * 3 + s as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
                 // All words of a subject in one document of 16; each alone in one of 64 more.
-                mixed % 16 == 0 || (mixed + w as u64 * 7) % 64 == 1
+                mixed.is_multiple_of(16) || (mixed + w as u64 * 7) % 64 == 1
             };
             postings.push((word.to_string(), (0..DOCUMENTS).filter(in_it).collect()));
         }

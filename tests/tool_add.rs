@@ -106,6 +106,21 @@ fn a_line_of_65_mib_is_left_out() {
 }
 
 #[test]
+fn a_key_that_is_too_long_is_left_out() {
+    let tool = Tool::new();
+    tool.run(&["create", "db.ringer", "--features", "tokens"]).with_status(0);
+    let (longest, longer) = ("k".repeat(4096), "k".repeat(4097));
+    let input = format!("{longer}\tx\n{longest}\tx\nafter\tx\n");
+    let added = tool.run_with(input, &["add", "db.ringer", "--sets", "-"]).with_status(0);
+    assert_eq!(tool.keys("db.ringer"), ["after", &longest]);
+    assert!(
+        added.err.contains("line 1: a key of 4097 bytes: a key has at most 4096"),
+        "{}",
+        added.err
+    );
+}
+
+#[test]
 fn what_cannot_be_read_changes_nothing() {
     let tool = Tool::new();
     tool.run(&["create", "db.ringer"]).with_status(0);

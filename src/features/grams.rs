@@ -5,10 +5,10 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::scheme::Ends;
 use super::words::Words;
 use crate::error::{Error, Result};
 use crate::limits::MAX_GRAM_CHARACTERS;
+use crate::scheme::Ends;
 
 /// The features of a text, runs of `characters` characters each (FEAT-8, FEAT-9), 1 to
 /// [`MAX_GRAM_CHARACTERS`], one for each character: the last go on at the beginning. Five is a good

@@ -77,7 +77,7 @@ impl Tool {
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
-        ran(self.command(arguments).stdin(Stdio::null()).output().expect("the tool runs"))
+        ran(&self.command(arguments).stdin(Stdio::null()).output().expect("the tool runs"))
     }
 
     /// The same with something on standard input.
@@ -91,7 +91,7 @@ impl Tool {
             .expect("the tool runs");
         // It may end without reading everything.
         let _ = child.stdin.take().expect("piped").write_all(input.as_ref());
-        ran(child.wait_with_output().expect("it ends"))
+        ran(&child.wait_with_output().expect("it ends"))
     }
 
     /// A database with these sets of tokens.
@@ -118,7 +118,7 @@ impl Tool {
     }
 }
 
-fn ran(output: Output) -> Ran {
+fn ran(output: &Output) -> Ran {
     Ran { status: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
 }
 

@@ -4,10 +4,12 @@
 //! visible and durable at once. With one, each batch of the size wished for is a commit of its own. However
 //! long the input is, memory holds no more than a few blocks of it and one batch.
 
+use std::path::PathBuf;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use rayon::prelude::*;
+use ringer::limits::MAX_KEY_BYTES;
 use ringer::{Batch, BulkLoad, Database, Signature};
 
 use crate::exit::Failure;
@@ -99,8 +101,12 @@ impl Load<'_> {
         let worker = || Worker::new(self.db.sketcher());
         match block {
             Block::Files(files) => {
-                let one = |worker: &mut Worker<'_>, file: &std::path::PathBuf| {
+                let one = |worker: &mut Worker<'_>, file: &PathBuf| {
                     let key = file.as_os_str().as_encoded_bytes().to_vec();
+                    check_key(&key).map_err(|what| {
+                        let start = show::key(&key[..60]);
+                        Problem::new(Reason::TooLarge, format!("{start}...: {what}"))
+                    })?;
                     worker.of_file(file).map(|signature| Some((key, signature)))
                 };
                 (files.par_iter().map_init(worker, one).collect(), files.len() as u64)
@@ -128,8 +134,19 @@ impl Load<'_> {
         line: Line<'_>,
     ) -> Result<Option<(Vec<u8>, Signature)>, String> {
         let Some((key, content)) = self.records.parse(line.text)? else { return Ok(None) };
+        check_key(&key)?;
         let signature = worker.of_content(&content).map_err(|error| error.to_string())?;
         Ok(Some((key.into_owned(), signature)))
+    }
+}
+
+/// What is wrong with a key, if anything.
+fn check_key(key: &[u8]) -> Result<(), String> {
+    match key.len() {
+        length if length > MAX_KEY_BYTES => {
+            Err(format!("a key of {length} bytes: a key has at most {MAX_KEY_BYTES}"))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -160,14 +177,10 @@ impl<'a> Store<'a> {
 
     fn put(&mut self, key: &[u8], signature: Signature) -> Result<(), Failure> {
         let empty = signature.is_empty();
-        let taken = match &mut self.pending {
-            Pending::Batch(batch) => batch.put_signature(key, signature).map(|_| ()),
-            Pending::Bulk(bulk) => bulk.put_signature(key, &signature),
-        };
-        taken.map_err(|error| {
-            // What went before is as good as it was.
-            Failure::Io(format!("{}: {error}", show::key(&key[..key.len().min(60)])))
-        })?;
+        match &mut self.pending {
+            Pending::Batch(batch) => batch.put_signature(key, signature).map(|_| ())?,
+            Pending::Bulk(bulk) => bulk.put_signature(key, &signature)?,
+        }
         self.waiting += 1;
         self.loaded.empty += u64::from(empty);
         if self.waiting >= self.load.commits.commit_every.unwrap_or(BULK_SETS) {
