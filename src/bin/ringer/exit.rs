@@ -69,6 +69,7 @@ fn status_of(error: &Error) -> u8 {
         Error::Locked { .. } => 4,
         // Of stored sets too many, too long, too large: not of what the command line says.
         Error::InvalidArgument { .. }
+        | Error::OverLimit { .. }
         | Error::NoCardinality { .. }
         | Error::TooFewBits { .. }
         | Error::Undefined { .. } => 6,
