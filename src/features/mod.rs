@@ -1,6 +1,6 @@
 //! Anything becomes a set of 64-bit features.
 //!
-//! In: tokens or text. Out: features, as `format-spec/features.md` fixes them. Knows nothing of
+//! In: tokens, text, pages or addresses. Out: features, as `format-spec/features.md` fixes them. Knows nothing of
 //! signatures: the features are the input of [`crate::Sketcher`], and of anything else that wants a set
 //! of numbers.
 
