@@ -126,7 +126,8 @@ fn give(
     expand: bool,
     visit: &mut dyn FnMut(Found<'_>) -> ControlFlow<()>,
 ) -> Step {
-    let mut giver = Giver { expand, visit, groups: 0, name: None };
+    let drop = finding.undecided == Undecided::Drop;
+    let mut giver = Giver { expand, drop, visit, groups: 0, name: None };
     let (roster, mut measure) =
         finding.each(&mut |roster, measure, edge| giver.pair(roster, measure, edge))?;
     giver.groups_before(&roster, &mut measure, None)
@@ -135,6 +136,8 @@ fn give(
 /// Gives groups and pairs in order.
 struct Giver<'v> {
     expand: bool,
+    /// Whether undecided pairs are dropped.
+    drop: bool,
     visit: &'v mut dyn FnMut(Found<'_>) -> ControlFlow<()>,
     /// Groups of several keys that were given.
     groups: usize,
@@ -179,6 +182,9 @@ impl Giver<'_> {
             a_keys: 1,
             b_keys: 1,
         };
+        if pair.undecided && self.drop {
+            return Ok(());
+        }
         for (i, a) in members.iter().enumerate() {
             let a = roster.key(*a)?;
             for b in &members[i + 1..] {
