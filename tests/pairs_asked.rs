@@ -84,6 +84,10 @@ fn undecided_pairs_are_kept_dropped_or_checked() {
         assert!(estimate.value >= min);
         assert_eq!(pair.undecided, estimate.low < min && estimate.high >= min);
     }
+    // Even copies are undecided where the interval of equal signatures goes below the threshold.
+    let count = |min, what| snapshot.pairs(min).expand().undecided(what).collect().unwrap().len();
+    assert!(count(1.0, Undecided::Keep) > 0);
+    assert_eq!(count(1.0, Undecided::Drop), 0);
     // Asked about are the pairs of groups whose interval holds the threshold, all of them and no others.
     let mut right = BTreeSet::new();
     let firsts: Vec<(&Vec<u8>, &Signature)> = {

@@ -172,7 +172,8 @@ impl<'a> Pairs<'a> {
 
     /// Hands undecided pairs to a function that looks at the sets themselves and gives their exact
     /// resemblance; they are given if it reaches the least. All pairs are handed over whose interval holds
-    /// it, those with an estimate below it too. An error of the function ends the run.
+    /// it, those with an estimate below it too. Of groups of equal signatures the smallest keys are asked about,
+    /// and speak for the others; a group itself is not asked about. An error of the function ends the run.
     pub fn check(mut self, exact: impl FnMut(&[u8], &[u8]) -> Result<f64> + 'a) -> Pairs<'a> {
         self.check = Some(Box::new(exact));
         self

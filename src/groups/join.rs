@@ -19,6 +19,9 @@ use crate::store::spill::SpillPlace;
 /// Signatures compared in one go where they lie apart.
 const BATCH: usize = 64;
 
+/// Signatures of a short run.
+const FEW: usize = 4;
+
 /// Signatures laid side by side where there are many: they stay in the second-level cache.
 const TILE: usize = 1024;
 
@@ -174,16 +177,25 @@ impl<'j, 'a> Join<'j, 'a> {
 
     /// Compares each with those after it.
     fn compare(&mut self, run: &[u64]) -> Step {
-        if run.len() > BATCH {
-            return self.compare_many(run);
+        // Most runs are short, and laying out room for more costs more than comparing them.
+        if run.len() <= FEW {
+            self.compare_few::<FEW>(run)
+        } else if run.len() <= BATCH {
+            self.compare_few::<BATCH>(run)
+        } else {
+            self.compare_many(run)
         }
+    }
+
+    /// The same for at most so many.
+    fn compare_few<const MOST: usize>(&mut self, run: &[u64]) -> Step {
         let roster = self.roster;
-        let mut counts = [0; BATCH];
+        let mut counts = [0; MOST];
+        let mut rows = [(&[][..], &[][..]); MOST];
         for (i, a) in run.iter().enumerate() {
             let end = run.len().min((i + 1).saturating_add(self.max_candidates));
             self.joined.truncated |= end < run.len();
             let (a, others) = (group(*a), &run[i + 1..end]);
-            let mut rows = [(&[][..], &[][..]); BATCH];
             rows.iter_mut().zip(others).for_each(|(row, b)| *row = roster.row(group(*b)));
             let counts = &mut counts[..others.len()];
             self.kernel.count_equal_each(roster.rows(a), &rows[..others.len()], counts);

@@ -114,6 +114,10 @@ impl Measure {
 
     /// Whether the interval holds the least resemblance.
     pub(super) fn undecided(&mut self, equal: u32, a: u32, b: u32) -> bool {
+        // No interval goes below 0, and intervals are costly.
+        if self.min <= 0.0 {
+            return false;
+        }
         let (low, high) = self.interval(equal, a, b);
         low < self.min && high >= self.min
     }

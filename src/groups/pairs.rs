@@ -126,7 +126,8 @@ fn give(
     expand: usize,
     visit: &mut dyn FnMut(Found<'_>) -> ControlFlow<()>,
 ) -> Step {
-    let mut giver = Giver { expand, visit, groups: 0, name: None };
+    let drop = finding.undecided == Undecided::Drop;
+    let mut giver = Giver { expand, drop, visit, groups: 0, name: None };
     let (roster, mut measure) =
         finding.each(&mut |roster, measure, edge| giver.pair(roster, measure, edge))?;
     giver.groups_before(&roster, &mut measure, None)
@@ -136,6 +137,8 @@ fn give(
 struct Giver<'v> {
     /// Groups of at most so many keys are taken apart.
     expand: usize,
+    /// Whether undecided pairs are dropped.
+    drop: bool,
     visit: &'v mut dyn FnMut(Found<'_>) -> ControlFlow<()>,
     /// Groups of several keys that were given.
     groups: usize,
@@ -180,6 +183,9 @@ impl Giver<'_> {
             a_keys: 1,
             b_keys: 1,
         };
+        if pair.undecided && self.drop {
+            return Ok(());
+        }
         for (i, a) in members.iter().enumerate() {
             let a = roster.key(*a)?;
             for b in &members[i + 1..] {

@@ -76,7 +76,7 @@ impl<'a> Roster<'a> {
             several: Vec::new(),
             members: Vec::new(),
         };
-        let mut known = HashTable::new();
+        let mut known = HashTable::with_capacity(ids);
         let mut cursors: Vec<SignatureCursor<'_>> =
             state.segments.iter().map(|view| SignatureCursor::new(&view.segment)).collect();
         let (mut planes, mut copies, mut done) = (Vec::new(), Vec::new(), 0);
