@@ -163,8 +163,14 @@ fn the_database_can_be_kept() {
     assert_eq!((first.status.code(), text(&first.stdout)), (Some(0), String::new()));
     let second = dedup(&[path(&folder.path().join("sub"))]);
     assert!(text(&second.stdout).starts_with("group 1: 2 files\n"), "{}", text(&second.stdout));
+    // Of what was there before only what is like the files of this run, and marked: it may be gone.
+    let shown = text(&second.stdout);
+    assert!(shown.contains("a.txt  (from an earlier run)") && !shown.contains("d.txt"), "{shown}");
+    let other = dedup(&["--json", path(&folder.path().join("e.txt"))]);
+    assert_eq!(text(&other.stdout), "");
+    fs::remove_file(folder.path().join("e.txt")).unwrap();
     let keys = ringer(&["keys", path(&db)]);
-    assert_eq!(text(&keys.stdout).lines().count(), 3);
+    assert_eq!(text(&keys.stdout).lines().count(), 4);
     let other = dedup(&["--features", "chunks", path(&folder.path().join("sub"))]);
     assert_eq!(other.status.code(), Some(2), "{}", text(&other.stderr));
 }

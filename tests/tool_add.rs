@@ -29,8 +29,14 @@ fn lines_of_sets_are_taken_and_bad_ones_are_said() {
     assert_eq!((&found[0]["key"], &found[0]["resemblance"]), (&"one".into(), &1.0.into()));
     assert_eq!(tool.names(), ["db.ringer", "sets.tsv"]);
 
-    let strict = tool.run(&["add", "db.ringer", "--sets", "sets.tsv", "--strict"]).with_status(3);
+    // What comes before the line that stops is stored, and that is said.
+    tool.run(&["create", "strict.ringer", "--features", "tokens"]).with_status(0);
+    let strict =
+        tool.run(&["add", "strict.ringer", "--sets", "sets.tsv", "--strict"]).with_status(3);
     assert!(strict.err.contains("error: sets.tsv, line 4"), "{}", strict.err);
+    assert!(strict.err.contains("note: stored were 2 sets before this"), "{}", strict.err);
+    assert_eq!(tool.keys("strict.ringer"), ["one", "two"]);
+    std::fs::remove_file(tool.path("strict.ringer")).unwrap();
     assert_eq!(tool.names(), ["db.ringer", "sets.tsv"]);
     let json = tool.run(&["add", "db.ringer", "--sets", "sets.tsv", "--json"]).with_status(0);
     assert_eq!(json.json()[0]["added"], 4);
@@ -157,6 +163,10 @@ fn files_of_all_kinds() {
         .write("in/binary.png", [137, 80, 78, 71, 0, 0])
         .write("in/empty.txt", "")
         .write("in/crlf.txt", words(1).replace(' ', "\r\n"));
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(words(1).as_bytes()).unwrap();
+    tool.write("in/packed.1.gz", packed.finish().unwrap());
+    tool.write("in/broken.gz", [0x1f, 0x8b, 8, 0, 9, 9, 9]);
     let utf16: Vec<u8> =
         [0xfeff].into_iter().chain(words(1).encode_utf16()).flat_map(u16::to_le_bytes).collect();
     tool.write("in/utf16.txt", &utf16[..]);
@@ -171,21 +181,23 @@ fn files_of_all_kinds() {
     assert!(added.err.contains("in/huge.txt has more than 64 MiB of text"), "{}", added.err);
     assert!(added.err.contains("in/binary.png is binary, not text"), "{}", added.err);
     assert!(
-        added.err.contains("added 5 sets, 1 of them empty; left out: 1 binary, 1 too large"),
+        added.err.contains(
+            "added 6 sets, 1 of them empty; left out: 1 binary, 1 too large, 1 unreadable"
+        ),
         "{}",
         added.err
     );
     let found = tool.run(&["query", "in/db.ringer", "--key", "in/plain.txt", "--json"]);
     let found = found.with_status(0).json();
     let keys: Vec<&str> = found.iter().map(|m| m["key"].as_str().unwrap()).collect();
-    assert_eq!(keys, ["in/crlf.txt", "in/utf16.txt", "in/sub/page.HTML"]);
-    assert_eq!(found[1]["resemblance"], 1.0);
-    assert!(found[2]["resemblance"].as_f64().unwrap() > 0.85);
+    assert_eq!(keys, ["in/crlf.txt", "in/packed.1.gz", "in/utf16.txt", "in/sub/page.HTML"]);
+    assert_eq!(found[2]["resemblance"], 1.0);
+    assert!(found[3]["resemblance"].as_f64().unwrap() > 0.85);
 
     // Chunks take bytes of any kind.
     tool.run(&["create", "in/chunks.ringer", "--features", "chunks"]).with_status(0);
     let added = tool.run(&["add", "in/chunks.ringer", "in"]).with_status(0);
-    assert!(added.err.contains("added 8 sets, 1 of them empty"), "{}", added.err);
+    assert!(added.err.contains("added 10 sets, 1 of them empty"), "{}", added.err);
 }
 
 #[cfg(unix)]
@@ -226,7 +238,40 @@ fn commits_are_acknowledged_as_asked() {
     assert_eq!(added.out, "committed 2\ncommitted 4\ncommitted 5\n");
     let added = tool.run_with(&lines, &["add", "db.ringer", "--sets", "-", "--ack"]).with_status(0);
     assert_eq!(added.out, "committed 5\n");
+    let json = [&options[..], &["--json"]].concat();
+    let added = tool.run_with(&lines, &json).with_status(0).json();
+    assert_eq!((&added[0]["committed"], &added[3]["added"]), (&2.into(), &5.into()));
     assert_eq!(tool.keys("db.ringer").len(), 5);
+
+    // Signatures of 32 KiB: a commit of 3,000 would be too large, and is made of several.
+    let large =
+        ["create", "large.ringer", "--features", "tokens", "--samples", "16384", "--bits", "16"];
+    tool.run(&large).with_status(0);
+    let lines: String = (0..3000).map(|i| format!("k{i}\tx{i}\n")).collect();
+    let options = ["add", "large.ringer", "--sets", "-", "--commit-every", "3000", "--ack"];
+    let added = tool.run_with(&lines, &options).with_status(0);
+    assert!(
+        added.out.lines().count() == 2 && added.out.ends_with("committed 3000\n"),
+        "{}",
+        added.out
+    );
+}
+
+/// That nobody reads what is acknowledged does not end the work.
+#[test]
+fn acknowledgements_that_nobody_reads_end_nothing() {
+    let tool = Tool::new();
+    tool.run(&["create", "db.ringer", "--features", "tokens"]).with_status(0);
+    let lines: String = (0..500).map(|i| format!("k{i}\tx{i} y\n")).collect();
+    tool.write("sets.tsv", lines);
+    let mut child = tool
+        .command(&["add", "db.ringer", "--sets", "sets.tsv", "--commit-every", "100", "--ack"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(tool.keys("db.ringer").len(), 500);
 }
 
 /// Each line is acknowledged before the next one comes, what was acknowledged survives a kill, and the next
@@ -267,23 +312,29 @@ fn an_interrupt_stores_what_was_read() {
     let tool = Tool::new();
     tool.run(&["create", "db.ringer", "--features", "tokens"]).with_status(0);
     let mut child = tool
-        .command(&["add", "db.ringer", "--sets", "-", "--commit-every", "10", "--ack"])
+        .command(&["add", "db.ringer", "--sets", "-", "--commit-every", "9", "--ack"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     let mut input = child.stdin.take().unwrap();
+    // The tenth waits for eight more, and half a line for its end.
     (0..10).for_each(|i| writeln!(input, "key{i}\ta b c{i}").unwrap());
+    write!(input, "half\ta").unwrap();
     let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
-    assert_eq!(output.next().unwrap().unwrap(), "committed 10");
+    assert_eq!(output.next().unwrap().unwrap(), "committed 9");
     let killed =
         std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(killed.unwrap().success());
     let ended = child.wait_with_output().unwrap();
-    assert_eq!(ended.status.code(), Some(130), "{}", tool_run::text(&ended.stderr));
+    let err = tool_run::text(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(130), "{err}");
     drop(input);
-    assert_eq!(tool.keys("db.ringer").len(), 10);
+    // The tenth, if it had been read by then: what is said is what is stored.
+    let stored = tool.keys("db.ringer").len();
+    assert!((9..=10).contains(&stored), "{stored}");
+    assert!(err.contains(&format!("added {stored} sets")), "{stored}: {err}");
     assert_eq!(tool.names(), ["db.ringer"]);
 }
 
@@ -318,6 +369,7 @@ fn create_makes_what_is_asked_for() {
         &["--samples", "16"][..],
         &["--bits", "1"],
         &["--samples-per-slot", "7"],
+        &["--samples", "1"],
         &["--slots", "0"],
     ] {
         let name = format!("changed{}.ringer", changed.join(""));
@@ -351,6 +403,8 @@ fn create_refuses_what_makes_no_sense() {
         &["--universe", "1"],
         &["--universe", "100"],
         &["--cardinality", "linear4"],
+        &["--samples-per-slot", "100"],
+        &["--slots", "0", "--min-matches", "2"],
     ] {
         let refused = tool.run(&[&["create", "new.ringer"][..], wrong].concat()).with_status(2);
         assert!(refused.err.starts_with("error: "), "{wrong:?}: {}", refused.err);

@@ -171,7 +171,7 @@ fn estimates_of_two_and_more() {
     near(&three[0], "resemblance", 800.0 / 1200.0);
     assert_eq!(three[0]["keys"].as_array().map(Vec::len), Some(3));
     let shown = tool.run(&["estimate", "db.ringer", "a", "b"]).with_status(0).out;
-    assert!(shown.contains("resemblance") && shown.contains("of a in b"), "{shown}");
+    assert!(shown.contains("resemblance") && shown.contains("containment of a in b"), "{shown}");
     tool.run(&["estimate", "db.ringer", "a"]).with_status(2);
     tool.run(&["estimate", "db.ringer", "a", "nobody"]).with_status(1);
 
@@ -180,7 +180,7 @@ fn estimates_of_two_and_more() {
     let sets = ranges(&[("a", 0), ("b", 1)], 100) + "empty\t\nempty too\t\n";
     tool.run_with(sets, &["add", "rdc.ringer", "--sets", "-"]).with_status(0);
     let shown = tool.run(&["estimate", "rdc.ringer", "a", "b"]).with_status(0).out;
-    assert!(shown.contains("no more measures: "), "{shown}");
+    assert!(shown.contains("intersection") && shown.contains("needs set sizes"), "{shown}");
     tool.run(&["estimate", "rdc.ringer", "empty", "empty too"]).with_status(6);
 }
 
@@ -239,6 +239,18 @@ fn pairs_clusters_and_triples_are_those_of_exact_jaccard() {
     // One bit cannot tell three sets apart.
     tool.run(&["create", "one.ringer", "--features", "tokens", "--bits", "1"]).with_status(0);
     tool.run(&["triples", "one.ringer", "--min", "0.5"]).with_status(6);
+}
+
+/// What slots would miss is said, and threes that are copies.
+#[test]
+fn what_may_be_missing_is_said() {
+    let tool = Tool::with_sets(&ranges(&[("a", 0), ("b", 0), ("c", 0)], 100));
+    let low = tool.run(&["pairs", "db.ringer", "--min", "0.3"]).with_status(0);
+    assert!(low.err.contains("this database's slots find 45 %"), "{}", low.err);
+    let all = tool.run(&["pairs", "db.ringer", "--min", "0.3", "--exhaustive"]).with_status(0);
+    assert!(!all.err.contains("note: "), "{}", all.err);
+    let copies = tool.run(&["triples", "db.ringer", "--min", "0.8"]).with_status(0);
+    assert!(copies.err.contains("1 group of sets with equal signatures"), "{}", copies.err);
 }
 
 /// A few copies are pairs; many are a group, which pairs name by its smallest key.

@@ -4,9 +4,10 @@
 use std::ops::ControlFlow;
 
 use indicatif::ProgressBar;
+use ringer::estimate::planning;
 use ringer::groups::{Cluster, Linkage, Pairs, Phase, Progress, Report, Undecided};
-use ringer::{Error, Snapshot};
-use serde_json::{Value, json};
+use ringer::{Error, Scheme, Snapshot};
+use serde_json::json;
 
 use crate::exit::{self, Failure};
 use crate::interrupt;
@@ -76,15 +77,41 @@ pub(crate) fn printing<T>(
     }
 }
 
+/// Pairs of which the slots find less than this are worth a word.
+const GOOD_RECALL: f64 = 0.95;
+
 /// What has to be said at the end of a run.
-pub(crate) fn ended(report: &Report) -> Result<(), Failure> {
+pub(crate) fn ended(
+    report: &Report,
+    scheme: &Scheme,
+    min: f64,
+    conditions: Conditions,
+    style: Style,
+) -> Result<(), Failure> {
     if report.cancelled {
         return Err(Failure::Interrupted);
+    }
+    let least = conditions.min_matches.unwrap_or(u32::from(scheme.slots.min_matches));
+    let found = planning::found_by(scheme, min, least, false);
+    if !(conditions.exhaustive || style.quiet) && scheme.slots.count > 0 && found < GOOD_RECALL {
+        exit::say(&format!(
+            "note: of pairs at resemblance {min} this database's slots find {:.0} %, of those more alike \
+             more; --exhaustive finds all",
+            100.0 * found
+        ));
     }
     if report.truncated {
         exit::say("warning: some sets had too many candidates: pairs may be missing");
     }
     Ok(())
+}
+
+/// The line above the first row of a table.
+pub(crate) fn head(rows_before: u64, style: Style, out: &mut Output) -> Result<(), Failure> {
+    match rows_before == 0 && !style.json {
+        true => out.line("resemblance     95 % interval    keys"),
+        false => Ok(()),
+    }
 }
 
 /// Clusters, and what they are clusters of.
@@ -96,6 +123,9 @@ pub(crate) struct Clustering<'a> {
     pub(crate) style: Style,
     /// `file`, `set`.
     pub(crate) thing: &'static str,
+    /// The keys that are asked about, in order, if not all are: clusters without any of them are left out, and
+    /// other members are marked.
+    pub(crate) asked: Option<&'a [Vec<u8>]>,
 }
 
 impl Clustering<'_> {
@@ -107,10 +137,14 @@ impl Clustering<'_> {
         let ask = self.snapshot.clusters(self.min).linkage(self.linkage);
         let ask = ask.pairs(|pairs| self.conditions.put(pairs).progress(follow(&bar)));
         let report = printing(|printed| {
-            ask.run(|cluster| {
-                clusters += 1;
-                members += cluster.keys.len() as u64;
-                bar.suspend(|| printed(self.one(clusters, cluster, &mut out)))
+            ask.run(|cluster| match self.is_asked_for(&cluster) {
+                Ok(true) => {
+                    clusters += 1;
+                    members += cluster.keys.len() as u64;
+                    bar.suspend(|| printed(self.one(clusters, cluster, &mut out)))
+                }
+                Ok(false) => ControlFlow::Continue(()),
+                Err(error) => printed(Err(error.into())),
             })
         });
         bar.finish_and_clear();
@@ -118,24 +152,48 @@ impl Clustering<'_> {
         Ok((report?, clusters, members))
     }
 
+    fn asks_about(&self, key: &[u8]) -> bool {
+        self.asked.is_none_or(|asked| asked.binary_search_by(|one| one[..].cmp(key)).is_ok())
+    }
+
+    fn is_asked_for(&self, cluster: &Cluster<'_>) -> Result<bool, Error> {
+        for key in cluster.keys.clone() {
+            if self.asks_about(&key?) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     fn one(&self, number: u64, cluster: Cluster<'_>, out: &mut Output) -> Result<(), Failure> {
         let lowest = cluster.lowest.resemblance();
         if self.style.json {
-            let keys: Result<Vec<Value>, Error> =
-                cluster.keys.map(|key| Ok(show::json_key(&key?))).collect();
-            return out.line(json!({
+            let (mut keys, mut earlier) = (Vec::new(), Vec::new());
+            for key in cluster.keys {
+                let key = key?;
+                keys.push(show::json_key(&key));
+                if !self.asks_about(&key) {
+                    earlier.push(show::json_key(&key));
+                }
+            }
+            let mut line = json!({
                 "cluster": number,
-                "keys": keys?,
+                "keys": keys,
                 "min_resemblance": lowest.clamped(),
                 "representative": show::json_key(&cluster.representative),
-            }));
+            });
+            if !earlier.is_empty() {
+                line["earlier"] = earlier.into();
+            }
+            return out.line(line);
         }
         let size = cluster.keys.len() as u64;
         out.line(format_args!("group {number}: {}", show::count(size, self.thing)))?;
         let representative = self.snapshot.get(&cluster.representative)?;
         for key in cluster.keys {
             let key = key?;
-            let shown = show::key(&key);
+            let mark = if self.asks_about(&key) { "" } else { "  (from an earlier run)" };
+            let shown = show::key(&key) + mark;
             let stored = self.snapshot.get(&key)?;
             match (&representative, stored) {
                 (Some(first), Some(stored)) if key != cluster.representative => {

@@ -8,12 +8,14 @@ use std::path::PathBuf;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
+use indicatif::ProgressBar;
 use rayon::prelude::*;
-use ringer::limits::MAX_KEY_BYTES;
+use ringer::limits::{MAX_BATCH_BYTES, MAX_KEY_BYTES};
 use ringer::{Batch, BulkLoad, Database, Signature};
+use serde_json::json;
 
-use crate::exit::Failure;
-use crate::input::{Block, Line, Records, Source, Worker};
+use crate::exit::{self, Failure};
+use crate::input::{Block, Line, Records, Source, WAITING_BLOCKS, Worker};
 use crate::interrupt;
 use crate::problems::{Problem, Problems, Reason};
 use crate::progress::{self, Unit};
@@ -22,13 +24,17 @@ use crate::show::{self, Output, Style};
 /// Sets of one bulk load: after so many they are safe and the next load begins.
 const BULK_SETS: u64 = 1 << 18;
 
+/// What an operation of a batch takes beside its key and signature, at most.
+const OPERATION_BYTES: usize = 16;
+
 /// How often a silent input is left to look for interrupts.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// How sets are committed.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Commits {
-    /// A durable commit after every N sets [default: large batches].
+    /// A durable commit after every N sets, or before 64 MiB of signatures have gathered [default: large
+    /// batches].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) commit_every: Option<u64>,
     /// Print `committed COUNT` after each commit: so many sets of this run are safe.
@@ -59,7 +65,7 @@ pub(crate) struct Loaded {
 type Sketched = Result<Option<(Vec<u8>, Signature)>, Problem>;
 
 impl Load<'_> {
-    /// Loads all of a source. When it fails what was committed before stays.
+    /// Loads all of a source. When that fails, what was read before is stored all the same.
     pub(crate) fn run(&self, source: Source, problems: &mut Problems) -> Result<Loaded, Failure> {
         let bar = match &source {
             Source::Files(files) => {
@@ -75,14 +81,31 @@ impl Load<'_> {
             Source::Lines(lines) => lines.name().to_string(),
         };
         let mut store = Store::new(self);
+        let read = self.read(source, &name, &mut store, problems, &bar);
+        bar.finish_and_clear();
+        let loaded = store.finish();
+        match read {
+            Ok(()) => loaded,
+            Err(failure) => {
+                let sets = loaded.map_or(0, |loaded| loaded.sets);
+                exit::say(&format!("note: stored were {} before this:", show::count(sets, "set")));
+                Err(failure)
+            }
+        }
+    }
+
+    fn read(
+        &self,
+        source: Source,
+        name: &str,
+        store: &mut Store<'_>,
+        problems: &mut Problems,
+        bar: &ProgressBar,
+    ) -> Result<(), Failure> {
         let blocks = source.start();
-        while !interrupt::asked() {
-            let block = match blocks.recv_timeout(PATIENCE) {
-                Ok(block) => block.map_err(|problem| Failure::Io(problem.message))?,
-                Err(RecvTimeoutError::Timeout) => continue,
-                Err(RecvTimeoutError::Disconnected) => break,
-            };
-            let (sketched, steps) = self.sketch(block, &name);
+        let mut take = |block: Result<Block, Problem>| {
+            let block = block.map_err(|problem| Failure::Io(problem.message))?;
+            let (sketched, steps) = self.sketch(block, name);
             for one in sketched {
                 match one {
                     Ok(Some((key, signature))) => store.put(&key, signature)?,
@@ -91,9 +114,17 @@ impl Load<'_> {
                 }
             }
             bar.inc(steps);
+            Ok::<(), Failure>(())
+        };
+        while !interrupt::asked() {
+            match blocks.recv_timeout(PATIENCE) {
+                Ok(block) => take(block)?,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            }
         }
-        bar.finish_and_clear();
-        store.finish()
+        // What was read before the interrupt is stored. There may be no end to what comes after.
+        blocks.try_iter().take(WAITING_BLOCKS).try_for_each(take)
     }
 
     /// The signatures of a block, in its order, and the progress that it means.
@@ -107,7 +138,10 @@ impl Load<'_> {
                         let start = show::key(&key[..60]);
                         Problem::new(Reason::TooLarge, format!("{start}...: {what}"))
                     })?;
-                    worker.of_file(file).map(|signature| Some((key, signature)))
+                    if interrupt::asked() {
+                        return Ok(None);
+                    }
+                    Ok(worker.of_file(file)?.map(|signature| (key, signature)))
                 };
                 (files.par_iter().map_init(worker, one).collect(), files.len() as u64)
             }
@@ -155,6 +189,10 @@ struct Store<'a> {
     load: &'a Load<'a>,
     pending: Pending,
     waiting: u64,
+    /// Bytes of what is waiting, about.
+    bytes: usize,
+    /// Whether someone still reads what is acknowledged.
+    heard: bool,
     loaded: Loaded,
 }
 
@@ -165,7 +203,8 @@ enum Pending {
 
 impl<'a> Store<'a> {
     fn new(load: &'a Load<'a>) -> Store<'a> {
-        Store { load, pending: Store::pending(load), waiting: 0, loaded: Loaded::default() }
+        let (pending, loaded) = (Store::pending(load), Loaded::default());
+        Store { load, pending, waiting: 0, bytes: 0, heard: true, loaded }
     }
 
     fn pending(load: &Load<'_>) -> Pending {
@@ -177,6 +216,11 @@ impl<'a> Store<'a> {
 
     fn put(&mut self, key: &[u8], signature: Signature) -> Result<(), Failure> {
         let empty = signature.is_empty();
+        let bytes = key.len() + 8 * signature.planes().len() + OPERATION_BYTES;
+        if self.bytes + bytes > MAX_BATCH_BYTES {
+            self.commit()?;
+        }
+        self.bytes += bytes;
         match &mut self.pending {
             Pending::Batch(batch) => batch.put_signature(key, signature).map(|_| ())?,
             Pending::Bulk(bulk) => bulk.put_signature(key, &signature)?,
@@ -198,13 +242,25 @@ impl<'a> Store<'a> {
             Pending::Bulk(bulk) => bulk.commit()?,
         };
         self.loaded.sets += self.waiting;
-        self.waiting = 0;
-        if self.load.commits.ack {
-            let mut out = Output::new();
-            out.line(format_args!("committed {}", self.loaded.sets))?;
-            out.flush()?;
+        (self.waiting, self.bytes) = (0, 0);
+        if self.load.commits.ack && self.heard {
+            match self.acknowledge() {
+                // That nobody listens any more is no reason to stop.
+                Err(Failure::OutputClosed) => self.heard = false,
+                other => other?,
+            }
         }
         Ok(())
+    }
+
+    fn acknowledge(&self) -> Result<(), Failure> {
+        let mut out = Output::new();
+        let sets = self.loaded.sets;
+        match self.load.style.json {
+            true => out.line(json!({ "committed": sets }))?,
+            false => out.line(format_args!("committed {sets}"))?,
+        }
+        out.flush()
     }
 
     fn finish(mut self) -> Result<Loaded, Failure> {

@@ -7,11 +7,17 @@ use ringer::{Database, OpenReport, Options, Reader};
 use serde_json::json;
 
 use crate::exit::{self, Failure};
-use crate::show::{Output, Style};
+use crate::show::{self, Output, Style};
 
 /// Opens a database for reading, and warns if commits are not seen that way.
 pub(crate) fn to_read(path: &Path, style: Style) -> Result<Reader, Failure> {
     let reader = Database::open_read_only(path, Options::default())?;
+    warn_of_unsealed(&reader, style)?;
+    Ok(reader)
+}
+
+/// Warns if commits wait beside the file.
+pub(crate) fn warn_of_unsealed(reader: &Reader, style: Style) -> Result<(), Failure> {
     let unsealed = reader.unsealed();
     if unsealed > 0 && style.json {
         let mut out = Output::new();
@@ -23,7 +29,20 @@ pub(crate) fn to_read(path: &Path, style: Style) -> Result<Reader, Failure> {
              writer's next checkpoint or, if it was killed, after the next command that writes"
         ));
     }
-    Ok(reader)
+    Ok(())
+}
+
+/// Refuses a new file in a folder that is not there, by the folder's name.
+pub(crate) fn folder_of(path: &Path) -> Result<(), Failure> {
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => return Ok(()),
+    };
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let (path, folder) = (show::path(path), show::path(folder));
+    Err(Failure::Io(format!("cannot make {path}: there is no folder {folder}")))
 }
 
 /// Opens a database for writing, and says what a crash had left.

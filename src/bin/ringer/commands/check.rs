@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use ringer::{Database, Depth};
+use ringer::{CheckReport, Database, Depth, Error, Options};
 use serde_json::json;
 
 use crate::exit::{self, Failure};
+use crate::open;
 use crate::show::{self, Output, Style, count};
 
 /// Findings name the page of 4 KiB that they start in, as disks and dumps count them.
@@ -32,7 +33,22 @@ impl Check {
             (_, true) => Depth::Deep,
             _ => Depth::Full,
         };
+        match Database::open_read_only(&self.path, Options::default()) {
+            Ok(reader) => open::warn_of_unsealed(&reader, style)?,
+            Err(error @ Error::NotADatabase { .. }) => return Err(error.into()),
+            // What cannot be opened is what a check is for.
+            Err(_) => {}
+        }
         let report = Database::check(&self.path, depth)?;
+        match self.print(&report, style) {
+            // That nobody listens changes nothing about what was found.
+            Err(Failure::OutputClosed) => {}
+            other => other?,
+        }
+        if report.findings.is_empty() { Ok(()) } else { Err(Failure::Findings) }
+    }
+
+    fn print(&self, report: &CheckReport, style: Style) -> Result<(), Failure> {
         let mut out = Output::new();
         for finding in &report.findings {
             if style.json {
@@ -67,6 +83,6 @@ impl Check {
                 count(report.rows, "row")
             ));
         }
-        if report.findings.is_empty() { Ok(()) } else { Err(Failure::Findings) }
+        Ok(())
     }
 }

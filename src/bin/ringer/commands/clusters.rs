@@ -21,8 +21,8 @@ pub(crate) struct Clusters {
     /// The database.
     #[arg(value_name = "DB")]
     path: PathBuf,
-    /// The least resemblance, above 0 and at most 1.
-    #[arg(long, value_name = "R")]
+    /// The least resemblance, 0 to 1.
+    #[arg(long, value_name = "R", allow_negative_numbers = true)]
     min: f64,
     /// Every member is alike enough to the first one, not only through a chain.
     #[arg(long)]
@@ -36,16 +36,18 @@ impl Clusters {
         interrupt::listen();
         let reader = open::to_read(&self.path, style)?;
         let linkage = if self.strict_linkage { Linkage::Strict } else { Linkage::Connected };
+        let snapshot = reader.snapshot();
         let (report, clusters, members) = Clustering {
-            snapshot: &reader.snapshot(),
+            snapshot: &snapshot,
             min: self.min,
             linkage,
             conditions: self.conditions,
             style,
             thing: "set",
+            asked: None,
         }
         .print()?;
-        grouping::ended(&report)?;
+        grouping::ended(&report, snapshot.scheme(), self.min, self.conditions, style)?;
         if !style.quiet {
             let clusters = count(clusters, "group");
             exit::say(&format!("{clusters} with {members} of {}", count(report.sets, "set")));

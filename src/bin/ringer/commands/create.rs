@@ -7,7 +7,8 @@ use ringer::{Database, Options, Parameters, Scheme, presets};
 use serde_json::json;
 
 use crate::exit::{self, Failure};
-use crate::show::{Output, Style};
+use crate::open;
+use crate::show::{self, Output, Style};
 
 /// Make a new, empty database.
 ///
@@ -76,6 +77,13 @@ fn preset_names() -> clap::builder::PossibleValuesParser {
 impl Choices {
     /// The scheme, if the choices make sense together.
     pub(crate) fn scheme(&self) -> Result<Scheme, Failure> {
+        let of_slots = self.samples_per_slot.is_some()
+            || self.value_bits.is_some()
+            || self.min_matches.is_some();
+        if self.slots == Some(0) && of_slots {
+            let message = "--slots 0 is no index, and has no samples, values or matches";
+            return Err(Failure::Usage(message.into()));
+        }
         let preset = presets::ALL.iter().find(|(name, _)| *name == self.preset);
         let preset = preset.map_or(presets::NEAR_DUPLICATE, |(_, parameters)| *parameters);
         let parameters = Parameters {
@@ -101,8 +109,9 @@ impl Choices {
             return parameters;
         }
         let changed = self.samples.is_some() || self.samples_per_slot.is_some();
-        slots.samples_per_slot = self.samples_per_slot.unwrap_or(slots.samples_per_slot);
-        let enough = samples / u32::from(slots.samples_per_slot.max(1));
+        let usual = u32::from(slots.samples_per_slot).min(samples.max(1)) as u16;
+        slots.samples_per_slot = self.samples_per_slot.unwrap_or(usual);
+        let enough = (samples / u32::from(slots.samples_per_slot.max(1))).max(1);
         let fitting = if changed { enough } else { u32::from(slots.count) };
         slots.count = self.slots.unwrap_or(u16::try_from(fitting).unwrap_or(u16::MAX));
         let most_bits = (u32::from(slots.samples_per_slot) * bits).min(32) as u8;
@@ -115,14 +124,14 @@ impl Choices {
 impl Create {
     pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
         let scheme = self.choices.scheme()?;
+        open::folder_of(&self.path)?;
         Database::create(&self.path, &scheme, Options::default())?.close()?;
         let mut out = Output::new();
         if style.json {
-            out.line(
-                json!({ "created": self.path.to_string_lossy(), "scheme": scheme.to_string() }),
-            )?;
+            let path = show::json_key(self.path.as_os_str().as_encoded_bytes());
+            out.line(json!({ "created": path, "scheme": scheme.to_string() }))?;
         } else if !style.quiet {
-            out.line(format_args!("created {}: {scheme}", self.path.display()))?;
+            out.line(format_args!("created {}: {scheme}", show::path(&self.path)))?;
         }
         out.flush()
     }

@@ -37,9 +37,10 @@ pub(crate) struct Dedup {
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Least resemblance of two files that belong together, above 0 and at most 1.
-    #[arg(long, default_value_t = 0.8, value_name = "R")]
+    #[arg(long, default_value_t = 0.8, value_name = "R", allow_negative_numbers = true)]
     min: f64,
-    /// Keep the database here: a new one, or one that is there already and is added to.
+    /// Keep the database here: a new one, or one that is there already and is added to. Then files are compared
+    /// with those of earlier runs, too, which are marked in the output: they may be gone by now.
     #[arg(long, value_name = "DB")]
     db: Option<PathBuf>,
     /// What files are compared by: text, grams, spots or chunks [default: text, or as the database says].
@@ -70,11 +71,16 @@ impl Dedup {
                 Failure::Io(format!("cannot make a temporary folder: {error}"))
             })?),
         };
-        let db = self.open(temporary.as_ref().map(tempfile::TempDir::path))?;
+        let temporary_path = temporary.as_ref().map(tempfile::TempDir::path);
+        temporary_path.into_iter().for_each(interrupt::remove_at_exit);
+        let db = self.open(temporary_path)?;
+        let key = |file: &PathBuf| file.as_os_str().as_encoded_bytes().to_vec();
+        let mut keys: Vec<Vec<u8>> = files.iter().map(key).collect();
+        keys.sort();
         let commits = Commits::default();
         let load = Load { db: &db, style, commits: &commits, records: Records::Sets };
         let loaded = load.run(Source::Files(files), &mut problems)?;
-        let found = self.clusters(&db, &loaded, style);
+        let found = self.clusters(&db, &loaded, &keys, style);
         db.close()?;
         let (clusters, members, sets) = found?;
         if !style.quiet {
@@ -122,6 +128,7 @@ impl Dedup {
         &self,
         db: &Database,
         loaded: &Loaded,
+        keys: &[Vec<u8>],
         style: Style,
     ) -> Result<(u64, u64, u64), Failure> {
         if loaded.interrupted {
@@ -139,9 +146,10 @@ impl Dedup {
             conditions,
             style,
             thing: "file",
+            asked: Some(keys),
         };
         let (report, clusters, members) = clustering.print()?;
-        grouping::ended(&report)?;
+        grouping::ended(&report, snapshot.scheme(), self.min, conditions, style)?;
         Ok((clusters, members, sets))
     }
 }

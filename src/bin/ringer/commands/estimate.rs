@@ -68,19 +68,24 @@ impl Estimate {
             show::put_measures(&mut object, &comparison, names);
             return out.line(Value::Object(object));
         }
-        out.line(format_args!("resemblance         {:.3}", comparison.resemblance()))?;
+        let widest = 19
+            + [0, 1]
+                .map(|i: usize| show::key(open::key(&self.keys[i])).chars().count())
+                .iter()
+                .sum::<usize>();
+        out.line(format_args!("{:<widest$} {:.3}", "resemblance", comparison.resemblance()))?;
         let [a, b] = [0, 1].map(|i: usize| show::key(open::key(&self.keys[i])));
         let measures = [
-            (format!("of {a} in {b}"), comparison.containment_of_first(), 3),
-            (format!("of {b} in {a}"), comparison.containment_of_second(), 3),
+            (format!("containment of {a} in {b}"), comparison.containment_of_first(), 3),
+            (format!("containment of {b} in {a}"), comparison.containment_of_second(), 3),
             ("intersection".into(), comparison.intersection(), 1),
             ("union".into(), comparison.union(), 1),
             ("Hamming distance".into(), comparison.hamming(), 1),
         ];
         for (name, estimate, digits) in measures {
             match estimate {
-                Ok(estimate) => out.line(format_args!("{name:<19} {estimate:.digits$}"))?,
-                Err(error) => return out.line(format_args!("no more measures: {error}")),
+                Ok(estimate) => out.line(format_args!("{name:<widest$} {estimate:.digits$}"))?,
+                Err(error) => out.line(format_args!("{name:<widest$} {error}"))?,
             }
         }
         Ok(())

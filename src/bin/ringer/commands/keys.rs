@@ -16,7 +16,7 @@ pub(crate) struct Keys {
     #[arg(value_name = "DB")]
     path: PathBuf,
     /// Only keys that start with this.
-    #[arg(long, value_name = "P", default_value = "")]
+    #[arg(long, value_name = "P", default_value = "", allow_hyphen_values = true)]
     prefix: OsString,
     /// Keys as they are, each followed by a zero byte, for `xargs -0`.
     #[arg(long, short = '0', conflicts_with = "json")]

@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use serde_json::json;
+
 use crate::exit::{self, Failure};
 use crate::open;
-use crate::show::{self, Style};
+use crate::show::{self, Output, Style};
 
 /// Write a compact copy: one segment, no dead space. The original is not changed.
 #[derive(clap::Args)]
@@ -20,9 +22,16 @@ pub(crate) struct Pack {
 impl Pack {
     pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
         let reader = open::to_read(&self.path, style)?;
+        open::folder_of(&self.target)?;
         reader.pack(&self.target)?;
-        if !style.quiet && !style.json {
-            let bytes = std::fs::metadata(&self.target).map_or(0, |found| found.len());
+        let bytes = std::fs::metadata(&self.target).map_or(0, |found| found.len());
+        if style.json {
+            let mut out = Output::new();
+            let target = show::json_key(self.target.as_os_str().as_encoded_bytes());
+            out.line(json!({ "packed": target, "file_bytes": bytes }))?;
+            return out.flush();
+        }
+        if !style.quiet {
             let target = show::path(&self.target);
             exit::say(&format!("packed into {target}: {}", show::bytes(bytes)));
         }

@@ -26,8 +26,8 @@ pub(crate) struct Pairs {
     /// The database.
     #[arg(value_name = "DB")]
     path: PathBuf,
-    /// The least resemblance, above 0 and at most 1.
-    #[arg(long, value_name = "R")]
+    /// The least resemblance, 0 to 1.
+    #[arg(long, value_name = "R", allow_negative_numbers = true)]
     min: f64,
     /// All pairs of sets with equal signatures, however many.
     #[arg(long)]
@@ -46,20 +46,18 @@ impl Pairs {
         let pairs = self.conditions.put(snapshot.pairs(self.min)).expand_up_to(most);
         let pairs = pairs.progress(grouping::follow(&bar));
         let mut out = Output::new();
-        if !style.json {
-            out.line("resemblance     95 % interval    keys")?;
-        }
         let mut found = 0u64;
         let report = grouping::printing(|printed| {
             pairs.run(|one| {
+                let head = grouping::head(found, style, &mut out);
                 found += u64::from(matches!(one, Found::Pair(_)));
-                bar.suspend(|| printed(print(&one, style, &mut out)))
+                bar.suspend(|| printed(head.and_then(|()| print(&one, style, &mut out))))
             })
         });
         bar.finish_and_clear();
         out.flush()?;
         let report = report?;
-        grouping::ended(&report)?;
+        grouping::ended(&report, snapshot.scheme(), self.min, self.conditions, style)?;
         if !style.quiet {
             exit::say(&format!("{} of {}", count(found, "pair"), count(report.sets, "set")));
         }

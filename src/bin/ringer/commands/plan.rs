@@ -21,7 +21,7 @@ const HEIGHT: usize = 12;
   ringer plan --min 0.5 --error 0.03 --sets 10000000")]
 pub(crate) struct Plan {
     /// The least resemblance that matters, above 0 and at most 1.
-    #[arg(long, value_name = "R")]
+    #[arg(long, value_name = "R", allow_negative_numbers = true)]
     min: f64,
     /// The standard error that is allowed at that resemblance.
     #[arg(long, value_name = "E", default_value_t = 0.05)]
@@ -64,9 +64,14 @@ impl Plan {
         let Some(best) = all.first() else { return out.flush() };
         out.line(format_args!(
             "\nerror and chance to be found at resemblance {}, of {} sets; keys come on top.\n\
-             The smallest one:\n  {}\n",
+             {}:\n  {}\n",
             self.min,
             self.sets,
+            if best.scheme.slots.count > 0 {
+                "The smallest one with an index"
+            } else {
+                "The smallest one"
+            },
             command(&best.scheme)
         ))?;
         if best.scheme.slots.count == 0 {

@@ -34,7 +34,7 @@ pub(crate) struct Query {
     #[arg(long, conflicts_with = "top")]
     all: bool,
     /// Only sets of at least this resemblance, 0 to 1.
-    #[arg(long, value_name = "R")]
+    #[arg(long, value_name = "R", allow_negative_numbers = true)]
     min: Option<f64>,
     /// Only sets with at least so many slots in common [default: as the database says].
     #[arg(long, value_name = "M")]
@@ -43,7 +43,7 @@ pub(crate) struct Query {
     #[arg(long)]
     exhaustive: bool,
     /// Say how the answer was found, and the chance that a set of this resemblance is.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "sets")]
     explain: bool,
     /// Stop at the first malformed line.
     #[arg(long)]
@@ -55,13 +55,13 @@ pub(crate) struct Query {
 #[group(required = true, multiple = false)]
 struct What {
     /// The likes of a stored set.
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     key: Option<OsString>,
     /// The likes of a set: its elements with spaces between them.
-    #[arg(long, value_name = "ELEMENTS")]
+    #[arg(long, value_name = "ELEMENTS", allow_hyphen_values = true)]
     set: Option<String>,
     /// The likes of a text.
-    #[arg(long, value_name = "STRING")]
+    #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
     text: Option<String>,
     /// The likes of a file.
     #[arg(long, value_name = "PATH")]
@@ -107,7 +107,8 @@ impl Query {
         }
         if let Some(file) = &self.what.file {
             let signature = worker.of_file(file).map_err(|problem| Failure::Io(problem.message))?;
-            return Ok((show::json_key(file.as_os_str().as_encoded_bytes()), Some(signature)));
+            let name = show::json_key(file.as_os_str().as_encoded_bytes());
+            return Ok((name, Some(signature.ok_or(Failure::Interrupted)?)));
         }
         let text = self.what.set.as_ref().or(self.what.text.as_ref()).map_or("", |text| text);
         let content = Content::Document(text.as_bytes().into());

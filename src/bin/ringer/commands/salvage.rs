@@ -6,6 +6,7 @@ use ringer::{Database, Options};
 use serde_json::json;
 
 use crate::exit::{self, Failure};
+use crate::open;
 use crate::show::{Output, Style, count};
 
 /// Copy every row whose checksums verify from a damaged database, which is not changed, into a new one.
@@ -23,6 +24,7 @@ pub(crate) struct Salvage {
 
 impl Salvage {
     pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
+        open::folder_of(&self.target)?;
         let report = Database::salvage(&self.source, &self.target, Options::default())?;
         if style.json {
             let mut out = Output::new();

@@ -12,7 +12,8 @@ use crate::{interrupt, open};
 
 /// Print all threes of sets whose three-way resemblance is at least a number.
 ///
-/// That is the size of what all three have over that of what any has. Needs samples of two bits or more.
+/// That is the size of what all three have over that of what any has. Needs samples of two bits or more. Sets
+/// with equal signatures count as one here, named by their smallest key: `ringer pairs` lists them.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ringer triples words.ringer --min 0.3
@@ -21,8 +22,8 @@ pub(crate) struct Triples {
     /// The database.
     #[arg(value_name = "DB")]
     path: PathBuf,
-    /// The least three-way resemblance, above 0 and at most 1.
-    #[arg(long, value_name = "R")]
+    /// The least three-way resemblance, 0 to 1.
+    #[arg(long, value_name = "R", allow_negative_numbers = true)]
     min: f64,
     /// The least resemblance of two of them by estimate, which may err to below --min [default: --min].
     #[arg(long, value_name = "R")]
@@ -41,20 +42,24 @@ impl Triples {
         let triples =
             triples.pairs(|pairs| self.conditions.put(pairs).progress(grouping::follow(&bar)));
         let mut out = Output::new();
-        if !style.json {
-            out.line("resemblance     95 % interval    keys")?;
-        }
         let mut found = 0u64;
         let report = grouping::printing(|printed| {
             triples.run(|triple| {
+                let head = grouping::head(found, style, &mut out);
                 found += 1;
-                bar.suspend(|| printed(print(&triple, style, &mut out)))
+                bar.suspend(|| printed(head.and_then(|()| print(&triple, style, &mut out))))
             })
         });
         bar.finish_and_clear();
         out.flush()?;
         let report = report?;
-        grouping::ended(&report)?;
+        grouping::ended(&report, snapshot.scheme(), self.min, self.conditions, style)?;
+        if report.groups > 0 && !style.quiet {
+            let groups = count(report.groups, "group");
+            exit::say(&format!(
+                "note: {groups} of sets with equal signatures counted as one set each"
+            ));
+        }
         if !style.quiet {
             exit::say(&format!("{} of {}", count(found, "triple"), count(report.sets, "set")));
         }
@@ -69,9 +74,14 @@ fn print(triple: &Triple, style: Style, out: &mut Output) -> Result<(), Failure>
         let mut object = Map::from_iter([("keys".to_string(), Value::Array(keys))]);
         show::put_resemblance(&mut object, estimate);
         object.insert("undecided".into(), triple.undecided.into());
+        object.insert("copies".into(), triple.copies.to_vec().into());
         return out.line(Value::Object(object));
     }
-    let keys: Vec<String> = triple.keys.iter().map(|key| show::key(key)).collect();
+    let shown = |i: usize| match (show::key(&triple.keys[i]), triple.copies[i]) {
+        (key, 1) => key,
+        (key, more) => format!("{key} (and {} copies)", more - 1),
+    };
+    let keys = [0, 1, 2].map(shown);
     out.line(format_args!(
         "{:.3} ± {:.3}  {:.3} to {:.3}  {}",
         estimate.clamped(),

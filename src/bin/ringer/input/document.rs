@@ -1,14 +1,16 @@
 //! One document becomes a signature: read, taken apart by the database's features, sketched.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
+use flate2::read::MultiGzDecoder;
 use ringer::features::{Chunk, Chunker, Extractor, Media};
 use ringer::scheme::Features;
 use ringer::{Error, Signature, Sketcher};
 
 use super::records::Content;
+use crate::interrupt;
 use crate::problems::{Problem, Reason};
 use crate::show;
 
@@ -17,6 +19,9 @@ const MAX_TEXT_BYTES: u64 = 64 << 20;
 
 /// A file with a zero byte this early is not text.
 const BINARY_CHECK_BYTES: u64 = 8 << 10;
+
+/// How a file that is packed with gzip starts.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Bytes that are read at a time where a file need not be in memory whole.
 const PIECE_BYTES: usize = 1 << 20;
@@ -46,8 +51,9 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// The signature of a file.
-    pub(crate) fn of_file(&mut self, path: &Path) -> Result<Signature, Problem> {
+    /// The signature of a file; `None` if someone asked to stop before its end. A text that is packed with gzip is
+    /// taken as what it is unpacked.
+    pub(crate) fn of_file(&mut self, path: &Path) -> Result<Option<Signature>, Problem> {
         let unreadable = |error: io::Error| {
             let message = format!("cannot read {}: {error}", show::path(path));
             Problem::new(Reason::Unreadable, message)
@@ -60,27 +66,46 @@ impl<'a> Worker<'a> {
             let chunker = Chunker::new(horizon).map_err(refused)?;
             return self.in_pieces(file, chunker).map_err(unreadable)?.map_err(refused);
         }
+        let mut file = BufReader::with_capacity(BINARY_CHECK_BYTES as usize, file);
+        let packed = file.fill_buf().map_err(unreadable)?.starts_with(&GZIP);
+        let text = match packed {
+            true => self.read_text(&mut MultiGzDecoder::new(file)),
+            false => self.read_text(&mut file),
+        };
+        let name = show::path(path);
+        match text.map_err(unreadable)? {
+            Text::Read => {}
+            Text::Binary => {
+                let message = format!("{name} is binary, not text");
+                return Err(Problem::new(Reason::Binary, message));
+            }
+            Text::TooLarge => {
+                let message = format!("{name} has more than {} MiB of text", MAX_TEXT_BYTES >> 20);
+                return Err(Problem::new(Reason::TooLarge, message));
+            }
+        }
+        // The name of page.html.gz is that of page.html.
+        let media = Media::of_path(if packed { path.with_extension("") } else { path.into() });
+        self.extractor.extract(&self.bytes, media, &mut self.set).map_err(refused)?;
+        self.sketcher.sketch(&self.set).map(Some).map_err(refused)
+    }
+
+    /// Reads a text, if it is one and not too large.
+    fn read_text(&mut self, input: &mut dyn Read) -> io::Result<Text> {
         self.bytes.clear();
-        let mut head = file.take(BINARY_CHECK_BYTES);
-        head.read_to_end(&mut self.bytes).map_err(unreadable)?;
+        input.take(BINARY_CHECK_BYTES).read_to_end(&mut self.bytes)?;
         let utf16 = Utf16::of(&self.bytes);
         if utf16.is_none() && self.bytes.contains(&0) {
-            let message = format!("{} is binary, not text", show::path(path));
-            return Err(Problem::new(Reason::Binary, message));
+            return Ok(Text::Binary);
         }
-        let mut rest = head.into_inner().take(MAX_TEXT_BYTES + 1);
-        rest.read_to_end(&mut self.bytes).map_err(unreadable)?;
+        input.take(MAX_TEXT_BYTES + 1).read_to_end(&mut self.bytes)?;
         if self.bytes.len() as u64 > MAX_TEXT_BYTES {
-            let most = MAX_TEXT_BYTES >> 20;
-            let message = format!("{} has more than {most} MiB of text", show::path(path));
-            return Err(Problem::new(Reason::TooLarge, message));
+            return Ok(Text::TooLarge);
         }
         if let Some(order) = utf16 {
             self.bytes = order.decode(&self.bytes[2..]);
         }
-        let media = Media::of_path(path);
-        self.extractor.extract(&self.bytes, media, &mut self.set).map_err(refused)?;
-        self.sketcher.sketch(&self.set).map_err(refused)
+        Ok(Text::Read)
     }
 
     /// The signature of a file that is cut into chunks, which need not be in memory whole.
@@ -88,7 +113,7 @@ impl<'a> Worker<'a> {
         &mut self,
         mut file: File,
         mut chunker: Chunker,
-    ) -> io::Result<Result<Signature, Error>> {
+    ) -> io::Result<Result<Option<Signature>, Error>> {
         let mut stream = self.sketcher.stream();
         let mut pushed = Ok(());
         let mut push = |chunk: Chunk<'_>| {
@@ -98,6 +123,9 @@ impl<'a> Worker<'a> {
         };
         self.bytes.resize(PIECE_BYTES, 0);
         loop {
+            if interrupt::asked() {
+                return Ok(Ok(None));
+            }
             match file.read(&mut self.bytes) {
                 Ok(0) => break,
                 Ok(read) => chunker.push(&self.bytes[..read], &mut push),
@@ -106,8 +134,15 @@ impl<'a> Worker<'a> {
             }
         }
         chunker.finish(&mut push);
-        Ok(pushed.and_then(|()| stream.finish()))
+        Ok(pushed.and_then(|()| stream.finish()).map(Some))
     }
+}
+
+/// What became of a text that was to be read.
+enum Text {
+    Read,
+    Binary,
+    TooLarge,
 }
 
 /// Text in two-byte units, said by the mark at its start.

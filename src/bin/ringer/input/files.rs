@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use walkdir::{DirEntry, WalkDir};
 
 use crate::exit::Failure;
+use crate::interrupt;
 use crate::problems::{Problem, Problems, Reason};
 use crate::show;
 
@@ -50,6 +51,9 @@ impl Files<'_> {
                 .into_iter()
                 .filter_entry(|entry| !self.is_database(entry));
             for entry in entries {
+                if interrupt::asked() {
+                    return Err(Failure::Interrupted);
+                }
                 match entry {
                     // What was named may be reached through a link; what was not, only if asked for.
                     Ok(entry) if entry.file_type().is_file() || is_named_file(&entry) => {
@@ -57,7 +61,7 @@ impl Files<'_> {
                     }
                     Ok(_) => {}
                     Err(error) => {
-                        let message = format!("cannot read {error}");
+                        let message = walk_message(&error, root);
                         problems.note(Problem::new(Reason::Unreadable, message))?;
                     }
                 }
@@ -88,6 +92,18 @@ impl Files<'_> {
         let candidate = beside("") || beside("-hot") || beside("-lock");
         let parent = |path: &Path| path.canonicalize().ok()?.parent().map(Path::to_path_buf);
         candidate && parent(entry.path()).is_some() && parent(entry.path()) == parent(database)
+    }
+}
+
+/// What is wrong with an entry of a folder.
+fn walk_message(error: &walkdir::Error, root: &Path) -> String {
+    let path = show::path(error.path().unwrap_or(root));
+    match (error.io_error(), error.loop_ancestor()) {
+        (_, Some(ancestor)) => {
+            format!("cannot read {path}: it is a link to {} around it", show::path(ancestor))
+        }
+        (Some(error), None) => format!("cannot read {path}: {error}"),
+        (None, None) => format!("cannot read {path}"),
     }
 }
 

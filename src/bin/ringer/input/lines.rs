@@ -17,13 +17,16 @@ const MAX_LINE_BYTES: usize = 64 << 20;
 /// Bytes of a block: it ends with the line that reaches this.
 const BLOCK_BYTES: usize = 4 << 20;
 
+/// Bytes that are asked for at a time. A pipe gives fewer.
+const BUFFER_BYTES: usize = 1 << 20;
+
 /// Lines of a block.
 const BLOCK_LINES: usize = 4096;
 
 /// Where lines come from.
 pub(crate) struct Lines {
     name: String,
-    input: Box<dyn BufRead + Send>,
+    input: BufReader<Box<dyn Read + Send>>,
     /// The length, if it is known.
     bytes: Option<u64>,
     number: u64,
@@ -65,7 +68,7 @@ impl Lines {
     pub(crate) fn open(path: &Path, most_lines: Option<usize>) -> Result<Lines, Problem> {
         let most_lines = most_lines.unwrap_or(BLOCK_LINES).clamp(1, BLOCK_LINES);
         if path == Path::new("-") {
-            let input = Box::new(BufReader::with_capacity(1 << 16, io::stdin()));
+            let input = BufReader::with_capacity(BUFFER_BYTES, Box::new(io::stdin()) as Box<_>);
             let name = "standard input".into();
             return Ok(Lines { name, input, bytes: None, number: 0, most_lines });
         }
@@ -79,7 +82,7 @@ impl Lines {
             return Err(unreadable(io::ErrorKind::IsADirectory.into()));
         }
         let bytes = found.is_file().then_some(found.len());
-        let input = Box::new(BufReader::with_capacity(1 << 18, file));
+        let input = BufReader::with_capacity(BUFFER_BYTES, Box::new(file) as Box<_>);
         Ok(Lines { name: show::path(path), input, bytes, number: 0, most_lines })
     }
 
@@ -97,6 +100,10 @@ impl Lines {
     pub(crate) fn next_block(&mut self) -> Result<Option<LineBlock>, Problem> {
         let mut block = LineBlock::default();
         while block.lines.len() < self.most_lines && block.text.len() < BLOCK_BYTES {
+            // What is there is given before waiting for more: whoever writes into the pipe may be waiting, too.
+            if block.bytes > 0 && !self.input.buffer().contains(&b'\n') {
+                break;
+            }
             let start = block.text.len();
             let read = self.read_line(&mut block.text).map_err(|error| {
                 let (name, number) = (&self.name, self.number + 1);
@@ -137,14 +144,14 @@ impl Lines {
         if text.ends_with(b"\n") && read > 0 {
             text.pop();
         } else if read == most {
-            read += skip_line(&mut *self.input)?;
+            read += skip_line(&mut self.input)?;
         }
         Ok(read)
     }
 }
 
 /// Reads up to the end of the line and keeps nothing.
-fn skip_line(input: &mut dyn BufRead) -> io::Result<u64> {
+fn skip_line(input: &mut impl BufRead) -> io::Result<u64> {
     let mut skipped = 0;
     loop {
         let buffer = match input.fill_buf() {

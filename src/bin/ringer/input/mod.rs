@@ -22,7 +22,7 @@ use crate::problems::Problem;
 const BLOCK_FILES: usize = 256;
 
 /// Blocks that wait to be sketched.
-const WAITING_BLOCKS: usize = 2;
+pub(crate) const WAITING_BLOCKS: usize = 2;
 
 /// What is read.
 pub(crate) enum Source {

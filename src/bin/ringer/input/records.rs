@@ -69,21 +69,26 @@ fn json_line<'a>(
     };
     let key = field(key_field)?;
     let key = match key.as_bytes().first() {
-        Some(b'"') => serde_json::from_str(key).map_err(|error| error.to_string())?,
+        Some(b'"') => string(key, key_field)?,
         Some(b'0'..=b'9' | b'-') => key.to_string(),
         _ => return Err(format!("`{key_field}` is neither a string nor a number")),
     };
-    let content = json_content(field(text_field)?, features)
-        .ok_or_else(|| format!("`{text_field}` is not {}", expected(features)))?;
+    let value = field(text_field)?;
+    let content = match value.starts_with('"') {
+        true => Content::Document(Cow::Owned(string(value, text_field)?.into_bytes())),
+        false => json_set(value, features)
+            .ok_or_else(|| format!("`{text_field}` is not {}", expected(features)))?,
+    };
     Ok((Cow::Owned(key.into_bytes()), content))
 }
 
-/// A string; or for tokens and ids, an array of them.
-fn json_content<'a>(value: &str, features: Features) -> Option<Content<'a>> {
-    if value.starts_with('"') {
-        let text: String = serde_json::from_str(value).ok()?;
-        return Some(Content::Document(Cow::Owned(text.into_bytes())));
-    }
+/// A JSON string.
+fn string(value: &str, field: &str) -> Result<String, String> {
+    serde_json::from_str(value).map_err(|error| format!("`{field}`: {}", without_line(&error)))
+}
+
+/// For tokens and ids, an array of them.
+fn json_set<'a>(value: &str, features: Features) -> Option<Content<'a>> {
     match features {
         Features::Ids => serde_json::from_str(value).ok().map(Content::Set),
         Features::Tokens => {
