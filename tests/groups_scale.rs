@@ -1,17 +1,17 @@
 //! A hundred thousand sets: pairs against exact resemblances, and what a run takes. Memory and comparisons are
 //! counted; time is not measured.
 
+mod allocations;
 #[path = "../crates/peers/src/w2.rs"]
 #[allow(dead_code, unused_imports, reason = "the bench beside peers uses the rest")]
 mod w2;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+use allocations::taking;
 use ringer::estimate::small_sets::variance_factor;
 use ringer::format::signature_page;
 use ringer::groups::Report;
@@ -25,47 +25,6 @@ const SETS: u64 = 100_000;
 const BESIDE: usize = 24 << 20;
 
 const GO_ON: ControlFlow<()> = ControlFlow::Continue(());
-
-thread_local! {
-    /// Bytes in use by this thread, and the most that were. A run stays in the thread that asks.
-    static IN_USE: Cell<(isize, isize)> = const { Cell::new((0, 0)) };
-}
-
-struct Counting;
-
-fn count(bytes: isize) {
-    let _ = IN_USE.try_with(|used| {
-        let (now, most) = used.get();
-        used.set((now + bytes, most.max(now + bytes)));
-    });
-}
-
-#[expect(unsafe_code, reason = "an allocator is unsafe by its trait")]
-// SAFETY: every call goes to the system's allocator as it is; only numbers are kept beside.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size() as isize);
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        count(-(layout.size() as isize));
-        // SAFETY: the caller keeps the contract of `dealloc`, and the pointer came from `System`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// What a call gives, and the most bytes that it had in use.
-fn taking<T>(call: impl FnOnce() -> T) -> (T, usize) {
-    let before = IN_USE.get().0;
-    IN_USE.set((before, before));
-    let given = call();
-    (given, (IN_USE.get().1 - before).max(0) as usize)
-}
 
 fn run(pairs: Pairs<'_>) -> (Vec<Pair>, Report) {
     let mut all = Vec::new();

@@ -1,11 +1,12 @@
 //! Data that nobody would wish for: a hundred thousand sets that are equal, empty, or alike in one slot.
 //! Inserts work, answers are right, and what a query does and takes is bounded. Work is counted, not timed.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+mod allocations;
+
 use std::path::Path;
 use std::sync::Arc;
 
+use allocations::taking;
 use ringer::format::signature_page;
 use ringer::{
     Answer, Database, Explanation, Like, Options, Plan, Query, Scheme, Signature, Snapshot,
@@ -19,48 +20,6 @@ const DEFAULT_MAX: usize = 100_000;
 /// What a query may take beside its candidates: counters of a window and blocks of lists, and 64 pages of
 /// signatures that are compared in one go where the cache has no room for them.
 const BESIDE: usize = 4 << 20;
-
-thread_local! {
-    /// Bytes in use by this thread, and the most that were. A query runs in the thread that asks, so tests
-    /// beside each other do not disturb each other.
-    static IN_USE: Cell<(isize, isize)> = const { Cell::new((0, 0)) };
-}
-
-struct Counting;
-
-fn count(bytes: isize) {
-    let _ = IN_USE.try_with(|used| {
-        let (now, most) = used.get();
-        used.set((now + bytes, most.max(now + bytes)));
-    });
-}
-
-#[expect(unsafe_code, reason = "an allocator is unsafe by its trait")]
-// SAFETY: every call goes to the system's allocator as it is; only numbers are kept beside.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size() as isize);
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        count(-(layout.size() as isize));
-        // SAFETY: the caller keeps the contract of `dealloc`, and the pointer came from `System`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// What a call gives, and the most bytes that it had in use.
-fn taking<T>(call: impl FnOnce() -> T) -> (T, usize) {
-    let before = IN_USE.get().0;
-    IN_USE.set((before, before));
-    let given = call();
-    (given, (IN_USE.get().1 - before).max(0) as usize)
-}
 
 /// Words that look random, the same in each run.
 fn mix(i: u64) -> u64 {

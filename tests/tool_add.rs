@@ -152,6 +152,7 @@ fn what_cannot_be_read_changes_nothing() {
     }
     assert_eq!(tool.names(), ["db.ringer"]);
     // A refused command may close the file anew, but all it holds is the same.
+    assert!(tool.keys("db.ringer").is_empty());
     assert_eq!(before.len(), std::fs::read(tool.path("db.ringer")).unwrap().len());
 }
 
@@ -409,6 +410,7 @@ fn create_refuses_what_makes_no_sense() {
         let refused = tool.run(&[&["create", "new.ringer"][..], wrong].concat()).with_status(2);
         assert!(refused.err.starts_with("error: "), "{wrong:?}: {}", refused.err);
     }
-    tool.run(&["create", "no/such/folder/x.ringer"]).with_status(3);
+    let nowhere = tool.run(&["create", "no/such/folder/x.ringer"]).with_status(3);
+    assert!(nowhere.err.contains("there is no folder no/such/folder"), "{}", nowhere.err);
     assert_eq!(tool.names(), ["there.ringer"]);
 }

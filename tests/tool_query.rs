@@ -105,6 +105,12 @@ fn bad_queries_say_what_is_wrong() {
     let tool = overlapping();
     let absent = tool.run(&["query", "db.ringer", "--key", "nobody"]).with_status(1);
     assert_eq!(absent.err, "error: no set is stored under the key `nobody`\n");
+    // A dash at the start of a key, a text or a number is part of it.
+    let dash = tool.run(&["query", "db.ringer", "--key", "-nobody"]).with_status(1);
+    assert_eq!(dash.err, "error: no set is stored under the key `-nobody`\n");
+    tool.run(&["query", "db.ringer", "--set", "-a -b"]).with_status(0);
+    let below = tool.run(&["query", "db.ringer", "--key", "a", "--min", "-1"]).with_status(2);
+    assert!(below.err.contains("it is from 0 to 1"), "{}", below.err);
     for wrong in [
         &[][..],
         &["--key", "a", "--set", "x"],

@@ -4,12 +4,13 @@
 //! `words65536/`); by default it is looked for in `../shared/data`. Without it that test says so and passes.
 
 mod likes;
+mod real;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use likes::{Brute, Dice, Rows};
 use ringer::estimate::many::Patterns;
@@ -143,17 +144,6 @@ fn runs_are_refused_and_cancelled() {
 
 const D: u64 = 1 << 16;
 
-fn folder() -> Option<PathBuf> {
-    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
-    let data = std::env::var_os("RINGER_DATA").map_or(default, PathBuf::from);
-    let folder = data.join("words65536");
-    if !folder.is_dir() {
-        println!("skipped: no data at {} (set RINGER_DATA)", folder.display());
-        return None;
-    }
-    Some(folder)
-}
-
 /// Three words and the resemblance of the sets of documents that they are in.
 fn truth(folder: &Path) -> Vec<([String; 3], f64)> {
     let text = fs::read_to_string(folder.join("truth_triples.tsv")).expect("a truth table");
@@ -181,7 +171,7 @@ fn postings(folder: &Path, wanted: &HashSet<&String>) -> HashMap<String, Vec<u64
 /// estimate within 4 standard errors of the truth; and what the sparse form would say is visibly further off.
 #[test]
 fn triples_of_words_agree_with_exact_resemblance() {
-    let Some(folder) = folder() else { return };
+    let Some(folder) = real::folder("words65536") else { return };
     let truth = truth(&folder);
     let wanted: HashSet<&String> = truth.iter().flat_map(|(words, _)| words).collect();
     let sets = postings(&folder, &wanted);

@@ -4,10 +4,12 @@
 //! `words65536/`); by default it is looked for in `../shared/data`. Without it these tests say so and pass.
 //! `cargo test --test words -- --nocapture` prints the comparison.
 
+mod real;
+
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::BufReader;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rayon::prelude::*;
 use ringer::estimate::Chance;
@@ -18,17 +20,6 @@ use ringer::{Parameters, Scheme, Signature, Sketcher, presets, resemblance_of};
 
 const D: u64 = 1 << 16;
 const SEEDS: u64 = 32;
-
-fn folder() -> Option<PathBuf> {
-    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
-    let data = std::env::var_os("RINGER_DATA").map_or(default, PathBuf::from);
-    let folder = data.join("words65536");
-    if !folder.is_dir() {
-        println!("skipped: no data at {} (set RINGER_DATA)", folder.display());
-        return None;
-    }
-    Some(folder)
-}
 
 /// The rows of a truth table: the words, and R in column `r`.
 fn truth(path: &Path, words: usize, r: usize) -> Vec<(Vec<String>, f64)> {
@@ -96,7 +87,7 @@ fn standard_error(sampler: Sampler, bits: u8, sizes: [f64; 2], r: f64) -> f64 {
 /// resemblance. And taking sets for sparse that are not is visibly worse.
 #[test]
 fn pairs_agree_with_exact_resemblance() {
-    let Some(folder) = folder() else { return };
+    let Some(folder) = real::folder("words65536") else { return };
     let truth = truth(&folder.join("truth_pairs.tsv"), 2, 7);
     let sets = postings(&folder, &truth);
     let pairs: Vec<_> =
@@ -160,7 +151,7 @@ fn pairs_agree_with_exact_resemblance() {
 /// would have said.
 #[test]
 fn triples_agree_with_exact_resemblance() {
-    let Some(folder) = folder() else { return };
+    let Some(folder) = real::folder("words65536") else { return };
     let truth = truth(&folder.join("truth_triples.tsv"), 3, 11);
     let sets = postings(&folder, &truth);
     let triples: Vec<_> =
