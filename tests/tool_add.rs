@@ -258,6 +258,39 @@ fn commits_are_acknowledged_as_asked() {
     );
 }
 
+/// A commit that fails is not acknowledged, not even by the next one: what is said to be safe is there again
+/// when there is space.
+#[cfg(target_os = "linux")]
+#[test]
+fn on_a_full_disk_only_what_is_safe_is_acknowledged() {
+    for every in [None, Some("500")] {
+        let tool = Tool::new();
+        tool.run(&["create", "db.ringer", "--features", "tokens"]).with_status(0);
+        let lines: String = (0..20_000).map(|i| format!("key{i}\tx{i} y{i}\n")).collect();
+        tool.write("sets.tsv", lines);
+        // No file may grow beyond half a megabyte; that is an error, not a signal.
+        let every = every.map_or(String::new(), |n| format!("--commit-every {n}"));
+        let ringer = env!("CARGO_BIN_EXE_ringer");
+        let script = format!(
+            "trap '' XFSZ; ulimit -f 1024; exec {ringer} add db.ringer --sets sets.tsv --ack {every}"
+        );
+        let ran = std::process::Command::new("sh")
+            .args(["-c", &script])
+            .current_dir(tool.folder.path())
+            .output()
+            .expect("a shell");
+        let (out, err) = (tool_run::text(&ran.stdout), tool_run::text(&ran.stderr));
+        assert_eq!(ran.status.code(), Some(3), "{out}{err}");
+        assert!(err.contains("error: no space left"), "{err}");
+        let acknowledged = out.lines().last().and_then(|line| line.strip_prefix("committed "));
+        let acknowledged: usize = acknowledged.map_or(0, |count| count.parse().unwrap());
+        tool.run_with("more\tx\n", &["add", "db.ringer", "--sets", "-"]).with_status(0);
+        let stored = tool.keys("db.ringer").len();
+        assert!(stored > acknowledged, "{stored} of {acknowledged}: {out}{err}");
+        assert!(err.contains(&format!("note: stored were {acknowledged} sets")), "{out}{err}");
+    }
+}
+
 /// That nobody reads what is acknowledged does not end the work.
 #[test]
 fn acknowledgements_that_nobody_reads_end_nothing() {

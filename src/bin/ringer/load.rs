@@ -83,15 +83,16 @@ impl Load<'_> {
         let mut store = Store::new(self);
         let read = self.read(source, &name, &mut store, problems, &bar);
         bar.finish_and_clear();
-        let loaded = store.finish();
-        match read {
-            Ok(()) => loaded,
-            Err(failure) => {
-                let sets = loaded.map_or(0, |loaded| loaded.sets);
-                exit::say(&format!("note: stored were {} before this:", show::count(sets, "set")));
-                Err(failure)
-            }
+        // What was read is stored even if no more can be.
+        let stored = store.commit();
+        let mut loaded = store.loaded;
+        if let Err(failure) = read.and(stored) {
+            let sets = show::count(loaded.sets, "set");
+            exit::say(&format!("note: stored were {sets} before this:"));
+            return Err(failure);
         }
+        loaded.interrupted = interrupt::asked();
+        Ok(loaded)
     }
 
     fn read(
@@ -234,15 +235,17 @@ impl<'a> Store<'a> {
     }
 
     fn commit(&mut self) -> Result<(), Failure> {
-        if self.waiting == 0 {
+        // What fails to be committed waits no longer: no later commit may speak for it.
+        let sets = std::mem::take(&mut self.waiting);
+        self.bytes = 0;
+        if sets == 0 {
             return Ok(());
         }
         match std::mem::replace(&mut self.pending, Store::pending(self.load)) {
             Pending::Batch(batch) => self.load.db.commit(batch)?,
             Pending::Bulk(bulk) => bulk.commit()?,
         };
-        self.loaded.sets += self.waiting;
-        (self.waiting, self.bytes) = (0, 0);
+        self.loaded.sets += sets;
         if self.load.commits.ack && self.heard {
             match self.acknowledge() {
                 // That nobody listens any more is no reason to stop.
@@ -261,11 +264,5 @@ impl<'a> Store<'a> {
             false => out.line(format_args!("committed {sets}"))?,
         }
         out.flush()
-    }
-
-    fn finish(mut self) -> Result<Loaded, Failure> {
-        self.commit()?;
-        self.loaded.interrupted = interrupt::asked();
-        Ok(self.loaded)
     }
 }
