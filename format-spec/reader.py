@@ -62,8 +62,8 @@ class Scheme:
          self.k, self.slots, self.g, m, reserved, size, _) = struct.unpack("<HBBIBBBBBBBBIHHH6sQQ", data)
         need("SCHEME-2", layout == 1, f"layout version {layout} is unsupported")
         need("SCHEME-3", not any(reserved), "reserved bytes are not zero")
-        need("SCHEME-4", 1 <= kind <= 7 and version == (2 if kind == 3 else 1) and element in (1, 2) and measure == 1
-             and sampler in (1, 2) and universe in (1, 2) and packing == 1 and self.field <= 4,
+        need("SCHEME-4", 1 <= kind <= 7 and version == (2 if kind == 3 else 1) and element in (1, 2)
+             and 1 <= measure <= 3 and 1 <= sampler <= 5 and universe in (1, 2) and packing in (1, 2) and self.field <= 4,
              "a code that is not in the table")
         k, b, slots, g, v = self.k, self.b, self.slots, self.g, self.v
         need("SCHEME-5", 1 <= k <= 16384, f"k = {k}")
@@ -80,8 +80,13 @@ class Scheme:
         need("SCHEME-10", universe == 1 or kind == 1, "a bounded universe of other features than ids")
         need("SCHEME-11", self.field != 0 if universe == 2 else self.field not in (1, 2),
              "a cardinality field that does not go with the universe")
-        need("SCHEME-12", universe == 1 or sampler == 2 or size // k >= max(64, 2**(b + 1)),
+        need("SCHEME-12", universe == 1 or sampler != 1 or size // k >= max(64, 2**(b + 1)),
              "a universe too small for one permutation")
+        need("SCHEME-13", measure == {4: 2, 5: 3}.get(sampler, 1), "a sampler for another measure")
+        need("SCHEME-14", universe == 1 or sampler in (1, 2), "a sampler of the open universe")
+        need("SCHEME-15", measure == 1 or self.field == 0, "a cardinality field for weights")
+        need("SCHEME-16", b == 1 or sampler != 5 and packing == 1, "more than a bit")
+        need("SCHEME-17", packing == 1 or sampler in (2, 3, 4), "pairs of dependent samples")
         self.data = data
         self.words = ceil_div(k, 64)  # of a plane, SIG-2
         self.code_bits = (0, 4, 8, 8, 32)[self.field]

@@ -270,11 +270,15 @@ def slot_values(planes, k, b, L, g, v):
 # --- scheme.md ---------------------------------------------------------------------------------------
 
 KINDS = ("ids", "tokens", "text", "grams", "chunks", "spots", "url")
-SAMPLERS = {"one-permutation": 1, "independent": 2}
+SAMPLERS = {"one-permutation": 1, "independent": 2, "lazy": 3, "weighted": 4, "sign-projection": 5}
+MEASURES = {"weighted": 2, "sign-projection": 3}  # of the other samplers 1
 FIELDS = ("none", "linear4", "linear8", "log8", "exact")
 
 
 def scheme(features, sampler, size, seed, k, b, field, L=0, g=0, v=0, m=0):
+    """The sampler may have the packing behind it: lazy+xor-pairs."""
+    sampler, _, packing = sampler.partition("+")
+    measure = MEASURES.get(sampler, 1)
     name, parameter, plain = (features + "::").split(":")[:3]
     kind, parameter = KINDS.index(name) + 1, int(parameter or 0)
     version = 2 if name == "text" else 1
@@ -293,11 +297,15 @@ def scheme(features, sampler, size, seed, k, b, field, L=0, g=0, v=0, m=0):
             (9, fits),
             (10, not size or kind == 1),
             (11, field != "none" if size else not field.startswith("linear")),
-            (12, not size or sampler == "independent" or size // k >= max(64, 2**(b + 1)))):
+            (12, not size or sampler != "one-permutation" or size // k >= max(64, 2**(b + 1))),
+            (14, not size or sampler in ("one-permutation", "independent")),
+            (15, measure == 1 or field == "none"),
+            (16, b == 1 or measure != 3 and not packing),
+            (17, not packing or sampler in ("independent", "lazy", "weighted"))):
         if not holds:
             raise ValueError(f"SCHEME-{rule}")
-    return struct.pack("<HBBIBBBBBBBBIHHH6xQQ", 1, kind, version, parameter, 1 if kind == 1 else 2, 1,
-                       SAMPLERS[sampler], 2 if size else 1, b, 1, FIELDS.index(field), v, k, L, g, m,
+    return struct.pack("<HBBIBBBBBBBBIHHH6xQQ", 1, kind, version, parameter, 1 if kind == 1 else 2, measure,
+                       SAMPLERS[sampler], 2 if size else 1, b, 2 if packing else 1, FIELDS.index(field), v, k, L, g, m,
                        size, seed)
 
 
@@ -338,6 +346,12 @@ SCHEMES = (
     ("rdc", "ids", "independent", 0, SEED, 12, 6, "none", 12, 1, 6, 1),
     ("alta-vista", "ids", "independent", 0, SEED, 84, 16, "none", 6, 14, 32, 2),
     ("bing", "ids", "independent", 0, SEED, 30, 16, "none", 6, 5, 16, 4),
+    ("weighted", "ids", "weighted", 0, SEED, 64, 8, "none", 21, 3, 24, 1),
+    ("cosine", "ids", "sign-projection", 0, SEED, 256, 1, "none", 16, 16, 16, 1),
+    ("lazy", "ids", "lazy", 0, SEED, 128, 4, "log8", 32, 4, 16, 1),
+    ("lazy-pairs", "text:5", "lazy+xor-pairs", 0, SEED, 256, 1, "exact", 16, 16, 16, 1),
+    ("bounded-pairs", "ids", "independent+xor-pairs", 65536, 5, 16384, 1, "linear8", 0, 0, 0, 0),
+    ("weighted-pairs", "tokens", "weighted+xor-pairs", 0, 5, 1, 1, "none", 1, 1, 1, 1),
     ("tokens", "tokens", "one-permutation", 0, 1, 256, 8, "exact", 64, 4, 32, 2),
     ("text", "text:5", "one-permutation", 0, SEED, 128, 4, "log8", 32, 4, 16, 1),
     ("text-longest", "text:64:plain", "independent", 0, 2, 100, 2, "none", 0, 0, 0, 0),
@@ -379,7 +393,7 @@ def elements_of(description, size):
 
 def signature_cases():
     """sampler, D or 0 for the open universe, seed, k, b, cardinality field, set"""
-    one, independent = SAMPLERS
+    one, independent = "one-permutation", "independent"
     # Both samplers and universes over all sizes, the other parameters drawn by lot.
     case = 0
     for f, rounds in ((0, 1), (1, 3), (2, 3), (3, 3), (5, 3), (20, 3), (100, 3), (1000, 2)):

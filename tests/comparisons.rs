@@ -68,8 +68,8 @@ fn a_comparison_takes_the_formula_of_its_scheme() {
                     Chance::sparse(4)
                 },
                 sampling: match sampler {
-                    Sampler::Independent => Sampling::Independent,
                     Sampler::OnePermutation => Sampling::OnePermutation { total_size },
+                    _ => Sampling::Independent,
                 },
             };
             let widen = |e| if bounded { widened(e) } else { e };

@@ -3,7 +3,7 @@
 
 use ringer::features::Chunker;
 use ringer::features::rabin::{Polynomial, Rabin};
-use ringer::scheme::{CardinalityField, Slots, Universe};
+use ringer::scheme::{CardinalityField, Packing, Sampler, Slots, Universe};
 use ringer::sketch::SlotReader;
 use ringer::{Parameters, Scheme, Sketcher, features, presets};
 
@@ -28,6 +28,12 @@ fn number<T: std::str::FromStr>(text: &str) -> T {
     text.parse().unwrap_or_else(|_| panic!("{text} is no number"))
 }
 
+/// A sampler, with the packing behind it unless that is the usual one.
+fn sampled(text: &str) -> (Sampler, Packing) {
+    let (sampler, packing) = text.split_once('+').unwrap_or((text, "low-bits"));
+    (sampler.parse().expect("a sampler"), packing.parse().expect("a packing"))
+}
+
 #[test]
 fn schemes() {
     let mut seen = Vec::new();
@@ -37,9 +43,12 @@ fn schemes() {
         else {
             panic!("{row:?}")
         };
+        let (sampler, packing) = sampled(sampler);
         let parameters = Parameters {
             features: kind.parse().unwrap(),
-            sampler: sampler.parse().unwrap(),
+            measure: sampler.measure(),
+            sampler,
+            packing,
             universe: universe(place),
             seed: number(seed),
             samples: number(k),
@@ -51,7 +60,6 @@ fn schemes() {
                 value_bits: number(v),
                 min_matches: number(m),
             },
-            ..presets::PRECISE
         };
         let scheme = Scheme::new(parameters).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(scheme.to_bytes().to_vec(), hex_bytes(bytes), "{name}");

@@ -74,8 +74,8 @@ fn sketch(sets: &HashMap<String, Vec<u64>>, scheme: &Scheme) -> HashMap<String, 
 fn standard_error(sampler: Sampler, bits: u8, sizes: [f64; 2], r: f64) -> f64 {
     let chance = Chance::dense(u32::from(bits), sizes[0] / D as f64, sizes[1] / D as f64);
     let factor = match sampler {
-        Sampler::Independent => 1.0,
         Sampler::OnePermutation => variance_factor((sizes[0] + sizes[1]) / (1.0 + r), 128),
+        _ => 1.0,
     };
     let variance = chance.variance(chance.agreement(r).min(1.0)) + (factor - 1.0) * r * (1.0 - r);
     (variance.max(0.0) / 128.0).sqrt().max(0.5 / 128.0)

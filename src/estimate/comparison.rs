@@ -54,8 +54,8 @@ impl Comparison {
         };
         let total_size = sizes.filter(|_| tells_size(scheme)).map(|(f1, f2)| f1.value + f2.value);
         let sampling = match scheme.sampler {
-            Sampler::Independent => Sampling::Independent,
             Sampler::OnePermutation => Sampling::OnePermutation { total_size },
+            _ => Sampling::Independent,
         };
         let agreement = Agreement { equal, samples: scheme.samples, chance, sampling };
         let (field, universe) = (scheme.cardinality, scheme.universe);

@@ -80,6 +80,10 @@ coded! {
     Measure, "measure" {
         /// Resemblance: intersection over union of two sets.
         Jaccard = 1, "jaccard";
+        /// Weighted resemblance: the sum of the smaller weights over the sum of the larger ones.
+        Weighted = 2, "weighted";
+        /// The cosine of the angle between two vectors, whose coordinates are the weights.
+        Cosine = 3, "cosine";
     }
 }
 
@@ -91,6 +95,13 @@ coded! {
         OnePermutation = 1, "one-permutation";
         /// k independent permutations, the minimum of each. k hashes an element: the reference.
         Independent = 2, "independent";
+        /// The distribution of independent permutations for a hash or two an element and 128 samples; sets
+        /// of fewer than a few hundred elements take as long as with independent ones.
+        Lazy = 3, "lazy";
+        /// Consistent samples of weighted sets: for weighted resemblance.
+        Weighted = 4, "weighted";
+        /// The signs of k random projections of a vector: for the cosine.
+        SignProjection = 5, "sign-projection";
     }
 }
 
@@ -99,6 +110,9 @@ coded! {
     Packing, "packing" {
         /// The low b bits of each.
         LowBits = 1, "low-bits";
+        /// "Half a bit": 2k samples of one bit are drawn, and each bit kept is the XOR of two. For very high
+        /// resemblance ([`crate::estimate::half_bit`]).
+        XorPairs = 2, "xor-pairs";
     }
 }
 
@@ -115,6 +129,17 @@ coded! {
         Log8 = 3, "log8";
         /// 32 bits: the number itself.
         Exact = 4, "exact";
+    }
+}
+
+impl Sampler {
+    /// What signatures of this sampler tell: a sampler is made for one measure.
+    pub const fn measure(self) -> Measure {
+        match self {
+            Sampler::OnePermutation | Sampler::Independent | Sampler::Lazy => Measure::Jaccard,
+            Sampler::Weighted => Measure::Weighted,
+            Sampler::SignProjection => Measure::Cosine,
+        }
     }
 }
 

@@ -125,6 +125,14 @@ impl Scheme {
         self.words_per_plane() * usize::from(self.bits)
     }
 
+    /// How many samples are drawn of a set: k, or twice as many where each bit kept is made of two.
+    pub fn drawn_samples(&self) -> u32 {
+        match self.packing {
+            Packing::LowBits => self.samples,
+            Packing::XorPairs => 2 * self.samples,
+        }
+    }
+
     /// The fields in which two schemes differ: name, value here, value there. Empty when equal.
     pub fn differences(&self, other: &Scheme) -> Vec<(&'static str, String, String)> {
         let (here, there) = (self.described(), other.described());
@@ -172,9 +180,6 @@ impl std::fmt::Display for Scheme {
 
 /// Every rule of a valid scheme, each with its id in `format-spec/scheme.md`.
 fn check(p: &Parameters) -> Result<(), Violation> {
-    let rule = |holds: bool, rule, what: String, limit: String| {
-        if holds { Ok(()) } else { Err(Violation { rule, what, limit }) }
-    };
     let (k, b) = (p.samples, p.bits);
     rule(
         (1..=MAX_SAMPLES).contains(&k),
@@ -192,6 +197,16 @@ fn check(p: &Parameters) -> Result<(), Violation> {
     if let Some((what, limit)) = p.features.broken_limit() {
         return Err(Violation { rule: "SCHEME-9", what, limit });
     }
+    check_universe(p)?;
+    check_measure(p)
+}
+
+fn rule(holds: bool, rule: &'static str, what: String, limit: String) -> Result<(), Violation> {
+    if holds { Ok(()) } else { Err(Violation { rule, what, limit }) }
+}
+
+/// The rules on universes: SCHEME-8 and SCHEME-10 to SCHEME-12.
+fn check_universe(p: &Parameters) -> Result<(), Violation> {
     let linear = matches!(p.cardinality, CardinalityField::Linear4 | CardinalityField::Linear8);
     let Universe::Bounded(size) = p.universe else {
         return rule(
@@ -201,6 +216,7 @@ fn check(p: &Parameters) -> Result<(), Violation> {
             "linear levels are shares of a bounded universe; choose none, log8 or exact".into(),
         );
     };
+    let (k, b) = (p.samples, p.bits);
     rule(
         size >= MIN_UNIVERSE,
         "SCHEME-8",
@@ -225,6 +241,44 @@ fn check(p: &Parameters) -> Result<(), Violation> {
         "SCHEME-12",
         format!("one permutation of {size} elements in {k} bins"),
         format!("each bin needs at least {places} places; use the sampler `independent`"),
+    )
+}
+
+/// The rules on what is measured and how: SCHEME-13 to SCHEME-17.
+fn check_measure(p: &Parameters) -> Result<(), Violation> {
+    let Parameters { sampler, measure, universe, .. } = *p;
+    rule(
+        sampler.measure() == measure,
+        "SCHEME-13",
+        format!("sampler `{sampler}` for the measure `{measure}`"),
+        format!("this sampler is for the measure `{}`", sampler.measure()),
+    )?;
+    let permutes = matches!(sampler, Sampler::OnePermutation | Sampler::Independent);
+    rule(
+        permutes || universe == Universe::Open,
+        "SCHEME-14",
+        format!("sampler `{sampler}` in a bounded universe"),
+        "it permutes nothing; choose one-permutation, independent, or the open universe".into(),
+    )?;
+    rule(
+        measure == Measure::Jaccard || p.cardinality == CardinalityField::None,
+        "SCHEME-15",
+        format!("cardinality field `{}` for the measure `{measure}`", p.cardinality),
+        "weighted sets have no number of elements that would tell their size; choose none".into(),
+    )?;
+    let whole = p.packing == Packing::LowBits && sampler != Sampler::SignProjection;
+    rule(
+        whole || p.bits == 1,
+        "SCHEME-16",
+        format!("{} bits a sample, sampler `{sampler}`, packing `{}`", p.bits, p.packing),
+        "signs and xor-pairs are single bits; choose 1 bit, and more samples".into(),
+    )?;
+    let dependent = matches!(sampler, Sampler::OnePermutation | Sampler::SignProjection);
+    rule(
+        p.packing == Packing::LowBits || !dependent,
+        "SCHEME-17",
+        format!("packing `{}` of the sampler `{sampler}`", p.packing),
+        "pairs are of independent samples of sets; choose lazy, independent or weighted".into(),
     )
 }
 

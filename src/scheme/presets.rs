@@ -63,6 +63,28 @@ pub const BING: Parameters = Parameters {
     ..PRECISE
 };
 
+/// For weighted sets, such as texts whose words count by how often they come and how rare they are: the default with
+/// weighted samples. Sketching takes some tens of nanoseconds for each element and sample.
+pub const WEIGHTED: Parameters = Parameters {
+    measure: Measure::Weighted,
+    sampler: Sampler::Weighted,
+    cardinality: CardinalityField::None,
+    ..NEAR_DUPLICATE
+};
+
+/// For vectors: 256 signs, 32 bytes. Standard error .098 of the angle at 90 degrees, .072 at 26 degrees (cosine .9). Its
+/// 16 slots are runs of 16 signs: made for queries [within one bit](crate::Query::within_hamming_1), which find 99.7 % of
+/// the vectors at cosine .9.
+pub const COSINE: Parameters = Parameters {
+    measure: Measure::Cosine,
+    sampler: Sampler::SignProjection,
+    samples: 256,
+    bits: 1,
+    cardinality: CardinalityField::None,
+    slots: Slots { count: 16, samples_per_slot: 16, value_bits: 16, min_matches: 1 },
+    ..PRECISE
+};
+
 /// All presets with their names on the command line.
 pub const ALL: &[(&str, Parameters)] = &[
     ("near-duplicate", NEAR_DUPLICATE),
@@ -70,4 +92,6 @@ pub const ALL: &[(&str, Parameters)] = &[
     ("rdc", RDC),
     ("alta-vista", ALTA_VISTA),
     ("bing", BING),
+    ("weighted", WEIGHTED),
+    ("cosine", COSINE),
 ];

@@ -70,6 +70,39 @@ fn errors_name_the_limit() {
 }
 
 #[test]
+fn samplers_measure_and_pack_what_they_can() {
+    let weighted = |p: &mut Parameters| *p = presets::WEIGHTED;
+    let cosine = |p: &mut Parameters| *p = presets::COSINE;
+    let text = refused(|p| p.measure = Measure::Cosine);
+    assert_eq!(
+        text,
+        "sampler `one-permutation` for the measure `cosine`: this sampler is for the measure `jaccard`"
+    );
+    assert!(refused(|p| p.sampler = Sampler::Weighted).contains("measure `weighted`"));
+    let bounded = |p: &mut Parameters| p.universe = Universe::Bounded(1 << 16);
+    assert!(refused(|p| (bounded(p), p.sampler = Sampler::Lazy).1).contains("open universe"));
+    for preset in [weighted, cosine] {
+        for field in [CardinalityField::Log8, CardinalityField::Exact] {
+            assert!(refused(|p| (preset(p), p.cardinality = field).1).contains("choose none"));
+        }
+    }
+    assert!(refused(|p| (cosine(p), p.bits = 2).1).contains("single bits"));
+    let pairs = |p: &mut Parameters, sampler| {
+        *p = Parameters { packing: Packing::XorPairs, sampler, bits: 1, slots: Slots::NONE, ..*p };
+    };
+    assert!(refused(|p| (pairs(p, Sampler::Lazy), p.bits = 2).1).contains("single bits"));
+    assert!(refused(|p| pairs(p, Sampler::OnePermutation)).contains("independent samples"));
+    assert!(refused(|p| (cosine(p), p.packing = Packing::XorPairs).1).contains("of sets"));
+    for sampler in [Sampler::Lazy, Sampler::Independent] {
+        let mut p = PRECISE;
+        pairs(&mut p, sampler);
+        let scheme = Scheme::new(p).unwrap();
+        assert_eq!((scheme.drawn_samples(), scheme.words_per_signature()), (256, 2));
+        assert_eq!(Scheme::from_bytes(&scheme.to_bytes()), Ok(scheme));
+    }
+}
+
+#[test]
 fn bytes_that_break_a_rule_cite_it() {
     let bytes = Scheme::precise().to_bytes();
     assert_eq!(rule_of(Scheme::from_bytes(&bytes[..47])), "SCHEME-1");
@@ -104,6 +137,14 @@ fn bytes_that_break_a_rule_cite_it() {
     assert_eq!(rule_of(decoded(&[(14, &[0]), (11, &[2]), bounded])), "SCHEME-11");
     assert_eq!(rule_of(decoded(&[(14, &[1])])), "SCHEME-11");
     assert_eq!(rule_of(decoded(&[(11, &[2]), (32, &[100])])), "SCHEME-12");
+    assert_eq!(rule_of(decoded(&[(9, &[2])])), "SCHEME-13");
+    assert_eq!(rule_of(decoded(&[(9, &[3, 4])])), "SCHEME-13");
+    assert_eq!(rule_of(decoded(&[(10, &[3, 2]), bounded])), "SCHEME-14");
+    assert_eq!(rule_of(decoded(&[(9, &[2, 4])])), "SCHEME-15");
+    assert_eq!(rule_of(decoded(&[(9, &[3, 5]), (14, &[0])])), "SCHEME-16");
+    assert_eq!(rule_of(decoded(&[(10, &[3]), (13, &[2])])), "SCHEME-16");
+    let one_bit: [(usize, &[u8]); 3] = [(12, &[1]), (15, &[4]), (13, &[2])];
+    assert_eq!(rule_of(decoded(&one_bit)), "SCHEME-17");
 }
 
 /// Canonical: no two byte strings decode to one scheme, so whatever decodes must encode back.

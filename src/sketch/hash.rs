@@ -3,7 +3,7 @@
 //! Everything a sampler draws comes from here, so that every version and machine draws the same.
 
 /// The odd increment between the keys of a stream: 2^64 over the golden ratio.
-const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+pub(crate) const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// A bijection of 64-bit words whose high bits depend on every input bit: good to order by (HASH-1).
 #[inline(always)]
@@ -39,6 +39,14 @@ pub(crate) enum Purpose {
     Copies = 4,
     /// One key for each empty bin's order of donors.
     Donors = 5,
+    /// One key for each block of lazy samples.
+    Blocks = 6,
+    /// One key for each lazy sample, to settle ties.
+    Ties = 7,
+    /// One key for each weighted sample.
+    Weights = 8,
+    /// One key for each projection.
+    Projections = 9,
 }
 
 /// An endless sequence of keys.
@@ -85,7 +93,12 @@ mod tests {
                         "2" => Purpose::Samples,
                         "3" => Purpose::Permutations,
                         "4" => Purpose::Copies,
-                        _ => Purpose::Donors,
+                        "5" => Purpose::Donors,
+                        "6" => Purpose::Blocks,
+                        "7" => Purpose::Ties,
+                        "8" => Purpose::Weights,
+                        "9" => Purpose::Projections,
+                        _ => panic!("{line}"),
                     };
                     Keys::new(hex(seed), purpose).key(i.parse().unwrap())
                 }

@@ -9,12 +9,17 @@ mod distinct;
 mod donors;
 mod hash;
 mod independent;
+mod lazy;
 mod members;
+mod numbers;
 mod one_permutation;
 mod permutation;
+mod sign_projection;
 mod signature;
 mod sketcher;
 mod slot_values;
+mod weighted;
+mod weights;
 
 pub use signature::{Signature, Signatures};
 pub use sketcher::{Sketcher, Stream};

@@ -1,7 +1,8 @@
 //! The front of the samplers: sets in, signatures out.
 //!
 //! In: slices, streams, or many sets at once. Out: [`Signature`] and [`Signatures`]. Repeated elements
-//! count once, everywhere. The empty set has a signature of its own, equal to no other.
+//! count once, and where elements have weights these add up. The empty set has a signature of its own, equal to no
+//! other.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -10,11 +11,15 @@ use rayon::prelude::*;
 
 use super::distinct::Distinct;
 use super::independent::Independent;
+use super::lazy::{Claims, Lazy};
 use super::one_permutation::OnePermutation;
+use super::sign_projection::SignProjection;
 use super::signature::{Signature, Signatures};
 use super::slot_values::SlotReader;
+use super::weighted::Weighted;
+use super::weights;
 use crate::error::{Error, Result};
-use crate::scheme::{CardinalityField, Sampler, Scheme, Universe};
+use crate::scheme::{CardinalityField, Measure, Packing, Sampler, Scheme, Universe};
 
 /// Sets for one thread to sketch before it hands them over.
 const SETS_PER_TASK: usize = 256;
@@ -48,12 +53,31 @@ pub struct Sketcher {
 enum Tables {
     OnePermutation(Box<OnePermutation>),
     Independent(Independent),
+    Lazy(Lazy),
+    Weighted(Weighted),
+    SignProjection(SignProjection),
 }
 
 /// Working memory of one thread.
 struct Scratch {
+    /// As many as are drawn; those that are kept come to stand first.
     samples: Vec<u64>,
     distinct: Distinct,
+    claims: Claims,
+    weighted: Vec<(u64, f64)>,
+}
+
+/// A set as the caller has it.
+#[derive(Clone, Copy)]
+enum Set<'a> {
+    Features(&'a [u64]),
+    Weighted(&'a [(u64, f64)]),
+}
+
+/// What is known of a set beside its samples.
+struct Sampled {
+    code: u32,
+    empty: bool,
 }
 
 impl std::fmt::Debug for Sketcher {
@@ -70,6 +94,9 @@ impl Sketcher {
                 Tables::OnePermutation(Box::new(OnePermutation::new(scheme)))
             }
             Sampler::Independent => Tables::Independent(Independent::new(scheme)),
+            Sampler::Lazy => Tables::Lazy(Lazy::new(scheme)),
+            Sampler::Weighted => Tables::Weighted(Weighted::new(scheme)),
+            Sampler::SignProjection => Tables::SignProjection(SignProjection::new(scheme)),
         };
         Sketcher { scheme: Arc::new(scheme.clone()), sampler, slots: SlotReader::new(scheme) }
     }
@@ -94,47 +121,82 @@ impl Sketcher {
     ///
     /// When the scheme keeps set sizes, distinct elements have to be counted. A strictly ascending
     /// slice needs only a glance for that; any other costs about as much again as the sketch itself.
+    ///
+    /// Where the scheme measures weighted resemblance or the cosine, an element's weight is how often it comes.
     pub fn sketch(&self, elements: &[u64]) -> Result<Signature> {
+        self.sketch_one(Set::Features(elements))
+    }
+
+    /// The signature of a set whose elements have weights, for schemes that measure weighted resemblance or the
+    /// cosine; others would lose the weights, and refuse. The order does not matter, and an element that comes
+    /// several times has the sum of its weights. Weights are finite; above 0 for weighted resemblance, while the
+    /// coordinates of a vector may be anything, and 0 counts as not there.
+    ///
+    /// ```
+    /// use ringer::{Scheme, Sketcher, presets};
+    /// let sketcher = Sketcher::new(&Scheme::new(presets::WEIGHTED)?);
+    /// let a = sketcher.sketch_weighted(&[(1, 2.5), (2, 0.5)])?;
+    /// let b = sketcher.sketch_weighted(&[(2, 0.5), (1, 2.0), (1, 0.5)])?;
+    /// assert_eq!(a, b);
+    /// assert!(sketcher.sketch_weighted(&[(1, -1.0)]).is_err());
+    /// # Ok::<(), ringer::Error>(())
+    /// ```
+    pub fn sketch_weighted(&self, set: &[(u64, f64)]) -> Result<Signature> {
+        self.sketch_one(Set::Weighted(set))
+    }
+
+    fn sketch_one(&self, set: Set<'_>) -> Result<Signature> {
         let mut scratch = self.scratch();
         scratch.distinct = COUNTER.take().unwrap_or_default();
-        let code = self.sample(elements, &mut scratch)?;
-        let (scheme, samples) = (Arc::clone(&self.scheme), &scratch.samples);
-        let signature = Signature::new(scheme, samples, code, elements.is_empty());
+        let sampled = self.sample(set, &mut scratch);
         if scratch.distinct.is_small() {
-            COUNTER.set(Some(scratch.distinct));
+            COUNTER.set(Some(std::mem::take(&mut scratch.distinct)));
         }
-        Ok(signature)
+        let Sampled { code, empty } = sampled?;
+        Ok(Signature::new(Arc::clone(&self.scheme), self.kept(&scratch), code, empty))
     }
 
     /// Signatures of many sets, in their order, on all threads of the current rayon pool. The first
     /// set that cannot be sketched makes the whole call fail, and the error says which it was.
     pub fn sketch_all<S: AsRef<[u64]> + Sync>(&self, sets: &[S]) -> Result<Signatures> {
-        let parts: Vec<Result<Signatures>> = sets
-            .par_chunks(SETS_PER_TASK)
-            .enumerate()
-            .map(|(task, part)| self.sketch_part(task * SETS_PER_TASK, part))
-            .collect();
+        self.sketch_many(sets, |set| Set::Features(set.as_ref()))
+    }
+
+    /// The same for [weighted](Sketcher::sketch_weighted) sets.
+    pub fn sketch_all_weighted<S: AsRef<[(u64, f64)]> + Sync>(
+        &self,
+        sets: &[S],
+    ) -> Result<Signatures> {
+        self.sketch_many(sets, |set| Set::Weighted(set.as_ref()))
+    }
+
+    fn sketch_many<S: Sync>(
+        &self,
+        sets: &[S],
+        read: impl Fn(&S) -> Set<'_> + Sync,
+    ) -> Result<Signatures> {
+        let sketch_part = |(task, part): (usize, &[S])| {
+            let mut scratch = self.scratch();
+            let mut signatures = Signatures::with_room(Arc::clone(&self.scheme), part.len());
+            for (i, set) in part.iter().enumerate() {
+                let sampled = self.sample(read(set), &mut scratch);
+                let Sampled { code, empty } = sampled.map_err(|error| match error {
+                    Error::InvalidArgument { what, limit } => {
+                        Error::invalid(format!("set {}: {what}", task * SETS_PER_TASK + i), limit)
+                    }
+                    other => other,
+                })?;
+                signatures.push_samples(self.kept(&scratch), code, empty);
+            }
+            Ok(signatures)
+        };
+        let parts: Vec<Result<Signatures>> =
+            sets.par_chunks(SETS_PER_TASK).enumerate().map(sketch_part).collect();
         let mut all = Signatures::with_room(Arc::clone(&self.scheme), sets.len());
         for part in parts {
             all.append(part?);
         }
         Ok(all)
-    }
-
-    fn sketch_part<S: AsRef<[u64]>>(&self, start: usize, sets: &[S]) -> Result<Signatures> {
-        let mut scratch = self.scratch();
-        let mut signatures = Signatures::with_room(Arc::clone(&self.scheme), sets.len());
-        for (i, set) in sets.iter().enumerate() {
-            let elements = set.as_ref();
-            let code = self.sample(elements, &mut scratch).map_err(|error| match error {
-                Error::InvalidArgument { what, limit } => {
-                    Error::invalid(format!("set {}: {what}", start + i), limit)
-                }
-                other => other,
-            })?;
-            signatures.push_samples(&scratch.samples, code, elements.is_empty());
-        }
-        Ok(signatures)
     }
 
     /// Takes a set element by element.
@@ -152,20 +214,51 @@ impl Sketcher {
         let mut scratch = self.scratch();
         self.start(&mut scratch);
         scratch.distinct.reset(0);
-        Stream { sketcher: self, scratch, waiting: Vec::new(), any: false }
+        Stream { sketcher: self, scratch, waiting: Vec::new(), taken: 0, any: false }
     }
 
     fn scratch(&self) -> Scratch {
-        let samples = vec![u64::MAX; self.scheme.samples as usize];
-        Scratch { samples, distinct: Distinct::default() }
+        Scratch {
+            samples: vec![u64::MAX; self.scheme.drawn_samples() as usize],
+            distinct: Distinct::default(),
+            claims: Claims::default(),
+            weighted: Vec::new(),
+        }
     }
 
     fn start(&self, scratch: &mut Scratch) {
         scratch.samples.fill(u64::MAX);
+        if let Tables::Lazy(sampler) = &self.sampler {
+            sampler.start(&mut scratch.claims);
+        }
     }
 
-    /// Leaves the samples of a set in the scratch and returns the code of its size.
-    fn sample(&self, elements: &[u64], scratch: &mut Scratch) -> Result<u32> {
+    /// Whether elements have weights.
+    fn weighs(&self) -> bool {
+        self.scheme.measure != Measure::Jaccard
+    }
+
+    /// The samples that a signature is made of.
+    fn kept<'a>(&self, scratch: &'a Scratch) -> &'a [u64] {
+        &scratch.samples[..self.scheme.samples as usize]
+    }
+
+    /// Leaves the samples of a set in the scratch.
+    fn sample(&self, set: Set<'_>, scratch: &mut Scratch) -> Result<Sampled> {
+        let elements = match set {
+            Set::Features(elements) if !self.weighs() => elements,
+            Set::Features(elements) => {
+                scratch.weighted.clear();
+                scratch.weighted.extend(elements.iter().map(|x| (*x, 1.0)));
+                return self.sample_weighted(scratch);
+            }
+            Set::Weighted(set) => {
+                self.check_weighs()?;
+                scratch.weighted.clear();
+                scratch.weighted.extend_from_slice(set);
+                return self.sample_weighted(scratch);
+            }
+        };
         self.check_universe(elements)?;
         let count = match self.scheme.cardinality {
             CardinalityField::None => 0,
@@ -174,23 +267,75 @@ impl Sketcher {
         let code = self.scheme.cardinality.encode(count, self.scheme.universe)?;
         self.start(scratch);
         if !elements.is_empty() {
-            self.absorb(elements, &mut scratch.samples);
-            self.finish(&mut scratch.samples);
+            self.absorb(elements, scratch);
+            self.finish(elements, scratch);
         }
-        Ok(code)
+        Ok(Sampled { code, empty: elements.is_empty() })
     }
 
-    fn absorb(&self, elements: &[u64], samples: &mut [u64]) {
+    /// The same for the weighted set in the scratch.
+    fn sample_weighted(&self, scratch: &mut Scratch) -> Result<Sampled> {
+        let Scratch { weighted, samples, .. } = scratch;
+        weights::settle(weighted, self.scheme.measure)?;
+        let empty = weighted.is_empty();
+        if !empty {
+            match &self.sampler {
+                Tables::Weighted(sampler) => sampler.sample(weighted, samples),
+                Tables::SignProjection(sampler) => sampler.sample(weighted, samples),
+                _ => {}
+            }
+            self.pack_pairs(samples);
+        }
+        Ok(Sampled { code: 0, empty })
+    }
+
+    /// Takes elements in.
+    fn absorb(&self, elements: &[u64], scratch: &mut Scratch) {
         match &self.sampler {
-            Tables::OnePermutation(sampler) => sampler.absorb(elements, samples),
-            Tables::Independent(sampler) => sampler.absorb(elements, samples),
+            Tables::OnePermutation(sampler) => sampler.absorb(elements, &mut scratch.samples),
+            Tables::Independent(sampler) => sampler.absorb(elements, &mut scratch.samples),
+            Tables::Lazy(sampler) => sampler.absorb(elements, &mut scratch.claims),
+            Tables::Weighted(_) | Tables::SignProjection(_) => {}
         }
     }
 
-    fn finish(&self, samples: &mut [u64]) {
-        if let Tables::OnePermutation(sampler) = &self.sampler {
-            sampler.finish(samples);
+    /// Whether nothing that was taken in will be asked for again.
+    fn may_forget(&self, scratch: &Scratch) -> bool {
+        match &self.sampler {
+            Tables::Lazy(sampler) => sampler.complete(&scratch.claims),
+            _ => true,
         }
+    }
+
+    /// Makes the samples ready. `elements` are all that were taken in, unless they were forgotten.
+    fn finish(&self, elements: &[u64], scratch: &mut Scratch) {
+        let Scratch { samples, claims, .. } = scratch;
+        match &self.sampler {
+            Tables::OnePermutation(sampler) => sampler.finish(samples),
+            Tables::Lazy(sampler) => sampler.finish(elements, claims, samples),
+            _ => {}
+        }
+        self.pack_pairs(samples);
+    }
+
+    /// Brings the pairs whose XOR is kept to where single samples would stand (SIG-1).
+    fn pack_pairs(&self, samples: &mut [u64]) {
+        if self.scheme.packing == Packing::XorPairs {
+            for j in 0..samples.len() / 2 {
+                samples[j] = samples[2 * j] ^ samples[2 * j + 1];
+            }
+        }
+    }
+
+    /// Refuses weights where they would be lost.
+    fn check_weighs(&self) -> Result<()> {
+        if self.weighs() {
+            return Ok(());
+        }
+        Err(Error::invalid(
+            "weights",
+            format!("a scheme of the measure `{}` has no use for them", self.scheme.measure),
+        ))
     }
 
     /// Elements of a bounded universe are below its size (SAMPLE-1).
@@ -209,48 +354,87 @@ impl Sketcher {
 /// A set that arrives element by element ([`Sketcher::stream`]).
 ///
 /// Memory: constant when the scheme keeps no set sizes. Otherwise the distinct elements have to be
-/// remembered, 16 to 50 bytes each.
+/// remembered, 16 to 50 bytes each. The samplers of weighted sets remember all that came, 16 bytes each, and the
+/// lazy one does so up to a thousand elements or two, until every sample is claimed.
 pub struct Stream<'a> {
     sketcher: &'a Sketcher,
     scratch: Scratch,
+    /// Elements that are still needed.
     waiting: Vec<u64>,
+    /// How many of them the sampler has taken.
+    taken: usize,
     any: bool,
 }
 
 impl Stream<'_> {
     /// Adds an element. After an error the stream is as if the element had not come.
     pub fn push(&mut self, element: u64) -> Result<()> {
-        let scheme = &self.sketcher.scheme;
-        self.sketcher.check_universe(&[element])?;
-        self.any = true;
-        let counts = scheme.cardinality != CardinalityField::None;
-        if counts && !self.scratch.distinct.insert(element) {
+        let Stream { sketcher, scratch, waiting, any, .. } = self;
+        if sketcher.weighs() {
+            scratch.weighted.push((element, 1.0));
             return Ok(());
         }
-        self.waiting.push(element);
-        // A bounded universe is sampled in one go, since dense sets are sampled by another way.
-        if self.waiting.len() >= STREAM_CHUNK && scheme.universe == Universe::Open {
-            self.sketcher.absorb(&self.waiting, &mut self.scratch.samples);
-            self.waiting.clear();
+        sketcher.check_universe(&[element])?;
+        *any = true;
+        let counts = sketcher.scheme.cardinality != CardinalityField::None;
+        if counts && !scratch.distinct.insert(element) {
+            return Ok(());
         }
+        waiting.push(element);
+        if waiting.len().is_multiple_of(STREAM_CHUNK) {
+            self.take_in();
+        }
+        Ok(())
+    }
+
+    /// Adds an element with its weight, where the scheme measures by weights. After an error the stream is as if
+    /// the element had not come.
+    pub fn push_weighted(&mut self, element: u64, weight: f64) -> Result<()> {
+        self.sketcher.check_weighs()?;
+        weights::check(element, weight, self.sketcher.scheme.measure)?;
+        self.scratch.weighted.push((element, weight));
         Ok(())
     }
 
     /// The signature of what came since the start or the last `finish`; the stream starts anew.
     pub fn finish(&mut self) -> Result<Signature> {
+        let sampled = self.sampled();
         let scheme = &self.sketcher.scheme;
-        let count = self.scratch.distinct.count();
-        let code = scheme.cardinality.encode(count, scheme.universe);
-        if self.any {
-            self.sketcher.absorb(&self.waiting, &mut self.scratch.samples);
-            self.sketcher.finish(&mut self.scratch.samples);
-        }
-        let signature = code
-            .map(|code| Signature::new(Arc::clone(scheme), &self.scratch.samples, code, !self.any));
+        let signature = sampled.map(|Sampled { code, empty }| {
+            Signature::new(Arc::clone(scheme), self.sketcher.kept(&self.scratch), code, empty)
+        });
         self.sketcher.start(&mut self.scratch);
         self.scratch.distinct.reset(0);
+        self.scratch.weighted.clear();
         self.waiting.clear();
+        self.taken = 0;
         self.any = false;
         signature
+    }
+
+    /// Hands over what is waiting, and forgets it if that may be. A bounded universe is sampled in one go at the
+    /// end, since dense sets are sampled by another way.
+    fn take_in(&mut self) {
+        if self.sketcher.scheme.universe == Universe::Open {
+            self.sketcher.absorb(&self.waiting[self.taken..], &mut self.scratch);
+            self.taken = self.waiting.len();
+            if self.sketcher.may_forget(&self.scratch) {
+                self.waiting.clear();
+                self.taken = 0;
+            }
+        }
+    }
+
+    fn sampled(&mut self) -> Result<Sampled> {
+        if self.sketcher.weighs() {
+            return self.sketcher.sample_weighted(&mut self.scratch);
+        }
+        let scheme = &self.sketcher.scheme;
+        let code = scheme.cardinality.encode(self.scratch.distinct.count(), scheme.universe)?;
+        if self.any {
+            self.sketcher.absorb(&self.waiting[self.taken..], &mut self.scratch);
+            self.sketcher.finish(&self.waiting, &mut self.scratch);
+        }
+        Ok(Sampled { code, empty: !self.any })
     }
 }
