@@ -58,7 +58,7 @@ impl Crawl {
         let answer = query.top(1).min_resemblance(SAME).run()?;
         if let Some(found) = answer.matches.first() {
             let name = String::from_utf8_lossy(&found.key).into_owned();
-            return Ok(Verdict::SeenAs(name, found.resemblance().value));
+            return Ok(Verdict::SeenAs(name, found.similarity().value));
         }
         // Durable when it returns: this page will not be fetched again.
         self.known.put(url, &self.shingles)?;

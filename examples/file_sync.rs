@@ -78,7 +78,7 @@ fn sync(folder: &Path, remote: &Path) -> Outcome<()> {
     let mut best = None;
     for found in &answer.matches {
         let number = usize::from_be_bytes((&*found.key).try_into()?);
-        println!("  {:.2}  {}", found.resemblance(), local[number].display());
+        println!("  {:.2}  {}", found.similarity(), local[number].display());
         best = best.or(Some(number));
     }
     let Some(best) = best else {

@@ -87,7 +87,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         for found in query.run()?.matches {
             let name = String::from_utf8_lossy(&found.key);
             let together = found.comparison.intersection()?;
-            println!("  {name:<16} {:.3}  together in {together:.0}", found.resemblance());
+            println!("  {name:<16} {:.3}  together in {together:.0}", found.similarity());
         }
     }
     if let [a, b, c] = words[..] {

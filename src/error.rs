@@ -84,6 +84,17 @@ pub enum Error {
         field: &'static str,
     },
 
+    /// Signatures of one measure do not tell what belongs to another.
+    #[error(
+        "{asked} cannot be told from signatures of the measure `{measure}`: sketch with a sampler for what you ask"
+    )]
+    OtherMeasure {
+        /// What was asked for.
+        asked: &'static str,
+        /// What the signatures measure.
+        measure: &'static str,
+    },
+
     /// Signatures of so few bits cannot tell apart so many sets.
     #[error(
         "the resemblance of {sets} sets needs samples of at least {needed} bits, and these have \

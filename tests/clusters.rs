@@ -85,7 +85,7 @@ fn check(db: &Database, rows: &Rows, at: &str) {
                 let mut brute = Brute::new(&rows[&representative]);
                 let values = keys[1..].iter().map(|key| brute.value(&rows[key]).1);
                 let least = values.fold(f64::INFINITY, f64::min);
-                assert_eq!(lowest.resemblance().value, least);
+                assert_eq!(lowest.similarity().value, least);
                 assert!(linkage == Linkage::Connected || least >= min);
             }
         }

@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 use ringer::estimate::many::Patterns;
 use ringer::estimate::pair::{Agreement, Sampling};
-use ringer::estimate::{Chance, Estimate};
+use ringer::estimate::{Chance, Estimate, Law};
 use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
 use ringer::{Parameters, Scheme, Signature, Signatures, Sketcher, presets, resemblance_of};
 
@@ -62,11 +62,11 @@ fn a_comparison_takes_the_formula_of_its_scheme() {
             let expected = Agreement {
                 equal: equal_samples(&s[0], &s[1]),
                 samples: 128,
-                chance: if bounded {
+                law: Law::Minwise(if bounded {
                     Chance::dense(4, shares[0], shares[1])
                 } else {
                     Chance::sparse(4)
-                },
+                }),
                 sampling: match sampler {
                     Sampler::OnePermutation => Sampling::OnePermutation { total_size },
                     _ => Sampling::Independent,
@@ -74,7 +74,7 @@ fn a_comparison_takes_the_formula_of_its_scheme() {
             };
             let widen = |e| if bounded { widened(e) } else { e };
             let comparison = s[0].compare(&s[1]).unwrap();
-            assert_close(comparison.resemblance(), widen(expected.resemblance()));
+            assert_close(comparison.similarity(), widen(expected.estimate()));
             assert_eq!(comparison.equal_samples(), expected.equal);
             let p = (comparison.probability_at_least(0.4), expected.probability_at_least(0.4));
             assert_eq!(p.0, p.1);
@@ -253,8 +253,8 @@ fn impossible_arguments_are_harmless() {
         ] {
             for total_size in [None, Some(0.0), Some(f64::NAN), Some(-3.0), Some(f64::INFINITY)] {
                 let sampling = Sampling::OnePermutation { total_size };
-                let agreement = Agreement { equal, samples, chance, sampling };
-                let _ = agreement.resemblance();
+                let agreement = Agreement { equal, samples, law: chance.into(), sampling };
+                let _ = agreement.estimate();
                 let _ = agreement.probability_at_least(0.5);
                 let _ = agreement.probability_at_least(f64::NAN);
             }

@@ -95,7 +95,7 @@ fn top_is_version(
     let answer = if exhaustive { query.exhaustive().run() } else { query.run() }.unwrap();
     let Some(best) = answer.matches.first() else { return (false, false) };
     let same =
-        answer.matches.iter().take_while(|m| m.resemblance().value == best.resemblance().value);
+        answer.matches.iter().take_while(|m| m.similarity().value == best.similarity().value);
     let mut versions = same.map(|found| {
         let at = files.binary_search_by(|file| file.key.as_bytes().cmp(&found.key));
         files[at.expect("a stored key")].file == files[i].file

@@ -121,7 +121,7 @@ fn equal_documents_are_one_candidate() {
                 for top in [1, 10, 1000] {
                     let answer = put(snapshot.query(Like::Features(&document)), top);
                     assert!(found(&answer).into_iter().eq(&keys[..top]), "{at}");
-                    assert!(answer.matches.iter().all(|m| m.resemblance().value == 1.0));
+                    assert!(answer.matches.iter().all(|m| m.similarity().value == 1.0));
                 }
                 // Itself left out.
                 let answer = put(snapshot.query(Like::Key(&keys[3])), 10);
@@ -180,7 +180,7 @@ fn best(snapshot: &Snapshot, query: &Signature, top: usize) -> Vec<(f64, Vec<u8>
         .range::<&[u8]>(..)
         .map(|row| {
             let (key, stored) = row.unwrap();
-            let value = query.compare(&stored.signature).unwrap().resemblance().value;
+            let value = query.compare(&stored.signature).unwrap().similarity().value;
             (value, key.to_vec())
         })
         .collect();
@@ -201,7 +201,7 @@ fn sets_alike_in_one_slot_are_cut_short_above_the_limit_only() {
             let expected = best(&snapshot, &query, 10);
             let ask = || snapshot.query(Like::Signature(&query)).top(10);
             let close = |answer: &Answer| {
-                let values = answer.matches.iter().map(|m| m.resemblance().value);
+                let values = answer.matches.iter().map(|m| m.similarity().value);
                 assert!(values.eq(expected.iter().map(|(value, _)| *value)), "{at}");
                 let ten: Vec<Vec<u8>> = answer.matches.iter().map(|m| m.key.to_vec()).collect();
                 // Those as alike as the last are ranked by slots, which brute force does not look at here.

@@ -24,7 +24,7 @@ fn printed(value: f64, printed: &str) {
 
 fn agreement(samples: u32, bits: u32, equal: u32) -> Agreement {
     let (chance, sampling) = (Chance::sparse(bits), Sampling::Independent);
-    Agreement { equal, samples, chance, sampling }
+    Agreement { equal, samples, law: chance.into(), sampling }
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn agreement_of_the_word_pairs() {
 #[test]
 fn intervals_and_probabilities() {
     let check = |k, bits, x, value: &str, error: &str, low: &str, high: &str| {
-        let Estimate { value: v, std_error, low: l, high: h } = agreement(k, bits, x).resemblance();
+        let Estimate { value: v, std_error, low: l, high: h } = agreement(k, bits, x).estimate();
         for (v, expected) in [(v, value), (std_error, error), (l, low), (h, high)] {
             printed(v, expected);
         }

@@ -60,7 +60,7 @@ impl Case<'_> {
             Sampler::OnePermutation => Sampling::OnePermutation { total_size: Some(total) },
             _ => Sampling::Independent,
         };
-        Agreement { equal, samples: K, chance: self.chance(), sampling }.resemblance()
+        Agreement { equal, samples: K, law: self.chance().into(), sampling }.estimate()
     }
 
     /// Variance for independent samples (equation 11), and that of this sampler.
@@ -133,7 +133,7 @@ fn exact_coverage(k: u32, chance: &Chance, r: f64) -> f64 {
     }
     let covered = (0..=k).filter(|x| {
         let sampling = Sampling::Independent;
-        let e = Agreement { equal: *x, samples: k, chance: *chance, sampling }.resemblance();
+        let e = Agreement { equal: *x, samples: k, law: (*chance).into(), sampling }.estimate();
         e.low <= r && r <= e.high
     });
     covered.map(|x| weights[x as usize]).sum::<f64>() / weights.iter().sum::<f64>()

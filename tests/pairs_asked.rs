@@ -80,7 +80,7 @@ fn undecided_pairs_are_kept_dropped_or_checked() {
     assert!(!decided.is_empty() && decided.len() < kept.len());
     assert_eq!(dropped, decided);
     for pair in &kept {
-        let estimate = pair.resemblance();
+        let estimate = pair.similarity();
         assert!(estimate.value >= min);
         assert_eq!(pair.undecided, estimate.low < min && estimate.high >= min);
     }

@@ -65,7 +65,7 @@ fn brute_force(rows: &[Row<'_>], query: &Row<'_>) -> Vec<(String, u32, f64)> {
             let comparison = query.signature.compare(&row.signature).unwrap();
             // In an open universe the estimate depends on the number of equal samples alone.
             let value = values.entry(comparison.equal_samples());
-            let value = *value.or_insert_with(|| comparison.resemblance().value);
+            let value = *value.or_insert_with(|| comparison.similarity().value);
             let slots = row.slots.iter().zip(&query.slots).filter(|(a, b)| a == b).count();
             (value, slots as u32, row.name)
         })
@@ -101,7 +101,7 @@ fn check_exhaustive(real: &Real, snapshot: &Snapshot) {
             .iter()
             .map(|m| {
                 let name = String::from_utf8(m.key.to_vec()).unwrap();
-                (name, m.matching_slots, m.resemblance().value)
+                (name, m.matching_slots, m.similarity().value)
             })
             .collect();
         assert_eq!(found, brute_force(&rows, query), "{}: {}", real.name, query.name);
@@ -133,7 +133,7 @@ fn check_estimates(real: &Real, snapshot: &Snapshot) {
                 continue;
             }
             let other = &real.sets[place].1;
-            let (exact, estimate) = (jaccard(set, other), found.resemblance());
+            let (exact, estimate) = (jaccard(set, other), found.similarity());
             let union = (set.len() + other.len()) as f64 / (1.0 + exact);
             let more = variance_factor(union, scheme.samples) - 1.0;
             let variance = chance.variance(chance.agreement(exact).min(1.0));

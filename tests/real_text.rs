@@ -53,7 +53,7 @@ fn found(sets: &Sets, threshold: f64) -> BTreeMap<(String, String), f64> {
             snapshot.query(Like::Key(name.as_bytes())).min_resemblance(threshold).run().unwrap();
         for like in &answer.matches {
             let other = String::from_utf8(like.key.to_vec()).unwrap();
-            pairs.insert(pair(name, &other), like.resemblance().value);
+            pairs.insert(pair(name, &other), like.similarity().value);
         }
     }
     pairs

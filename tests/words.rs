@@ -113,7 +113,7 @@ fn pairs_agree_with_exact_resemblance() {
                 for signatures in &signatures {
                     let (a, b) = (&signatures[&words[0]], &signatures[&words[1]]);
                     let comparison = a.compare(b).unwrap();
-                    let e = comparison.resemblance();
+                    let e = comparison.similarity();
                     let naive = sparse.resemblance(f64::from(comparison.equal_samples()) / 128.0);
                     for sum in sums.iter_mut().take(if dense { 2 } else { 1 }) {
                         sum.0 += (e.value - r).powi(2);

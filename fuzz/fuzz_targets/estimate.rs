@@ -3,7 +3,7 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use ringer::estimate::Chance;
+use ringer::estimate::{Chance, Law};
 use ringer::estimate::many::Patterns;
 use ringer::estimate::pair::{Agreement, Sampling};
 use ringer::estimate::small_sets::{unseen, variance_factor};
@@ -36,13 +36,21 @@ fuzz_target!(|input: Input| {
         if chance.c2 > 0.999 {
             continue;
         }
-        for sampling in [Sampling::Independent, Sampling::OnePermutation { total_size }] {
-            let agreement = Agreement { equal, samples, chance, sampling };
-            let e = agreement.resemblance();
-            assert!(e.value.is_finite() && e.std_error.is_finite(), "{e}");
-            assert!(0.0 <= e.low && e.low <= e.high && e.high <= 1.0, "{e}");
+        let one_bit = Chance::dense(1, shares[0], shares[1]);
+        let cases = [
+            (Law::Minwise(chance), Sampling::Independent),
+            (Law::Minwise(chance), Sampling::OnePermutation { total_size }),
+            (Law::HalfBit(Chance::sparse(1)), Sampling::Independent),
+            (Law::HalfBit(if one_bit.c2 > 0.999 { chance } else { one_bit }), Sampling::Independent),
+            (Law::Sign, Sampling::Independent),
+        ];
+        for (law, sampling) in cases {
+            let agreement = Agreement { equal, samples, law, sampling };
+            let e = agreement.estimate();
+            assert!(e.value.is_finite() && e.std_error.is_finite(), "{law:?} {e}");
+            assert!(law.least() <= e.low && e.low <= e.high && e.high <= 1.0, "{law:?} {e}");
             let p = agreement.probability_at_least(input.threshold);
-            assert!((0.0..=1.0).contains(&p) || input.threshold.is_nan(), "{p}");
+            assert!((0.0..=1.0).contains(&p) || input.threshold.is_nan(), "{law:?} {p}");
         }
     }
 

@@ -3,12 +3,13 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
+use ringer::scheme::{CardinalityField, Measure, Packing, Sampler, Slots, Universe};
 use ringer::{Error, Parameters, Scheme, Sketcher, presets};
 
 #[derive(Arbitrary, Debug)]
 struct Input {
-    independent: bool,
+    sampler: u8,
+    pairs: bool,
     universe: Option<u64>,
     seed: u64,
     samples: u8,
@@ -16,11 +17,15 @@ struct Input {
     field: u8,
     a: Vec<u64>,
     b: Vec<u64>,
+    weights: Vec<f64>,
 }
 
 fuzz_target!(|input: Input| {
+    let sampler = Sampler::ALL[usize::from(input.sampler) % Sampler::ALL.len()];
     let parameters = Parameters {
-        sampler: if input.independent { Sampler::Independent } else { Sampler::OnePermutation },
+        measure: sampler.measure(),
+        sampler,
+        packing: if input.pairs { Packing::XorPairs } else { Packing::LowBits },
         universe: input.universe.map_or(Universe::Open, Universe::Bounded),
         seed: input.seed,
         samples: u32::from(input.samples),
@@ -31,6 +36,7 @@ fuzz_target!(|input: Input| {
     };
     let Ok(scheme) = Scheme::new(parameters) else { return };
     let sketcher = Sketcher::new(&scheme);
+    weighted(&sketcher, &input);
     let inside = |set: &[u64]| match scheme.universe {
         Universe::Open => true,
         Universe::Bounded(size) => set.iter().all(|x| *x < size),
@@ -49,12 +55,17 @@ fuzz_target!(|input: Input| {
     assert_eq!(a.count_equal(&b), Ok(equal as u32));
     match a.compare(&b) {
         Err(error) => {
-            assert!(a.is_empty() && b.is_empty() && matches!(error, Error::Undefined { .. }));
+            let cosine = scheme.measure == Measure::Cosine && (a.is_empty() || b.is_empty());
+            let empty = a.is_empty() && b.is_empty();
+            assert!((empty || cosine) && matches!(error, Error::Undefined { .. }));
         }
         Ok(comparison) => {
-            let r = comparison.resemblance();
+            let r = comparison.similarity();
             assert!(r.value.is_finite() && r.value <= 1.0 && r.std_error >= 0.0);
-            assert!(0.0 <= r.low && r.low <= r.high && r.high <= 1.0);
+            assert!(-1.0 <= r.low && r.low <= r.high && r.high <= 1.0);
+            assert!(0.0 <= r.low || scheme.measure == Measure::Cosine);
+            assert_eq!(comparison.resemblance().is_ok(), scheme.measure != Measure::Cosine);
+            assert_eq!(comparison.angle().is_ok(), scheme.measure == Measure::Cosine);
             assert!((0.0..=1.0).contains(&comparison.probability_at_least(0.5)));
             for measure in [comparison.intersection(), comparison.union(), comparison.hamming()] {
                 if let Ok(m) = measure {
@@ -64,3 +75,27 @@ fuzz_target!(|input: Input| {
         }
     }
 });
+
+/// Weights of any kind: they are taken, in any order, or refused, and never lost.
+fn weighted(sketcher: &Sketcher, input: &Input) {
+    let measure = sketcher.scheme().measure;
+    let set: Vec<(u64, f64)> = input.a.iter().copied().zip(input.weights.iter().copied()).collect();
+    let sound = |weight: f64| match measure {
+        Measure::Jaccard => false,
+        Measure::Weighted => weight.is_finite() && weight > 0.0,
+        Measure::Cosine => weight.is_finite(),
+    };
+    let signature = sketcher.sketch_weighted(&set);
+    if measure == Measure::Jaccard || set.iter().any(|(_, weight)| !sound(*weight)) {
+        assert!(matches!(signature, Err(Error::InvalidArgument { .. })));
+        return;
+    }
+    let mut stream = sketcher.stream();
+    set.iter().rev().for_each(|(x, weight)| stream.push_weighted(*x, *weight).expect("sound"));
+    assert_eq!(stream.finish(), signature);
+    if let Ok(signature) = signature
+        && !signature.is_empty()
+    {
+        assert_eq!(signature.compare(&signature).expect("not empty").similarity().value, 1.0);
+    }
+}

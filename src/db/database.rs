@@ -139,6 +139,13 @@ impl Database {
         self.commit(batch)
     }
 
+    /// Commits one set whose elements have [weights](Sketcher::sketch_weighted), or a vector, under a key.
+    pub fn put_weighted(&self, key: impl AsRef<[u8]>, set: &[(u64, f64)]) -> Result<Committed> {
+        let mut batch = self.batch();
+        batch.put_weighted(key, set)?;
+        self.commit(batch)
+    }
+
     /// Commits the deletion of a key. Deleting one that is not there is counted, and changes nothing.
     pub fn delete(&self, key: impl AsRef<[u8]>) -> Result<Committed> {
         let mut batch = self.batch();

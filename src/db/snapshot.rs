@@ -69,14 +69,15 @@ impl Snapshot {
         likes.par_iter().map(|like| ask(self.query(*like)).run()).collect()
     }
 
-    /// Asks for all pairs of sets that look like each other. See [`Pairs`] for what can be asked.
-    pub fn pairs(&self, min_resemblance: f64) -> Pairs<'_> {
-        Pairs::new(&self.state, min_resemblance)
+    /// Asks for all pairs of sets that look like each other: of at least this resemblance, or cosine where the
+    /// database measures that. See [`Pairs`] for what can be asked.
+    pub fn pairs(&self, min: f64) -> Pairs<'_> {
+        Pairs::new(&self.state, min)
     }
 
-    /// Asks for clusters of sets that look like each other. See [`Clusters`] for what can be asked.
-    pub fn clusters(&self, min_resemblance: f64) -> Clusters<'_> {
-        Clusters::new(&self.state, min_resemblance)
+    /// Asks for clusters of sets that look like each other, by the same measure. See [`Clusters`] for what can be asked.
+    pub fn clusters(&self, min: f64) -> Clusters<'_> {
+        Clusters::new(&self.state, min)
     }
 
     /// A stored set joins clusters that the caller keeps, as one of those that it looks like, without a look at

@@ -7,9 +7,9 @@
 use super::many::Patterns;
 use super::measures::Measures;
 use super::pair::{Agreement, Sampling};
-use super::{Chance, Estimate};
+use super::{Chance, Estimate, Law};
 use crate::error::{Error, Result};
-use crate::scheme::{Cardinality, CardinalityField, Sampler, Scheme, Universe};
+use crate::scheme::{Cardinality, CardinalityField, Measure, Sampler, Scheme, Universe};
 use crate::sketch::Signature;
 
 /// What two signatures say about their sets.
@@ -20,7 +20,7 @@ use crate::sketch::Signature;
 /// let a = sketcher.sketch(&(0..1000).collect::<Vec<_>>())?;
 /// let b = sketcher.sketch(&(500..1500).collect::<Vec<_>>())?;
 /// let comparison = a.compare(&b)?;
-/// let r = comparison.resemblance();
+/// let r = comparison.resemblance()?;
 /// assert!(r.low < 1.0 / 3.0 && 1.0 / 3.0 < r.high);
 /// assert!(comparison.probability_at_least(0.9) < 1e-6);
 /// assert!((comparison.containment_of_first()?.value - 0.5).abs() < 0.2);
@@ -32,6 +32,7 @@ pub struct Comparison {
     sizes: Option<(Cardinality, Cardinality)>,
     field: CardinalityField,
     bits: u32,
+    measure: Measure,
     universe: Universe,
     /// Exactly one of the sets is empty: the resemblance is known exactly.
     one_empty: bool,
@@ -45,21 +46,26 @@ impl Comparison {
         sizes: Option<(Cardinality, Cardinality)>,
         one_empty: bool,
     ) -> Comparison {
-        let bits = u32::from(scheme.bits);
-        let chance = match (scheme.universe, sizes) {
+        let law = match (scheme.universe, sizes) {
             (Universe::Bounded(size), Some((f1, f2))) => {
-                Chance::dense(bits, share(f1.value, size), share(f2.value, size))
+                Law::dense(scheme, share(f1.value, size), share(f2.value, size))
             }
-            _ => Chance::sparse(bits),
+            _ => Law::of(scheme),
         };
         let total_size = sizes.filter(|_| tells_size(scheme)).map(|(f1, f2)| f1.value + f2.value);
         let sampling = match scheme.sampler {
             Sampler::OnePermutation => Sampling::OnePermutation { total_size },
             _ => Sampling::Independent,
         };
-        let agreement = Agreement { equal, samples: scheme.samples, chance, sampling };
-        let (field, universe) = (scheme.cardinality, scheme.universe);
-        Comparison { agreement, sizes, field, bits, universe, one_empty }
+        Comparison {
+            agreement: Agreement { equal, samples: scheme.samples, law, sampling },
+            sizes,
+            field: scheme.cardinality,
+            bits: u32::from(scheme.bits),
+            measure: scheme.measure,
+            universe: scheme.universe,
+            one_empty,
+        }
     }
 
     /// How many samples are equal, chance agreements included.
@@ -67,15 +73,15 @@ impl Comparison {
         self.agreement.equal
     }
 
-    /// Intersection over union.
+    /// What the scheme measures: the resemblance of sets, weighted or not, or the cosine of vectors.
     ///
     /// In a bounded universe the error also holds what comes from elsewhere: sizes that are known only to
     /// a level of their field, and formulas that are exact for large universes only (1/D).
-    pub fn resemblance(&self) -> Estimate {
+    pub fn similarity(&self) -> Estimate {
         if self.one_empty {
             return Estimate::exact(0.0);
         }
-        let estimate = self.agreement.resemblance();
+        let estimate = self.agreement.estimate();
         let (Universe::Bounded(size), Some((f1, f2))) = (self.universe, self.sizes) else {
             return estimate;
         };
@@ -83,7 +89,11 @@ impl Comparison {
         let (mut low, mut high) = (estimate, estimate);
         for (f1, f2) in ends(f1).iter().flat_map(|f1| ends(f2).map(|f2| (*f1, f2))) {
             let chance = Chance::dense(self.bits, share(f1, size), share(f2, size));
-            let corner = Agreement { chance, ..self.agreement }.resemblance();
+            let law = match self.agreement.law {
+                Law::HalfBit(_) => Law::HalfBit(chance),
+                _ => Law::Minwise(chance),
+            };
+            let corner = Agreement { law, ..self.agreement }.estimate();
             low = Estimate {
                 value: low.value.min(corner.value),
                 low: low.low.min(corner.low),
@@ -102,12 +112,38 @@ impl Comparison {
         )
     }
 
-    /// The value of [`resemblance`](Comparison::resemblance) alone, for ranking.
-    pub(crate) fn resemblance_value(&self) -> f64 {
+    /// The value of [`similarity`](Comparison::similarity) alone, for ranking.
+    pub(crate) fn similarity_value(&self) -> f64 {
         if self.one_empty { 0.0 } else { self.agreement.value() }
     }
 
-    /// The probability that the resemblance is at least `threshold`, given what was seen.
+    /// Intersection over union; of weighted sets, the sum of the smaller weights over the sum of the larger ones. Signatures
+    /// of vectors do not tell it: [`Error::OtherMeasure`].
+    pub fn resemblance(&self) -> Result<Estimate> {
+        match self.measure {
+            Measure::Cosine => Err(self.other_measure("the resemblance")),
+            Measure::Jaccard | Measure::Weighted => Ok(self.similarity()),
+        }
+    }
+
+    /// The cosine of the angle between two vectors. Signatures of sets do not tell it: [`Error::OtherMeasure`].
+    pub fn cosine(&self) -> Result<Estimate> {
+        match self.measure {
+            Measure::Cosine => Ok(self.similarity()),
+            Measure::Jaccard | Measure::Weighted => Err(self.other_measure("the cosine")),
+        }
+    }
+
+    /// The angle between two vectors in radians: what signs of projections tell without bias. Signatures of sets
+    /// do not tell it: [`Error::OtherMeasure`].
+    pub fn angle(&self) -> Result<Estimate> {
+        match self.measure {
+            Measure::Cosine => Ok(self.agreement.angle()),
+            Measure::Jaccard | Measure::Weighted => Err(self.other_measure("the angle")),
+        }
+    }
+
+    /// The probability that the [similarity](Comparison::similarity) is at least `threshold`, given what was seen.
     pub fn probability_at_least(&self, threshold: f64) -> f64 {
         if self.one_empty {
             return if threshold <= 0.0 { 1.0 } else { 0.0 };
@@ -146,6 +182,7 @@ impl Comparison {
         formula: fn(&Measures) -> Estimate,
     ) -> Result<Estimate> {
         let measure = "containment";
+        self.check_sets(measure)?;
         let sizes = self.sizes.ok_or(self.no_sizes(measure))?;
         if whole(sizes).value == 0.0 {
             return Err(Error::Undefined { measure });
@@ -161,8 +198,21 @@ impl Comparison {
         measure: &'static str,
         formula: fn(&Measures) -> Estimate,
     ) -> Result<Estimate> {
+        self.check_sets(measure)?;
         let (first, second) = self.sizes.ok_or(self.no_sizes(measure))?;
-        Ok(formula(&Measures { resemblance: self.resemblance(), first, second }))
+        Ok(formula(&Measures { resemblance: self.similarity(), first, second }))
+    }
+
+    /// Refuses what only sets without weights have.
+    fn check_sets(&self, asked: &'static str) -> Result<()> {
+        match self.measure {
+            Measure::Jaccard => Ok(()),
+            Measure::Weighted | Measure::Cosine => Err(self.other_measure(asked)),
+        }
+    }
+
+    fn other_measure(&self, asked: &'static str) -> Error {
+        Error::OtherMeasure { asked, measure: self.measure.name() }
     }
 
     fn no_sizes(&self, measure: &'static str) -> Error {
@@ -201,12 +251,20 @@ impl Signature {
         }
         let sizes = self.cardinality().zip(other.cardinality());
         let one_empty = self.is_empty() || other.is_empty();
+        if one_empty && self.scheme().measure == Measure::Cosine {
+            return Err(Error::Undefined { measure: "the cosine with an empty vector" });
+        }
         Ok(Comparison::new(self.scheme(), equal, sizes, one_empty))
     }
 
     /// The resemblance with another set: 0 if one of them is empty, undefined if both are.
     pub fn resemblance(&self, other: &Signature) -> Result<Estimate> {
-        Ok(self.compare(other)?.resemblance())
+        self.compare(other)?.resemblance()
+    }
+
+    /// The cosine of the angle to another vector: undefined if one of them is empty, that is, all 0.
+    pub fn cosine(&self, other: &Signature) -> Result<Estimate> {
+        self.compare(other)?.cosine()
     }
 }
 
@@ -232,6 +290,10 @@ pub fn resemblance_of(signatures: &[&Signature]) -> Result<Estimate> {
     }
     rest.iter().try_for_each(|s| s.check_scheme(first.shared_scheme()))?;
     let scheme = first.scheme();
+    if scheme.measure == Measure::Cosine {
+        let (asked, measure) = ("the resemblance", scheme.measure.name());
+        return Err(Error::OtherMeasure { asked, measure });
+    }
     let mut patterns = Patterns::new(signatures.len(), scheme.bits)?;
     if signatures.iter().all(|s| s.is_empty()) {
         return Err(Error::Undefined { measure: "the resemblance of empty sets" });

@@ -14,6 +14,7 @@ pub mod chance;
 pub mod comparison;
 pub mod half_bit;
 mod interval;
+pub mod law;
 pub mod many;
 mod many_dense;
 pub mod measures;
@@ -23,6 +24,7 @@ pub mod small_sets;
 
 pub use chance::Chance;
 pub use comparison::{Comparison, resemblance_of};
+pub use law::Law;
 pub use pair::Sampling;
 
 /// 97.5 % point of the normal distribution: two-sided intervals of 95 %.

@@ -3,9 +3,12 @@
 //! In: x of k samples agree, the chance agreements, and how the samples were drawn. Out: resemblance
 //! with standard error and interval, and the probability that it reaches a threshold.
 
+use std::f64::consts::PI;
+
 use super::Estimate;
-use super::chance::Chance;
+use super::half_bit;
 use super::interval::{beta_above, binomial_at_least, proportion};
+use super::law::Law;
 use super::small_sets::{unseen, variance_factor};
 
 /// How the samples were drawn, as far as the error depends on it.
@@ -28,8 +31,8 @@ pub struct Agreement {
     pub equal: u32,
     /// k, how many there are; at least 1 and at least `equal`.
     pub samples: u32,
-    /// How samples agree by chance.
-    pub chance: Chance,
+    /// How often samples agree.
+    pub law: Law,
     /// How they were drawn.
     pub sampling: Sampling,
 }
@@ -48,22 +51,18 @@ impl Agreement {
         }
     }
 
-    /// The resemblance, cut to what is possible.
-    fn r(&self) -> f64 {
-        self.chance.resemblance(self.rate()).clamp(0.0, 1.0)
-    }
-
     /// The estimate alone.
     pub(crate) fn value(&self) -> f64 {
-        self.chance.resemblance(self.rate())
+        self.law.similarity(self.rate())
     }
 
     /// The variance of the estimate, and what it would be for independent samples.
     fn variances(&self) -> (f64, f64) {
-        let (r, k) = (self.r(), f64::from(self.samples));
-        let independent = self.chance.variance(self.rate()) / k;
-        let factor =
-            self.total_size().map_or(1.0, |total| variance_factor(total / (1.0 + r), self.samples));
+        let k = f64::from(self.samples);
+        let independent = self.law.variance(self.rate(), k);
+        let Some(total) = self.total_size() else { return (independent, independent) };
+        let r = self.value().clamp(0.0, 1.0);
+        let factor = variance_factor(total / (1.0 + r), self.samples);
         ((independent + (factor - 1.0) * r * (1.0 - r) / k).max(0.0), independent)
     }
 
@@ -74,18 +73,17 @@ impl Agreement {
         f64::from(self.samples) / excess.max(1.0)
     }
 
-    /// The resemblance (equations 9 and 11) with its 95 % interval.
+    /// The similarity (for sets, the resemblance by equations 9 and 11) with its 95 % interval.
     ///
-    /// The interval is Wilson's for P carried over to R; below 64 samples it is Clopper and Pearson's, and
-    /// where all but a few samples agree its upper end is at least theirs. Its lower end is 0 whenever chance alone explains the count, and its upper end is 1 when all
-    /// samples agree. At these two ends one-permutation samples may have missed the few elements that
-    /// are shared, or that are not, and the other end of the interval allows for that ([`unseen`]).
-    pub fn resemblance(&self) -> Estimate {
+    /// The interval is Wilson's for P carried over; below 64 samples it is Clopper and Pearson's, and
+    /// where all but a few samples agree its upper end is at least theirs. Its lower end is 0 whenever chance alone
+    /// explains the count, and its upper end is 1 when all samples agree. At these two ends one-permutation samples may
+    /// have missed the few elements that are shared, or that are not, and the other end of the interval allows for that
+    /// ([`unseen`]).
+    pub fn estimate(&self) -> Estimate {
         let (variance, _) = self.variances();
-        let n = self.effective_samples();
-        let (low, high) = proportion(self.rate() * n, n, self.samples);
-        let to_r = |p: f64| self.chance.resemblance(p).clamp(0.0, 1.0);
-        let (mut low, mut high) = (to_r(low), to_r(high));
+        let (low, high) = self.agreement_interval();
+        let (mut low, mut high) = self.law.interval(low, high);
         if self.equal >= self.samples {
             high = 1.0;
             // a of the union are not shared: f = (total + a)/2, R = 1 - a/f.
@@ -93,7 +91,10 @@ impl Agreement {
             let least = self.total_size().map(missed).map_or(1.0, |(a, t)| 1.0 - 2.0 * a / (t + a));
             low = low.min(least.max(0.0));
         }
-        if binomial_at_least(self.equal, self.samples, self.chance.c1) > 0.025 {
+        // Of vectors nothing is by chance: unrelated ones are at right angles.
+        let by_chance = self.law.agreement(0.0);
+        let sets = self.law != Law::Sign;
+        if sets && binomial_at_least(self.equal, self.samples, by_chance) > 0.025 {
             low = 0.0;
             // a are shared: f = total - a, R = a/f.
             let missed = |total: f64| (unseen(total, self.samples).min(total / 2.0), total);
@@ -103,11 +104,36 @@ impl Agreement {
         Estimate { value: self.value(), std_error: variance.sqrt(), low, high }
     }
 
-    /// The probability that the resemblance is at least `threshold`, given what was seen: Jeffreys'
+    /// The angle between two vectors, from the signs of their projections: unbiased, in radians, with its 95 % interval.
+    pub fn angle(&self) -> Estimate {
+        let (low, high) = self.agreement_interval();
+        let angle = |agreement: f64| PI * (1.0 - agreement);
+        let rate = self.rate();
+        Estimate {
+            value: angle(rate),
+            std_error: PI * (rate * (1.0 - rate) / f64::from(self.samples)).sqrt(),
+            low: angle(high).max(0.0),
+            high: angle(low).min(PI),
+        }
+    }
+
+    /// 95 % bounds for the probability that samples agree.
+    fn agreement_interval(&self) -> (f64, f64) {
+        let n = self.effective_samples();
+        let x = self.rate() * n;
+        let (low, high) = proportion(x, n, self.samples);
+        // Vectors may point in opposite directions: few that agree are treated as few that do not.
+        let low =
+            if self.law == Law::Sign { 1.0 - proportion(n - x, n, self.samples).1 } else { low };
+        (low, high)
+    }
+
+    /// The probability that the similarity is at least `threshold`, given what was seen: Jeffreys'
     /// prior on P, cut to the agreement rates that are possible.
     pub fn probability_at_least(&self, threshold: f64) -> f64 {
+        let least = self.law.least();
         // The largest possible P is 1: A falls in r, so C1 is never below C2.
-        if threshold <= 0.0 {
+        if threshold <= least {
             return 1.0;
         }
         if threshold > 1.0 {
@@ -115,8 +141,11 @@ impl Agreement {
         }
         let n = self.effective_samples();
         let (a, b) = (self.rate() * n + 0.5, (1.0 - self.rate()) * n + 0.5);
-        let possible = beta_above(a, b, self.chance.c1);
-        let reached = beta_above(a, b, self.chance.agreement(threshold).min(1.0));
+        let above = |agreement: f64| beta_above(a, b, agreement.min(1.0));
+        let (possible, reached) = match self.law {
+            Law::HalfBit(chance) => half_bit::mass(&chance, threshold, above),
+            law => (above(law.agreement(least)), above(law.agreement(threshold))),
+        };
         if possible > 0.0 { (reached / possible).clamp(0.0, 1.0) } else { 0.0 }
     }
 }

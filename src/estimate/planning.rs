@@ -4,6 +4,7 @@
 
 use super::chance::Chance;
 use super::interval::binomial_at_least;
+use super::law::Law;
 use crate::scheme::{Scheme, Slots};
 
 /// B(b), bits a signature needs for one unit of accuracy: b times k times the variance. The ratio of
@@ -20,14 +21,21 @@ pub fn storage_factor(bits: u32, r1: f64, r2: f64, resemblance: f64) -> f64 {
 /// assert_eq!(required_samples(0.05, 0.5, &Chance::sparse(4)), 114);
 /// ```
 pub fn required_samples(error: f64, resemblance: f64, chance: &Chance) -> u64 {
-    let variance = chance.variance(chance.agreement(resemblance));
+    required_by(error, resemblance, &Law::Minwise(*chance))
+}
+
+/// The same for any law.
+pub fn required_by(error: f64, similarity: f64, law: &Law) -> u64 {
+    // The variance of any number of samples at once, where it does not depend on that number otherwise.
+    const MANY: f64 = 1e9;
+    let variance = law.variance(law.agreement(similarity), MANY) * MANY;
     (variance / (error * error)).ceil().max(1.0) as u64
 }
 
-/// Standard error of a scheme's estimate at this resemblance, sets tiny against their universe.
-pub fn standard_error(scheme: &Scheme, resemblance: f64) -> f64 {
-    let chance = Chance::sparse(u32::from(scheme.bits));
-    (chance.variance(chance.agreement(resemblance)) / f64::from(scheme.samples)).sqrt()
+/// Standard error of a scheme's estimate at this resemblance, or cosine, sets tiny against their universe.
+pub fn standard_error(scheme: &Scheme, similarity: f64) -> f64 {
+    let law = Law::of(scheme);
+    law.variance(law.agreement(similarity), f64::from(scheme.samples)).sqrt()
 }
 
 /// Probability that a slot of g samples agrees, when each does with probability `agreement`: all of
@@ -51,24 +59,24 @@ pub fn at_least(min_matches: u32, count: u32, slot: f64) -> f64 {
     binomial_at_least(min_matches, count, slot)
 }
 
-/// Probability that a set of this resemblance is found through the slots of a scheme. Assumes sets
+/// Probability that a set of this resemblance, or cosine, is found through the slots of a scheme. Assumes sets
 /// tiny against their universe and independent samples; one-permutation samples are so nearly.
 ///
 /// ```
 /// use ringer::{Scheme, estimate::planning::found};
 /// assert!(found(&Scheme::precise(), 0.7) > 0.9999);
 /// ```
-pub fn found(scheme: &Scheme, resemblance: f64) -> f64 {
-    found_by(scheme, resemblance, u32::from(scheme.slots.min_matches), false)
+pub fn found(scheme: &Scheme, similarity: f64) -> f64 {
+    found_by(scheme, similarity, u32::from(scheme.slots.min_matches), false)
 }
 
 /// The same if at least `min_matches` slots must match, where those that differ in one bit may count.
-pub fn found_by(scheme: &Scheme, resemblance: f64, min_matches: u32, within_1: bool) -> f64 {
-    let bits = u32::from(scheme.bits);
-    let agreement = Chance::sparse(bits).agreement(resemblance);
+pub fn found_by(scheme: &Scheme, similarity: f64, min_matches: u32, within_1: bool) -> f64 {
+    let agreement = Law::of(scheme).agreement(similarity);
     let slot = if within_1 {
-        // Samples of different elements have random bits: in b of 2^b cases one bit differs.
-        let one_bit = (1.0 - resemblance) * f64::from(bits) * (-f64::from(bits)).exp2();
+        // The bits of samples that differ are random, but not all the same: b of 2^b - 1 cases differ in one.
+        let bits = f64::from(scheme.bits);
+        let one_bit = (1.0 - agreement) * bits / (bits.exp2() - 1.0);
         slot_agreement_within_1(agreement, one_bit, &scheme.slots)
     } else {
         slot_agreement(agreement, &scheme.slots, scheme.bits)
@@ -79,8 +87,7 @@ pub fn found_by(scheme: &Scheme, resemblance: f64, min_matches: u32, within_1: b
 /// How many of `sets` sets that share nothing with the query have at least `min_matches` slots in
 /// common with it by accident.
 pub fn accidental(scheme: &Scheme, sets: u64, min_matches: u32) -> f64 {
-    let agreement = Chance::sparse(u32::from(scheme.bits)).c1;
-    let slot = slot_agreement(agreement, &scheme.slots, scheme.bits);
+    let slot = slot_agreement(Law::of(scheme).agreement(0.0), &scheme.slots, scheme.bits);
     sets as f64 * at_least(min_matches, u32::from(scheme.slots.count), slot)
 }
 

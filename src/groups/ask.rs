@@ -4,10 +4,10 @@ use std::fmt;
 use std::ops::ControlFlow;
 
 use super::found::{Found, Pair, Progress, Report};
-use super::measure::check_resemblance;
 use super::pairs;
 use super::stop::Teller;
 use crate::error::{Error, Result};
+use crate::estimate::law::check_threshold;
 use crate::query::Plan;
 use crate::store::state::State;
 
@@ -17,7 +17,7 @@ const DEFAULT_MAX_CANDIDATES: usize = 100_000;
 /// Bytes of memory that a run may take.
 const DEFAULT_MEMORY: usize = 1 << 30;
 
-/// What becomes of pairs whose interval holds the least resemblance.
+/// What becomes of pairs whose interval holds the least similarity asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Undecided {
     /// They are given if their estimate reaches it, and marked.
@@ -27,13 +27,13 @@ pub enum Undecided {
     Drop,
 }
 
-/// The exact resemblance of the sets under two keys.
+/// The exact similarity of the sets under two keys.
 pub(super) type Check<'a> = Box<dyn FnMut(&[u8], &[u8]) -> Result<f64> + 'a>;
 
 /// All pairs of sets that look like each other: a question to a snapshot.
 ///
-/// A pair is given if its sets have at least m slots in common and their estimated resemblance is at least
-/// the number asked for: exactly what a [query](crate::Query) for one of them would find, and each pair once.
+/// A pair is given if its sets have at least m slots in common and their estimated resemblance, or cosine where the
+/// database measures that, is at least the number asked for: exactly what a [query](crate::Query) for one of them would find, and each pair once.
 /// Empty sets have no likes. Sets whose signatures are equal are one [group](super::Group); pairs are between groups,
 /// named by their smallest keys, unless [`expand`](Pairs::expand) takes them apart.
 ///
@@ -63,7 +63,7 @@ pub(super) type Check<'a> = Box<dyn FnMut(&[u8], &[u8]) -> Result<f64> + 'a>;
 /// assert_eq!(pairs.len(), 1);
 /// assert_eq!((&*pairs[0].a, &*pairs[0].b), (&b"a"[..], &b"b"[..]));
 /// assert_eq!(pairs[0].a_keys, 2);
-/// println!("{:.2}", pairs[0].resemblance());                   // 0.89 ± 0.04 (95 %: 0.79 to 0.95)
+/// println!("{:.2}", pairs[0].similarity());                   // 0.89 ± 0.04 (95 %: 0.79 to 0.95)
 ///
 /// assert_eq!(snapshot.pairs(0.7).expand().collect()?.len(), 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -71,7 +71,7 @@ pub(super) type Check<'a> = Box<dyn FnMut(&[u8], &[u8]) -> Result<f64> + 'a>;
 #[must_use = "nothing is looked for until it is run"]
 pub struct Pairs<'a> {
     pub(super) state: &'a State,
-    pub(super) min_resemblance: f64,
+    pub(super) min: f64,
     min_matches: Option<u32>,
     exhaustive: bool,
     pub(super) expand: usize,
@@ -86,7 +86,7 @@ pub struct Pairs<'a> {
 impl fmt::Debug for Pairs<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pairs")
-            .field("min_resemblance", &self.min_resemblance)
+            .field("min", &self.min)
             .field("min_matches", &self.min_matches)
             .field("exhaustive", &self.exhaustive)
             .field("expand", &self.expand)
@@ -100,10 +100,10 @@ impl fmt::Debug for Pairs<'_> {
 
 impl<'a> Pairs<'a> {
     /// The pairs of a state.
-    pub(crate) fn new(state: &'a State, min_resemblance: f64) -> Pairs<'a> {
+    pub(crate) fn new(state: &'a State, min: f64) -> Pairs<'a> {
         Pairs {
             state,
-            min_resemblance,
+            min,
             min_matches: None,
             exhaustive: false,
             expand: 1,
@@ -122,7 +122,7 @@ impl<'a> Pairs<'a> {
         self
     }
 
-    /// Also pairs that have no slots in common: nothing is missed. The higher the least resemblance, the less
+    /// Also pairs that have no slots in common: nothing is missed. The higher the least similarity, the less
     /// that costs; where it is low, all pairs of signatures are compared. A scheme without slots has no other
     /// pairs.
     pub fn exhaustive(mut self) -> Pairs<'a> {
@@ -164,14 +164,14 @@ impl<'a> Pairs<'a> {
         self
     }
 
-    /// What becomes of pairs whose interval holds the least resemblance. Default [`Undecided::Keep`].
+    /// What becomes of pairs whose interval holds the least similarity asked for. Default [`Undecided::Keep`].
     pub fn undecided(mut self, what: Undecided) -> Pairs<'a> {
         self.undecided = what;
         self
     }
 
     /// Hands undecided pairs to a function that looks at the sets themselves and gives their exact
-    /// resemblance; they are given if it reaches the least. All pairs are handed over whose interval holds
+    /// similarity; they are given if it reaches the least. All pairs are handed over whose interval holds
     /// it, those with an estimate below it too. Of groups of equal signatures the smallest keys are asked about,
     /// and speak for the others; a group itself is not asked about. An error of the function ends the run.
     pub fn check(mut self, exact: impl FnMut(&[u8], &[u8]) -> Result<f64> + 'a) -> Pairs<'a> {
@@ -205,7 +205,7 @@ impl<'a> Pairs<'a> {
 
     /// The fewest common slots, if what is asked makes sense; 0 lifts the rule.
     pub(super) fn least_slots(&self) -> Result<u32> {
-        check_resemblance(self.min_resemblance)?;
+        check_threshold(&self.state.scheme, self.min)?;
         let slots = self.state.scheme.slots;
         match self.min_matches {
             Some(m) if m == 0 || m > u32::from(slots.count) => {

@@ -7,8 +7,7 @@
 use hashbrown::HashTable;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::measure::check_resemblance;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::query::{Like, Query};
 use crate::sketch::Sketcher;
 use crate::store::state::State;
@@ -33,7 +32,7 @@ use crate::store::state::State;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Clustering {
-    min_resemblance: f64,
+    min: f64,
     keys: Vec<Box<[u8]>>,
     /// For each key a smaller one of its cluster, or itself if it is the smallest.
     owners: Vec<u32>,
@@ -53,11 +52,14 @@ pub struct Joined {
 }
 
 impl Clustering {
-    /// No keys yet; sets hang together from this resemblance on.
-    pub fn new(min_resemblance: f64) -> Result<Clustering> {
-        check_resemblance(min_resemblance)?;
+    /// No keys yet; sets hang together from this similarity on, 0 to 1: resemblance, or cosine where the database
+    /// measures that.
+    pub fn new(min: f64) -> Result<Clustering> {
+        if !(0.0..=1.0).contains(&min) {
+            return Err(Error::invalid(format!("least similarity {min}"), "it is from 0 to 1"));
+        }
         let by_hash = HashTable::new();
-        Ok(Clustering { min_resemblance, keys: Vec::new(), owners: Vec::new(), by_hash })
+        Ok(Clustering { min, keys: Vec::new(), owners: Vec::new(), by_hash })
     }
 
     /// How many keys there are.
@@ -70,9 +72,9 @@ impl Clustering {
         self.keys.is_empty()
     }
 
-    /// The resemblance from which on sets hang together.
-    pub fn min_resemblance(&self) -> f64 {
-        self.min_resemblance
+    /// The similarity from which on sets hang together.
+    pub fn min_similarity(&self) -> f64 {
+        self.min
     }
 
     /// The smallest key of a key's cluster, which may be itself; `None` if it never joined.
@@ -111,7 +113,7 @@ impl Clustering {
         key: &[u8],
     ) -> Result<Joined> {
         let query = Query::new(state, sketcher, Like::Key(key));
-        let answer = query.min_resemblance(self.min_resemblance).run()?;
+        let answer = query.min_similarity(self.min).run()?;
         self.link(key, key);
         answer.matches.iter().for_each(|found| self.link(key, &found.key));
         let representative = self.representative(key).unwrap_or(key).into();

@@ -47,7 +47,7 @@ pub enum Linkage {
 /// snapshot.clusters(0.7).run(|cluster| {
 ///     assert_eq!(&*cluster.representative, b"a");
 ///     assert_eq!(cluster.keys.len(), 3);
-///     println!("the others are like it to {:.2} and more", cluster.lowest.resemblance());
+///     println!("the others are like it to {:.2} and more", cluster.lowest.similarity());
 ///     for key in cluster.keys {
 ///         println!("{}", key.unwrap().escape_ascii());
 ///     }
@@ -79,8 +79,8 @@ pub struct Cluster<'a> {
 
 impl<'a> Clusters<'a> {
     /// The clusters of a state.
-    pub(crate) fn new(state: &'a State, min_resemblance: f64) -> Clusters<'a> {
-        Clusters { pairs: Pairs::new(state, min_resemblance), linkage: Linkage::default() }
+    pub(crate) fn new(state: &'a State, min: f64) -> Clusters<'a> {
+        Clusters { pairs: Pairs::new(state, min), linkage: Linkage::default() }
     }
 
     /// Puts conditions to the pairs that clusters are made of, and says what the run may take and whom it
@@ -222,7 +222,7 @@ fn lowest(roster: &Roster<'_>, measure: &Measure, groups: &[u32]) -> Comparison 
     let mut lowest = compare(groups[groups.len().min(2) - 1]);
     for other in groups.iter().skip(2) {
         let comparison = compare(*other);
-        if comparison.resemblance_value() < lowest.resemblance_value() {
+        if comparison.similarity_value() < lowest.similarity_value() {
             lowest = comparison;
         }
     }

@@ -16,10 +16,10 @@ pub struct Pair {
     pub matching_slots: u32,
     /// What the two signatures say about the sets, `a` being the first: all measures.
     pub comparison: Comparison,
-    /// Whether the 95 % interval of the resemblance holds the least resemblance asked for: more samples, or
+    /// Whether the 95 % interval of the similarity holds the least that was asked for: more samples, or
     /// a look at the sets themselves, may decide either way.
     pub undecided: bool,
-    /// The exact resemblance, where it was [asked for](super::Pairs::check).
+    /// The exact similarity, where it was [asked for](super::Pairs::check).
     pub exact: Option<f64>,
     /// How many keys have the signature of `a`, itself included: 1 if it is no group, or if groups were
     /// [taken apart](super::Pairs::expand).
@@ -29,9 +29,9 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// How alike the sets are.
-    pub fn resemblance(&self) -> Estimate {
-        self.comparison.resemblance()
+    /// How alike the sets are: their resemblance, or the cosine where the database measures that.
+    pub fn similarity(&self) -> Estimate {
+        self.comparison.similarity()
     }
 }
 

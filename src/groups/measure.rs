@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use super::columns::{Column, Least};
 use super::roster::Roster;
-use crate::error::{Error, Result};
-use crate::estimate::{Chance, Comparison};
+use crate::estimate::{Comparison, Law, half_bit};
 use crate::kernel::Kernel;
 use crate::scheme::{Cardinality, Scheme, Universe};
 use crate::sketch::SlotReader;
 
-/// What must reach the least resemblance.
+/// What must reach the threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
     /// The estimate.
@@ -24,6 +23,8 @@ pub(super) enum Reach {
 #[derive(Debug)]
 pub(super) struct Measure {
     scheme: Arc<Scheme>,
+    /// How often samples of sets tiny against their universe agree.
+    law: Law,
     min: f64,
     reach: Reach,
     pub(super) least: Least,
@@ -41,6 +42,7 @@ impl Measure {
         let scheme = Arc::clone(roster.scheme());
         let reader = SlotReader::new(&scheme);
         let mut measure = Measure {
+            law: Law::of(&scheme),
             min,
             reach,
             least: Least { equal: 0, slots },
@@ -61,14 +63,20 @@ impl Measure {
         let k = self.scheme.samples;
         match (self.reach, self.scheme.universe) {
             (Reach::Estimate, Universe::Open) => fewest(k, |equal| self.passes(equal, 0, 0)),
-            // Chance agreements only add: the share of equal samples is never below the resemblance.
-            (Reach::Estimate, _) => (f64::from(k) * self.min * (1.0 - 1e-9)).ceil() as u32,
+            (Reach::Estimate, _) => {
+                // Chance agreements only add: single samples agree at least as often as the resemblance says.
+                let share = match self.law {
+                    Law::HalfBit(_) => half_bit::agreement(self.min.max(0.5)),
+                    _ => self.min,
+                };
+                (f64::from(k) * share * (1.0 - 1e-9)).ceil() as u32
+            }
             (Reach::High, Universe::Open) => {
                 let sizes =
                     self.size(smallest).map_or(vec![None], |size| sizes_from(size.value, k));
                 let high = |equal, size: Option<Cardinality>| {
                     let both = size.zip(size);
-                    Comparison::new(&self.scheme, equal, both, false).resemblance().high
+                    Comparison::new(&self.scheme, equal, both, false).similarity().high
                 };
                 let least = |size| fewest(k, |equal| high(equal, size) >= self.min);
                 let least = sizes.into_iter().map(least).min().unwrap_or(0);
@@ -89,11 +97,11 @@ impl Measure {
         Comparison::new(&self.scheme, equal, self.size(a).zip(self.size(b)), false)
     }
 
-    /// The 95 % interval of their resemblance.
+    /// The 95 % interval of their similarity.
     fn interval(&mut self, equal: u32, a: u32, b: u32) -> (f64, f64) {
         let comparison = self.comparison(equal, a, b);
         *self.intervals.entry((equal, a.min(b), a.max(b))).or_insert_with(|| {
-            let estimate = comparison.resemblance();
+            let estimate = comparison.similarity();
             (estimate.low, estimate.high)
         })
     }
@@ -105,17 +113,17 @@ impl Measure {
         }
         let value = if self.scheme.universe == Universe::Open {
             let rate = f64::from(equal) / f64::from(self.scheme.samples);
-            Chance::sparse(u32::from(self.scheme.bits)).resemblance(rate)
+            self.law.similarity(rate)
         } else {
-            self.comparison(equal, a, b).resemblance_value()
+            self.comparison(equal, a, b).similarity_value()
         };
         value >= self.min
     }
 
-    /// Whether the interval holds the least resemblance.
+    /// Whether the interval holds the threshold.
     pub(super) fn undecided(&mut self, equal: u32, a: u32, b: u32) -> bool {
-        // No interval goes below 0, and intervals are costly.
-        if self.min <= 0.0 {
+        // No interval goes below what is possible, and intervals are costly.
+        if self.min <= self.law.least() {
             return false;
         }
         let (low, high) = self.interval(equal, a, b);
@@ -180,12 +188,4 @@ fn sizes_from(smallest: f64, samples: u32) -> Vec<Option<Cardinality>> {
         }
         size *= 1.1;
     }
-}
-
-/// Refuses a resemblance that is none.
-pub(super) fn check_resemblance(min: f64) -> Result<()> {
-    if (0.0..=1.0).contains(&min) {
-        return Ok(());
-    }
-    Err(Error::invalid(format!("min_resemblance {min}"), "it is from 0 to 1"))
 }

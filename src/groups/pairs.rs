@@ -43,7 +43,7 @@ pub(super) fn find<'a>(ask: Pairs<'a>, report: &mut Report) -> Step<Finding<'a>>
     report.signatures = roster.groups() as u64;
     report.groups = roster.several().len() as u64;
     let reach = if ask.check.is_some() { Reach::High } else { Reach::Estimate };
-    let mut measure = Measure::new(&roster, ask.min_resemblance, slots, reach);
+    let mut measure = Measure::new(&roster, ask.min, slots, reach);
     let join = Join::new(&roster, &mut measure, ask.max_candidates, &mut teller);
     let joined = join.run(ask.plan)?;
     report.compared = joined.compared;
@@ -53,7 +53,7 @@ pub(super) fn find<'a>(ask: Pairs<'a>, report: &mut Report) -> Step<Finding<'a>>
         roster,
         measure,
         pairs: joined.pairs,
-        min: ask.min_resemblance,
+        min: ask.min,
         undecided: ask.undecided,
         check: ask.check,
         teller,

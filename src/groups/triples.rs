@@ -9,13 +9,15 @@ use std::ops::ControlFlow;
 
 use super::ask::Pairs;
 use super::found::Report;
-use super::measure::{Measure, check_resemblance};
+use super::measure::Measure;
 use super::pairs::{self, ended, go_on};
 use super::roster::Roster;
 use super::stop::Step;
 use crate::error::{Error, Result};
 use crate::estimate::Estimate;
+use crate::estimate::law::check_threshold;
 use crate::estimate::many::Patterns;
+use crate::scheme;
 use crate::store::state::State;
 
 /// Threes of sets that look like each other: a question to a snapshot.
@@ -23,8 +25,8 @@ use crate::store::state::State;
 /// Given are the triangles of [pairs](Pairs) whose estimated three-way resemblance is at least the number asked
 /// for, in the order of their keys. Three sets are never more alike than two of them, so pairs need no more;
 /// but estimates err, and [`min_pair`](Triples::min_pair) lets pairs in that seem a little less alike. Sets with
-/// equal signatures count as one, which is named by their smallest key. Samples of one bit cannot tell:
-/// [`Error::TooFewBits`].
+/// equal signatures count as one, which is named by their smallest key. Samples of one bit cannot tell
+/// ([`Error::TooFewBits`]), nor can signs of vectors ([`Error::OtherMeasure`]).
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -73,7 +75,7 @@ impl<'a> Triples<'a> {
 
     /// The least estimated resemblance of two of the three. Default: that of all three.
     pub fn min_pair(mut self, resemblance: f64) -> Triples<'a> {
-        self.pairs.min_resemblance = resemblance;
+        self.pairs.min = resemblance;
         self
     }
 
@@ -102,9 +104,14 @@ impl<'a> Triples<'a> {
     }
 
     fn go(self, report: &mut Report, visit: &mut dyn FnMut(Triple) -> ControlFlow<()>) -> Step {
-        check_resemblance(self.min_resemblance)?;
+        let scheme = &self.pairs.state.scheme;
+        if scheme.measure == scheme::Measure::Cosine {
+            let (asked, measure) = ("the resemblance of three", scheme.measure.name());
+            return Err(Error::OtherMeasure { asked, measure }.into());
+        }
+        check_threshold(scheme, self.min_resemblance)?;
         // Refuses samples of one bit before anything is read.
-        Patterns::new(3, self.pairs.state.scheme.bits)?;
+        Patterns::new(3, scheme.bits)?;
         let (min, memory) = (self.min_resemblance, self.pairs.memory as u64);
         let finding = pairs::find(self.pairs, report)?;
         let groups = finding.roster.groups();

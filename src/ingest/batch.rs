@@ -41,6 +41,17 @@ impl Batch {
         self.push(key.as_ref(), Some(signature))
     }
 
+    /// Stores a set whose elements have [weights](Sketcher::sketch_weighted), or a vector, under a key. What was stored
+    /// there is replaced.
+    pub fn put_weighted(
+        &mut self,
+        key: impl AsRef<[u8]>,
+        set: &[(u64, f64)],
+    ) -> Result<&mut Batch> {
+        let signature = self.sketcher.sketch_weighted(set)?;
+        self.push(key.as_ref(), Some(signature))
+    }
+
     /// Stores sets under keys, sketched in parallel. If one of them is refused, none of them is added.
     pub fn put_many(
         &mut self,

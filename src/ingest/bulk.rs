@@ -61,6 +61,12 @@ impl BulkLoad {
         self.put_signature(key, &signature)
     }
 
+    /// Adds a set whose elements have [weights](Sketcher::sketch_weighted), or a vector, under a key.
+    pub fn put_weighted(&mut self, key: impl AsRef<[u8]>, set: &[(u64, f64)]) -> Result<()> {
+        let signature = self.writer.sketcher().sketch_weighted(set)?;
+        self.put_signature(key, &signature)
+    }
+
     /// Adds sets under keys, sketched in parallel. If one of them is refused, none of them is added.
     pub fn put_many(&mut self, sets: &[(impl AsRef<[u8]>, impl AsRef<[u64]>)]) -> Result<()> {
         sets.iter().try_for_each(|(key, _)| check_key(key.as_ref()))?;

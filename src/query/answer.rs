@@ -6,7 +6,7 @@ use crate::estimate::{Comparison, Estimate};
 /// The sets that were found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// Best first: by resemblance, then by the number of common slots, then by key.
+    /// Best first: by similarity, then by the number of common slots, then by key.
     pub matches: Vec<Match>,
     /// Whether there were more candidates than may be looked at
     /// ([`max_candidates`](super::Query::max_candidates)), so that matches may be missing. Of a segment or
@@ -26,9 +26,9 @@ pub struct Match {
 }
 
 impl Match {
-    /// How alike the sets are.
-    pub fn resemblance(&self) -> Estimate {
-        self.comparison.resemblance()
+    /// How alike the sets are: their resemblance, or the cosine where the database measures that.
+    pub fn similarity(&self) -> Estimate {
+        self.comparison.similarity()
     }
 
     /// How much of the query lies in the match.

@@ -4,6 +4,7 @@ use super::answer::Answer;
 use super::explain::{Explanation, Plan};
 use super::search;
 use crate::error::{Error, Result};
+use crate::estimate::law::check_threshold;
 use crate::scheme::Scheme;
 use crate::sketch::{Signature, Sketcher};
 use crate::store::state::State;
@@ -17,8 +18,10 @@ const DEFAULT_MAX_CANDIDATES: usize = 100_000;
 /// What to look for.
 #[derive(Debug, Clone, Copy)]
 pub enum Like<'a> {
-    /// The likes of this set of features.
+    /// The likes of this set of features. Where the database measures by weights, each counts as often as it comes.
     Features(&'a [u64]),
+    /// The likes of this set of features with weights, or of this vector.
+    Weighted(&'a [(u64, f64)]),
     /// The likes of a stored set, itself left out.
     Key(&'a [u8]),
     /// The likes of the set that has this signature, which must be of the database's scheme.
@@ -36,7 +39,7 @@ pub enum Like<'a> {
 /// db.put("c", &(900..999).collect::<Vec<_>>())?;
 /// let answer = db.snapshot().query(Like::Key(b"a")).min_resemblance(0.5).run()?;
 /// assert_eq!(&*answer.matches[0].key, b"b");
-/// assert!(answer.matches[0].resemblance().low > 0.7);
+/// assert!(answer.matches[0].similarity().low > 0.7);
 /// assert_eq!(answer.matches.len(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -47,7 +50,7 @@ pub struct Query<'a> {
     pub(super) sketcher: &'a Sketcher,
     pub(super) like: Like<'a>,
     top: Option<usize>,
-    min_resemblance: Option<f64>,
+    threshold: Option<Threshold>,
     min_matches: Option<u32>,
     exhaustive: bool,
     within_hamming_1: bool,
@@ -63,7 +66,7 @@ impl<'a> Query<'a> {
             sketcher,
             like,
             top: None,
-            min_resemblance: None,
+            threshold: None,
             min_matches: None,
             exhaustive: false,
             within_hamming_1: false,
@@ -72,16 +75,30 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// The best n only. Default: all that reach [`min_resemblance`](Query::min_resemblance), or the best 10
-    /// if there is none.
+    /// The best n only. Default: all that are [alike enough](Query::min_resemblance), or the best 10 if it was not
+    /// said what that is.
     pub fn top(mut self, n: usize) -> Query<'a> {
         self.top = Some(n);
         self
     }
 
-    /// Only sets whose estimated resemblance is at least this, from 0 to 1.
+    /// Only sets whose estimated resemblance, weighted or not, is at least this, from 0 to 1. A database of vectors
+    /// refuses it: [`Error::OtherMeasure`].
     pub fn min_resemblance(mut self, resemblance: f64) -> Query<'a> {
-        self.min_resemblance = Some(resemblance);
+        self.threshold = Some(Threshold { least: resemblance, of: Some("resemblance") });
+        self
+    }
+
+    /// Only vectors whose estimated cosine is at least this, from -1 to 1. A database of sets refuses it:
+    /// [`Error::OtherMeasure`].
+    pub fn min_cosine(mut self, cosine: f64) -> Query<'a> {
+        self.threshold = Some(Threshold { least: cosine, of: Some("cosine") });
+        self
+    }
+
+    /// The same for whatever the database measures.
+    pub fn min_similarity(mut self, similarity: f64) -> Query<'a> {
+        self.threshold = Some(Threshold { least: similarity, of: None });
         self
     }
 
@@ -132,12 +149,9 @@ impl<'a> Query<'a> {
     pub(super) fn rule(&self) -> Result<Rule> {
         let scheme = &self.state.scheme;
         let slots = u32::from(scheme.slots.count);
-        let threshold = match self.min_resemblance {
+        let threshold = match self.threshold {
             None => f64::NEG_INFINITY,
-            Some(t) if (0.0..=1.0).contains(&t) => t,
-            Some(t) => {
-                return Err(Error::invalid(format!("min_resemblance {t}"), "it is from 0 to 1"));
-            }
+            Some(threshold) => threshold.checked(scheme)?,
         };
         let least_slots = match self.min_matches {
             Some(m) if m == 0 || m > slots => {
@@ -159,7 +173,7 @@ impl<'a> Query<'a> {
             ));
         }
         let plan = if self.exhaustive || slots == 0 { Some(Plan::Scan) } else { self.plan };
-        let all = if self.min_resemblance.is_some() { usize::MAX } else { DEFAULT_TOP };
+        let all = if self.threshold.is_some() { usize::MAX } else { DEFAULT_TOP };
         Ok(Rule {
             top: self.top.unwrap_or(all),
             threshold,
@@ -168,6 +182,27 @@ impl<'a> Query<'a> {
             plan,
             max_candidates: self.max_candidates,
         })
+    }
+}
+
+/// How alike matches must be.
+#[derive(Debug, Clone, Copy)]
+struct Threshold {
+    least: f64,
+    /// The similarity that is meant, unless it is whatever the scheme measures.
+    of: Option<&'static str>,
+}
+
+impl Threshold {
+    /// The number, if the scheme measures what is meant and can reach it.
+    fn checked(self, scheme: &Scheme) -> Result<f64> {
+        if let Some(asked) = self.of
+            && asked != scheme.measure.similarity_name()
+        {
+            return Err(Error::OtherMeasure { asked, measure: scheme.measure.name() });
+        }
+        check_threshold(scheme, self.least)?;
+        Ok(self.least)
     }
 }
 
@@ -181,7 +216,7 @@ fn unfolded(scheme: &Scheme) -> bool {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rule {
     pub(super) top: usize,
-    /// The least resemblance.
+    /// The least similarity.
     pub(super) threshold: f64,
     /// The least number of common slots; 0 lifts the rule.
     pub(super) least_slots: u32,

@@ -94,19 +94,19 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// The probability that a set of the resemblance asked for has enough slots in common with the query
-    /// to be found. `None` if no resemblance was asked for.
+    /// The probability that a set of the similarity asked for has enough slots in common with the query
+    /// to be found. `None` if none was asked for.
     pub fn promised_recall(&self) -> Option<f64> {
-        self.threshold.map(|resemblance| self.recall_at(resemblance))
+        self.threshold.map(|similarity| self.recall_at(similarity))
     }
 
-    /// The same for any resemblance: what the scheme promises for sets tiny against their universe and
+    /// The same for any resemblance or cosine: what the scheme promises for sets tiny against their universe and
     /// independent samples. One-permutation samples are nearly so.
-    pub fn recall_at(&self, resemblance: f64) -> f64 {
+    pub fn recall_at(&self, similarity: f64) -> f64 {
         if self.min_matches == 0 {
             return 1.0;
         }
-        planning::found_by(&self.scheme, resemblance, self.min_matches, self.within_hamming_1)
+        planning::found_by(&self.scheme, similarity, self.min_matches, self.within_hamming_1)
     }
 }
 
@@ -129,11 +129,9 @@ impl std::fmt::Display for Explanation {
         writeln!(f, "{lists_read} lists read, {lists_unread} left unread, {postings} postings")?;
         writeln!(f, "{candidates} candidates, {compared} compared, {verified} verified")?;
         writeln!(f, "{bytes} bytes looked at, {} pages read from the file", self.pages_read)?;
-        if let (Some(resemblance), Some(recall)) = (self.threshold, self.promised_recall()) {
-            writeln!(
-                f,
-                "a set of resemblance {resemblance} is found with probability {recall:.5}"
-            )?;
+        if let (Some(least), Some(recall)) = (self.threshold, self.promised_recall()) {
+            let similarity = self.scheme.measure.similarity_name();
+            writeln!(f, "a set of {similarity} {least} is found with probability {recall:.5}")?;
         }
         let cut = if self.answer.truncated { ", cut short" } else { "" };
         write!(f, "{} matches{cut}", self.answer.matches.len())

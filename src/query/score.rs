@@ -1,18 +1,18 @@
-//! Counts of equal samples as resemblances, fast enough to be asked for each candidate.
+//! Counts of equal samples as similarities, fast enough to be asked for each candidate.
 
 use std::sync::Arc;
 
-use crate::estimate::{Chance, Comparison};
+use crate::estimate::{Comparison, Law};
 use crate::scheme::{Cardinality, Scheme, Universe};
 use crate::sketch::Signature;
 
-/// Turns counts into resemblances to one query.
+/// Turns counts into similarities to one query.
 #[derive(Debug)]
 pub(super) struct Scorer {
     scheme: Arc<Scheme>,
     size: Option<Cardinality>,
     /// In the open universe sizes do not matter.
-    sparse: Option<Chance>,
+    sparse: Option<Law>,
 }
 
 impl Scorer {
@@ -20,7 +20,7 @@ impl Scorer {
     pub(super) fn new(query: &Signature) -> Scorer {
         let scheme = Arc::clone(query.shared_scheme());
         let open = scheme.universe == Universe::Open;
-        let sparse = open.then(|| Chance::sparse(u32::from(scheme.bits)));
+        let sparse = open.then(|| Law::of(&scheme));
         Scorer { size: query.cardinality(), scheme, sparse }
     }
 
@@ -30,29 +30,29 @@ impl Scorer {
         Comparison::new(&self.scheme, equal, self.size.zip(other), false)
     }
 
-    /// Whether the resemblance depends on the cardinality code.
+    /// Whether the similarity depends on the cardinality code.
     pub(super) fn needs_code(&self) -> bool {
         self.sparse.is_none()
     }
 
-    /// Its resemblance. Grows with `equal`.
+    /// Its similarity. Never falls where `equal` grows.
     pub(super) fn value(&self, equal: u32, code: u32) -> f64 {
         match self.sparse {
-            Some(chance) => chance.resemblance(f64::from(equal) / f64::from(self.scheme.samples)),
-            None => self.comparison(equal, code).resemblance_value(),
+            Some(law) => law.similarity(f64::from(equal) / f64::from(self.scheme.samples)),
+            None => self.comparison(equal, code).similarity_value(),
         }
     }
 
-    /// The fewest equal samples that give at least this resemblance; one more than there are if none do.
+    /// The fewest equal samples that give at least this similarity; one more than there are if none do.
     /// Where that depends on a set's size, 0.
-    pub(super) fn least_equal(&self, resemblance: f64) -> u32 {
-        if self.sparse.is_none() || resemblance == f64::NEG_INFINITY {
+    pub(super) fn least_equal(&self, similarity: f64) -> u32 {
+        if self.sparse.is_none() || similarity == f64::NEG_INFINITY {
             return 0;
         }
         let (mut low, mut high) = (0, self.scheme.samples + 1);
         while low < high {
             let middle = low.midpoint(high);
-            if self.value(middle, 0) < resemblance { low = middle + 1 } else { high = middle }
+            if self.value(middle, 0) < similarity { low = middle + 1 } else { high = middle }
         }
         low
     }

@@ -31,6 +31,7 @@ impl<'a> Target<'a> {
         let mut itself = None;
         let signature = match like {
             Like::Features(features) => sketcher.sketch(features)?,
+            Like::Weighted(set) => sketcher.sketch_weighted(set)?,
             Like::Signature(signature) => {
                 signature.check_scheme(&state.scheme)?;
                 signature.clone()

@@ -132,6 +132,16 @@ coded! {
     }
 }
 
+impl Measure {
+    /// What its similarity is called: `resemblance` or `cosine`.
+    pub const fn similarity_name(self) -> &'static str {
+        match self {
+            Measure::Jaccard | Measure::Weighted => "resemblance",
+            Measure::Cosine => "cosine",
+        }
+    }
+}
+
 impl Sampler {
     /// What signatures of this sampler tell: a sampler is made for one measure.
     pub const fn measure(self) -> Measure {

@@ -32,7 +32,7 @@ pub(crate) fn brute_force(rows: &Rows, least_slots: u32, min: f64) -> All {
             let comparison = signature.compare(other).unwrap();
             let equal = comparison.equal_samples();
             let of = (equal, signature.cardinality_code(), other.cardinality_code());
-            let estimate = *estimates.entry(of).or_insert_with(|| comparison.resemblance());
+            let estimate = *estimates.entry(of).or_insert_with(|| comparison.similarity());
             if estimate.value < min {
                 continue;
             }

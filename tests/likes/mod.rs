@@ -108,7 +108,7 @@ impl<'a> Brute<'a> {
     pub(crate) fn value(&mut self, other: &Signature) -> (Comparison, f64) {
         let comparison = self.query.compare(other).unwrap();
         let key = (comparison.equal_samples(), other.cardinality_code());
-        (comparison, *self.values.entry(key).or_insert_with(|| comparison.resemblance().value))
+        (comparison, *self.values.entry(key).or_insert_with(|| comparison.similarity().value))
     }
 
     /// All that is asked for, best first.

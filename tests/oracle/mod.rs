@@ -54,7 +54,7 @@ static ALIKE: LazyLock<Vec<Vec<Alike>>> = LazyLock::new(|| {
     let alike = |a: &Signature, b: &Signature| {
         let slots = values(a).iter().zip(values(b)).filter(|(a, b)| **a == *b).count();
         let comparison = a.compare(b).ok().filter(|_| !a.is_empty() && !b.is_empty())?;
-        Some((slots as u32, comparison, comparison.resemblance().value))
+        Some((slots as u32, comparison, comparison.similarity().value))
     };
     SIGNATURES.iter().map(|a| SIGNATURES.iter().map(|b| alike(a, b)).collect()).collect()
 });
@@ -168,6 +168,7 @@ fn compare_likes(snapshot: &Snapshot, map: &Map, like: Like<'_>, turn: usize, wh
     let (set, itself) = match like {
         Like::Key(key) => (map[key].0, Some(key)),
         Like::Features(set) => (SETS.iter().position(|other| other == set).unwrap(), None),
+        Like::Weighted(_) => panic!("these sets have no weights"),
         Like::Signature(row) => (SIGNATURES.iter().position(|other| other == row).unwrap(), None),
     };
     let (top, exhaustive) = ([1, 2, 5, 20][turn % 4], turn.is_multiple_of(3));

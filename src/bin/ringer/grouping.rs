@@ -166,7 +166,7 @@ impl Clustering<'_> {
     }
 
     fn one(&self, number: u64, cluster: Cluster<'_>, out: &mut Output) -> Result<(), Failure> {
-        let lowest = cluster.lowest.resemblance();
+        let lowest = cluster.lowest.similarity();
         if self.style.json {
             let (mut keys, mut earlier) = (Vec::new(), Vec::new());
             for key in cluster.keys {

@@ -109,7 +109,7 @@ pub(crate) fn json_match(query: &Value, found: &Match) -> Value {
     object.insert("query".into(), query.clone());
     object.insert("key".into(), json_key(&found.key));
     object.insert("matching_slots".into(), found.matching_slots.into());
-    put_resemblance(&mut object, &found.resemblance());
+    put_resemblance(&mut object, &found.similarity());
     let names = ["containment_of_query", "containment_in_query"];
     put_measures(&mut object, &found.comparison, names);
     Value::Object(object)

@@ -63,7 +63,7 @@ impl Estimate {
         let comparison = first.compare(second)?;
         if style.json {
             let mut object = self.object();
-            show::put_resemblance(&mut object, &comparison.resemblance());
+            show::put_resemblance(&mut object, &comparison.similarity());
             let names = ["containment_of_first", "containment_of_second"];
             show::put_measures(&mut object, &comparison, names);
             return out.line(Value::Object(object));
@@ -73,7 +73,7 @@ impl Estimate {
                 .map(|i: usize| show::key(open::key(&self.keys[i])).chars().count())
                 .iter()
                 .sum::<usize>();
-        out.line(format_args!("{:<widest$} {:.3}", "resemblance", comparison.resemblance()))?;
+        out.line(format_args!("{:<widest$} {:.3}", "resemblance", comparison.similarity()))?;
         let [a, b] = [0, 1].map(|i: usize| show::key(open::key(&self.keys[i])));
         let measures = [
             (format!("containment of {a} in {b}"), comparison.containment_of_first(), 3),

@@ -69,7 +69,7 @@ fn print(found: &Found<'_>, style: Style, out: &mut Output) -> Result<(), Failur
     match found {
         Found::Pair(pair) if style.json => out.line(as_json(pair)),
         Found::Pair(pair) => {
-            let estimate = pair.resemblance();
+            let estimate = pair.similarity();
             let copies = |keys: u32| match keys {
                 1 => String::new(),
                 more => format!(" (and {} copies)", more - 1),
@@ -105,7 +105,7 @@ fn as_json(pair: &Pair) -> Value {
     let mut object = Map::new();
     object.insert("a".into(), show::json_key(&pair.a));
     object.insert("b".into(), show::json_key(&pair.b));
-    show::put_resemblance(&mut object, &pair.resemblance());
+    show::put_resemblance(&mut object, &pair.similarity());
     object.insert("matching_slots".into(), pair.matching_slots.into());
     object.insert("undecided".into(), pair.undecided.into());
     if pair.a_keys > 1 || pair.b_keys > 1 {

@@ -205,7 +205,7 @@ impl Query {
             out.line("resemblance     95 % interval    slots  key")?;
         }
         for found in &answer.matches {
-            let estimate = found.resemblance();
+            let estimate = found.similarity();
             out.line(format_args!(
                 "{:.3} ± {:.3}  {:.3} to {:.3}  {:>5}  {}",
                 estimate.clamped(),
