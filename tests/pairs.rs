@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use all_pairs::{All, GO_ON, brute_force, expanded, options, set, what};
 use likes::{Dice, PLANS, Rows, crafted};
-use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
+use ringer::scheme::{CardinalityField, Packing, Sampler, Slots, Universe};
 use ringer::{Database, Found, Like, Options, Pairs, Parameters, Plan, Scheme, Snapshot, presets};
 
 /// The same, taken apart here from pairs and groups; and they must come in the order that was promised.
@@ -145,6 +145,16 @@ fn schemes() -> Vec<Scheme> {
         dense,
         without,
         few,
+        Parameters { sampler: Sampler::Lazy, ..presets::PRECISE },
+        presets::WEIGHTED,
+        presets::COSINE,
+        presets::HALF_BIT,
+        Parameters {
+            slots: Slots { count: 12, samples_per_slot: 3, value_bits: 3, min_matches: 2 },
+            packing: Packing::XorPairs,
+            bits: 1,
+            ..dense
+        },
     ];
     all.map(|parameters| Scheme::new(parameters).unwrap()).into()
 }

@@ -6,7 +6,8 @@ use likes::{Ask, Brute, Dice, Rows, compare_plans};
 use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
 use ringer::{Database, Like, Options, Parameters, Scheme, presets};
 
-/// Schemes of all shapes: presets, one bit, few and many slots, hashed values, bounded universes.
+/// Schemes of all shapes: presets, one bit, few and many slots, hashed values, bounded universes, weights,
+/// vectors, half bits.
 fn schemes() -> Vec<Scheme> {
     let slots = |count, samples_per_slot, value_bits, min_matches| Slots {
         count,
@@ -32,6 +33,17 @@ fn schemes() -> Vec<Scheme> {
             samples: 64,
             slots: slots(16, 4, 16, 1),
             ..near
+        },
+        Parameters { sampler: Sampler::Lazy, ..near },
+        presets::WEIGHTED,
+        presets::COSINE,
+        presets::HALF_BIT,
+        Parameters {
+            universe: Universe::Bounded(1 << 16),
+            cardinality: CardinalityField::Exact,
+            sampler: Sampler::Independent,
+            slots: slots(20, 10, 10, 1),
+            ..presets::HALF_BIT
         },
     ];
     all.into_iter().map(|parameters| Scheme::new(parameters).unwrap()).collect()

@@ -1,14 +1,17 @@
 //! Which scheme to choose for a purpose.
 //!
 //! In: the least resemblance that matters, the error that is allowed there, and how many sets there will be.
-//! Out: for each number of bits a scheme that keeps to it, with what it costs, the smallest first. The
-//! formulas are those of [`super::planning`]; bytes of the index are those of `format-spec/postings.md`.
+//! Out: for each number of bits, half a bit included where that pays, a scheme that keeps to it, with what it costs, the
+//! smallest first. The formulas are those of [`super::planning`]; bytes of the index are those of
+//! `format-spec/postings.md`.
 
 use super::chance::Chance;
-use super::planning::{accidental, found, required_samples, standard_error};
+use super::half_bit;
+use super::law::Law;
+use super::planning::{accidental, found, required_by, standard_error};
 use crate::error::{Error, Result};
 use crate::limits::{MAX_SAMPLES, MAX_VALUE_BITS};
-use crate::scheme::{Parameters, Scheme, Slots, presets};
+use crate::scheme::{Packing, Parameters, Sampler, Scheme, Slots, presets};
 
 /// Chance to be found that advice aims at.
 const RECALL: f64 = 0.99;
@@ -16,8 +19,16 @@ const RECALL: f64 = 0.99;
 /// Of so many sets one may be compared in vain.
 const IN_VAIN: f64 = 1e-3;
 
-/// Bits of samples that are looked at.
-const BITS: [u8; 6] = [1, 2, 4, 6, 8, 16];
+/// What may be kept of a sample: XOR of pairs of one bit, or some bits.
+const KEPT: [(u8, Packing); 7] = [
+    (1, Packing::XorPairs),
+    (1, Packing::LowBits),
+    (2, Packing::LowBits),
+    (4, Packing::LowBits),
+    (6, Packing::LowBits),
+    (8, Packing::LowBits),
+    (16, Packing::LowBits),
+];
 
 /// A scheme and what can be expected of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,8 +69,11 @@ pub fn advise(min: f64, error: f64, sets: u64) -> Result<Vec<Advice>> {
             "give a number above 0 and below 1",
         ));
     }
+    let pays =
+        |packing| packing == Packing::LowBits || min > half_bit::break_even(&Chance::sparse(1));
+    let kept = KEPT.iter().filter(|(_, packing)| pays(*packing));
     let mut all: Vec<Advice> =
-        BITS.iter().filter_map(|bits| with_bits(*bits, min, error, sets)).collect();
+        kept.filter_map(|(bits, packing)| keeping(*bits, *packing, min, error, sets)).collect();
     if all.is_empty() {
         return Err(Error::invalid(
             format!("standard error {error}"),
@@ -75,15 +89,20 @@ pub fn advise(min: f64, error: f64, sets: u64) -> Result<Vec<Advice>> {
 }
 
 /// The scheme of samples of so many bits; `None` if it would need too many of them.
-fn with_bits(bits: u8, min: f64, error: f64, sets: u64) -> Option<Advice> {
+fn keeping(bits: u8, packing: Packing, min: f64, error: f64, sets: u64) -> Option<Advice> {
+    let sampler = match packing {
+        Packing::LowBits => Sampler::OnePermutation,
+        // Pairs are of independent samples.
+        Packing::XorPairs => Sampler::Lazy,
+    };
+    let parameters = Parameters { bits, packing, sampler, ..presets::NEAR_DUPLICATE };
+    let any_samples = Parameters { slots: Slots::NONE, ..parameters };
+    let law = Law::of(&Scheme::new(any_samples).ok()?);
     // From one half on the error falls: sets that are more alike are known better.
-    let hardest = min.max(0.5);
-    let chance = Chance::sparse(u32::from(bits));
-    let needed =
-        required_samples(error, min, &chance).max(required_samples(error, hardest, &chance));
+    let needed = required_by(error, min, &law).max(required_by(error, min.max(0.5), &law));
     // Signatures are stored in words of 64 samples.
     let samples = needed.checked_next_multiple_of(64).filter(|k| *k <= u64::from(MAX_SAMPLES))?;
-    let parameters = Parameters { samples: samples as u32, bits, ..presets::NEAR_DUPLICATE };
+    let parameters = Parameters { samples: samples as u32, ..parameters };
     let with_slots = |slots| Scheme::new(Parameters { slots, ..parameters }).ok();
     let slots = (1..=64u16).rev().find_map(|g| fitting_slots(&with_slots, g, bits, min, sets));
     let scheme = with_slots(slots.unwrap_or(Slots::NONE))?;
@@ -171,6 +190,24 @@ mod tests {
         assert!((advice.bytes_a_set - 140.8).abs() < 2.0, "{advice:?}");
         let precise = expected(Scheme::precise(), 0.7, 1_000_000);
         assert!((precise.bytes_a_set - 148.1).abs() < 2.0, "{precise:?}");
+    }
+
+    /// Half bits are advised from R = .5774 on, and take fewer bytes for their signatures than whole ones then.
+    #[test]
+    fn half_bits_are_advised_where_they_pay() {
+        let signature = |advice: &Advice| advice.bytes_a_set - advice.index_bytes_a_set;
+        for (min, pays) in [(0.3, false), (0.577, false), (0.578, true), (0.8, true), (0.95, true)]
+        {
+            let all = advise(min, 0.01, 1_000_000).unwrap();
+            let with = |packing: Packing| {
+                all.iter().find(|a| a.scheme.packing == packing && a.scheme.bits == 1)
+            };
+            let (half, whole) = (with(Packing::XorPairs), with(Packing::LowBits).unwrap());
+            assert_eq!(half.is_some(), pays, "{min}");
+            if let Some(half) = half {
+                assert!(signature(half) <= signature(whole), "{min}: {half:?} {whole:?}");
+            }
+        }
     }
 
     #[test]

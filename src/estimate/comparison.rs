@@ -68,6 +68,11 @@ impl Comparison {
         }
     }
 
+    /// What the scheme measures.
+    pub fn measure(&self) -> Measure {
+        self.measure
+    }
+
     /// How many samples are equal, chance agreements included.
     pub fn equal_samples(&self) -> u32 {
         self.agreement.equal
@@ -153,17 +158,17 @@ impl Comparison {
 
     /// How many elements both sets have.
     pub fn intersection(&self) -> Result<Estimate> {
-        self.measure("the intersection", Measures::intersection)
+        self.of_sizes("the intersection", Measures::intersection)
     }
 
     /// How many elements either set has.
     pub fn union(&self) -> Result<Estimate> {
-        self.measure("the union", Measures::union)
+        self.of_sizes("the union", Measures::union)
     }
 
     /// How many elements exactly one of the sets has.
     pub fn hamming(&self) -> Result<Estimate> {
-        self.measure("the Hamming distance", Measures::hamming)
+        self.of_sizes("the Hamming distance", Measures::hamming)
     }
 
     /// How much of the first set lies in the second; undefined when the first is empty.
@@ -190,10 +195,10 @@ impl Comparison {
         if self.one_empty {
             return Ok(Estimate::exact(0.0));
         }
-        self.measure(measure, formula)
+        self.of_sizes(measure, formula)
     }
 
-    fn measure(
+    fn of_sizes(
         &self,
         measure: &'static str,
         formula: fn(&Measures) -> Estimate,

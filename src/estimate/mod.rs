@@ -50,7 +50,7 @@ impl Estimate {
         Estimate { value, std_error: 0.0, low: value, high: value }
     }
 
-    /// The value cut to 0..=1, for the display of resemblances and containments.
+    /// The value cut to 0..=1, for the display of resemblances and containments; not of cosines.
     pub fn clamped(&self) -> f64 {
         self.value.clamp(0.0, 1.0)
     }

@@ -22,7 +22,7 @@ enum Permutations {
 
 impl Independent {
     pub(crate) fn new(scheme: &Scheme) -> Independent {
-        let samples = 0..u64::from(scheme.samples);
+        let samples = 0..u64::from(scheme.drawn_samples());
         let permutations = match scheme.universe {
             Universe::Open => {
                 let keys = Keys::new(scheme.seed, Purpose::Samples);

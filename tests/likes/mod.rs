@@ -59,7 +59,7 @@ impl Ask {
             query = query.top(top);
         }
         if let Some(min) = self.min {
-            query = query.min_resemblance(min);
+            query = query.min_similarity(min);
         }
         if let Some(matches) = self.matches {
             query = query.min_matches(matches);

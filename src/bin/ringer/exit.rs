@@ -65,6 +65,7 @@ pub(crate) fn report(result: Result<(), Failure>) -> ExitCode {
 fn status_of(error: &Error) -> u8 {
     match error {
         Error::NoSuchKey { .. } => 1,
+        Error::OtherMeasure { .. } => 2,
         Error::Io { .. } | Error::NoSpace { .. } | Error::Poisoned { .. } => 3,
         Error::Locked { .. } => 4,
         // Of stored sets too many, too long, too large: not of what the command line says.

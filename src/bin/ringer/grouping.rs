@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use indicatif::ProgressBar;
 use ringer::estimate::planning;
 use ringer::groups::{Cluster, Linkage, Pairs, Phase, Progress, Report, Undecided};
+use ringer::scheme::Measure;
 use ringer::{Error, Scheme, Snapshot};
 use serde_json::json;
 
@@ -95,8 +96,9 @@ pub(crate) fn ended(
     let found = planning::found_by(scheme, min, least, false);
     if !(conditions.exhaustive || style.quiet) && scheme.slots.count > 0 && found < GOOD_RECALL {
         exit::say(&format!(
-            "note: of pairs at resemblance {min} this database's slots find {:.0} %, of those more alike \
+            "note: of pairs at {} {min} this database's slots find {:.0} %, of those more alike \
              more; --exhaustive finds all",
+            scheme.measure.similarity_name(),
             100.0 * found
         ));
     }
@@ -107,9 +109,14 @@ pub(crate) fn ended(
 }
 
 /// The line above the first row of a table.
-pub(crate) fn head(rows_before: u64, style: Style, out: &mut Output) -> Result<(), Failure> {
+pub(crate) fn head(
+    rows_before: u64,
+    measure: Measure,
+    style: Style,
+    out: &mut Output,
+) -> Result<(), Failure> {
     match rows_before == 0 && !style.json {
-        true => out.line("resemblance     95 % interval    keys"),
+        true => out.line(format_args!("{:<15} 95 % interval    keys", measure.similarity_name())),
         false => Ok(()),
     }
 }
@@ -176,10 +183,12 @@ impl Clustering<'_> {
                     earlier.push(show::json_key(&key));
                 }
             }
+            let measure = cluster.lowest.measure();
+            let least = format!("min_{}", measure.similarity_name());
             let mut line = json!({
                 "cluster": number,
                 "keys": keys,
-                "min_resemblance": lowest.clamped(),
+                (least): if measure == Measure::Cosine { lowest.value } else { lowest.clamped() },
                 "representative": show::json_key(&cluster.representative),
             });
             if !earlier.is_empty() {
@@ -197,9 +206,9 @@ impl Clustering<'_> {
             let stored = self.snapshot.get(&key)?;
             match (&representative, stored) {
                 (Some(first), Some(stored)) if key != cluster.representative => {
-                    let estimate = first.signature.resemblance(&stored.signature)?;
-                    let (value, error) = (estimate.clamped(), estimate.std_error);
-                    out.line(format_args!("  {value:.3} ± {error:.3}  {shown}"))?;
+                    let comparison = first.signature.compare(&stored.signature)?;
+                    let alike = show::similarity(comparison.measure(), &comparison.similarity());
+                    out.line(format_args!("  {alike}  {shown}"))?;
                 }
                 _ => out.line(format_args!("                 {shown}"))?,
             }

@@ -3,7 +3,8 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use ringer::{Database, OpenReport, Options, Reader};
+use ringer::scheme::{Features, Measure};
+use ringer::{Database, OpenReport, Options, Reader, Scheme};
 use serde_json::json;
 
 use crate::exit::{self, Failure};
@@ -67,6 +68,21 @@ fn tell(report: &OpenReport) {
         told.push("a superblock was written again".into());
     }
     exit::say(&format!("note: {}", told.join("; ")));
+}
+
+/// Refuses weights where a database has no use for them.
+pub(crate) fn check_weighted(scheme: &Scheme) -> Result<(), Failure> {
+    if scheme.measure == Measure::Jaccard {
+        let message =
+            "--weighted: this database's sets have no weights; make one with --sampler weighted";
+        return Err(Failure::Usage(message.into()));
+    }
+    match scheme.features {
+        Features::Tokens | Features::Ids => Ok(()),
+        features => Err(Failure::Usage(format!(
+            "--weighted: elements with weights are tokens or ids, and this database has features {features}"
+        ))),
+    }
 }
 
 /// A key from the command line: its bytes.

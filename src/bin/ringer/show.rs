@@ -3,6 +3,7 @@
 use std::io::{BufWriter, StdoutLock, Write, stdout};
 use std::path::Path;
 
+use ringer::scheme::Measure;
 use ringer::{Comparison, Estimate, Match};
 use serde_json::{Map, Value, json};
 
@@ -74,9 +75,13 @@ pub(crate) fn json_key(key: &[u8]) -> Value {
     }
 }
 
-/// The resemblance, its error and its interval.
-pub(crate) fn put_resemblance(object: &mut Map<String, Value>, estimate: &Estimate) {
-    object.insert("resemblance".into(), estimate.value.into());
+/// The resemblance or cosine, its error and its interval.
+pub(crate) fn put_similarity(
+    object: &mut Map<String, Value>,
+    measure: Measure,
+    estimate: &Estimate,
+) {
+    object.insert(measure.similarity_name().into(), estimate.value.into());
     object.insert("std_error".into(), estimate.std_error.into());
     object.insert("low".into(), estimate.low.into());
     object.insert("high".into(), estimate.high.into());
@@ -109,10 +114,26 @@ pub(crate) fn json_match(query: &Value, found: &Match) -> Value {
     object.insert("query".into(), query.clone());
     object.insert("key".into(), json_key(&found.key));
     object.insert("matching_slots".into(), found.matching_slots.into());
-    put_resemblance(&mut object, &found.similarity());
+    put_similarity(&mut object, found.comparison.measure(), &found.similarity());
     let names = ["containment_of_query", "containment_in_query"];
     put_measures(&mut object, &found.comparison, names);
     Value::Object(object)
+}
+
+/// A resemblance or cosine with its error for people: resemblances that come out below 0 are shown as 0.
+pub(crate) fn similarity(measure: Measure, estimate: &Estimate) -> String {
+    let value = match measure {
+        Measure::Cosine => estimate.value,
+        _ => estimate.clamped(),
+    };
+    format!("{value:.3} ± {:.3}", estimate.std_error)
+}
+
+/// The same with its interval.
+pub(crate) fn similarity_and_interval(comparison: &Comparison) -> String {
+    let estimate = comparison.similarity();
+    let value = similarity(comparison.measure(), &estimate);
+    format!("{value}  {:.3} to {:.3}", estimate.low, estimate.high)
 }
 
 /// A number of bytes for people.

@@ -22,6 +22,8 @@ use crate::{interrupt, open};
   ringer add notes.ringer ~/notes ~/mail
   ringer add baskets.ringer --sets baskets.tsv        (key, tab, words)
   ringer add pages.ringer --jsonl dump.jsonl --key-field url --text-field body
+  ringer add recipes.ringer --sets recipes.tsv --weighted    (key, tab, flour:500 butter:250)
+  ringer add vectors.ringer --jsonl embeddings.jsonl --text-field embedding --weighted
   generate | ringer add live.ringer --sets - --commit-every 1000 --ack")]
 pub(crate) struct Add {
     /// The database.
@@ -43,6 +45,11 @@ pub(crate) struct Add {
     /// The field of the document: a string, or for tokens and ids an array of them.
     #[arg(long, value_name = "NAME", default_value = "text", conflicts_with_all = ["paths", "sets"])]
     text_field: String,
+    /// Elements come with weights: `element:weight`; in JSON an object of weights, or for ids an array of
+    /// coordinates. For databases of tokens or ids that measure by weights; there, without this, an element's
+    /// weight is how often it comes.
+    #[arg(long, conflicts_with = "paths")]
+    weighted: bool,
     #[command(flatten)]
     commits: Commits,
     #[command(flatten)]
@@ -60,12 +67,16 @@ impl Add {
         let lines = lines.transpose()?;
         interrupt::listen();
         let db = open::to_write(&self.path)?;
+        if self.weighted {
+            open::check_weighted(db.scheme())?;
+        }
         let records = match &self.jsonl {
-            None => Records::Sets,
+            None => Records::Sets { weighted: self.weighted },
             Some(_) => Records::Json {
                 key_field: self.key_field.clone(),
                 text_field: self.text_field.clone(),
                 features: db.scheme().features,
+                weighted: self.weighted,
             },
         };
         let source = match lines {

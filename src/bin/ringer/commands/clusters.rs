@@ -21,7 +21,7 @@ pub(crate) struct Clusters {
     /// The database.
     #[arg(value_name = "DB")]
     path: PathBuf,
-    /// The least resemblance, 0 to 1.
+    /// The least resemblance, 0 to 1, or cosine, -1 to 1.
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     min: f64,
     /// Every member is alike enough to the first one, not only through a chain.

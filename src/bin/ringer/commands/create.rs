@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ringer::scheme::{CardinalityField, Features, Sampler, Universe};
+use ringer::scheme::{CardinalityField, Features, Measure, Packing, Sampler, Universe};
 use ringer::{Database, Options, Parameters, Scheme, presets};
 use serde_json::json;
 
@@ -19,7 +19,9 @@ use crate::show::{self, Output, Style};
   ringer create notes.ringer
   ringer create baskets.ringer --features tokens --preset precise
   ringer create files.ringer --features chunks
-  ringer create words.ringer --features ids --universe 65536 --samples 256 --bits 2")]
+  ringer create words.ringer --features ids --universe 65536 --samples 256 --bits 2
+  ringer create recipes.ringer --features tokens --sampler weighted
+  ringer create vectors.ringer --features ids --preset cosine")]
 pub(crate) struct Create {
     /// The database file; nothing may stand there.
     #[arg(value_name = "DB")]
@@ -31,9 +33,9 @@ pub(crate) struct Create {
 /// What makes a scheme.
 #[derive(clap::Args)]
 pub(crate) struct Choices {
-    /// Where to start from; the other options change single choices.
-    #[arg(long, default_value = "near-duplicate", value_parser = preset_names())]
-    preset: String,
+    /// Where to start from; the other options change single choices [default: near-duplicate].
+    #[arg(long, value_parser = preset_names())]
+    preset: Option<String>,
     /// What sets are made of: text, grams, spots, chunks, url, tokens, ids; where it helps with a number,
     /// as in text:3 for three-word shingles.
     #[arg(long, default_value = "text")]
@@ -56,9 +58,13 @@ pub(crate) struct Choices {
     /// Slots that two sets must have in common to be compared (m).
     #[arg(long, value_name = "M")]
     min_matches: Option<u16>,
-    /// How sets are sampled: one-permutation or independent.
+    /// How sets are sampled: one-permutation, independent or lazy; weighted, for sets whose elements have weights;
+    /// sign-projection, for the cosine of vectors.
     #[arg(long)]
     sampler: Option<Sampler>,
+    /// What is kept of samples: low-bits, or xor-pairs of single bits, which err less above resemblance .58.
+    #[arg(long)]
+    packing: Option<Packing>,
     /// Elements are the numbers below D, and sets may fill a good part of them.
     #[arg(long, value_name = "D")]
     universe: Option<u64>,
@@ -84,11 +90,13 @@ impl Choices {
             let message = "--slots 0 is no index, and has no samples, values or matches";
             return Err(Failure::Usage(message.into()));
         }
-        let preset = presets::ALL.iter().find(|(name, _)| *name == self.preset);
-        let preset = preset.map_or(presets::NEAR_DUPLICATE, |(_, parameters)| *parameters);
+        let preset = self.preset();
+        let sampler = self.sampler.unwrap_or(preset.sampler);
         let parameters = Parameters {
             features: self.features,
-            sampler: self.sampler.unwrap_or(preset.sampler),
+            measure: sampler.measure(),
+            sampler,
+            packing: self.packing.unwrap_or(preset.packing),
             universe: self.universe.map_or(preset.universe, Universe::Bounded),
             seed: self.seed.unwrap_or(preset.seed),
             samples: self.samples.unwrap_or(preset.samples),
@@ -97,6 +105,20 @@ impl Choices {
             ..preset
         };
         Scheme::new(self.with_slots(parameters)).map_err(exit::bad_argument)
+    }
+
+    /// The preset. If none was named, the one that goes with the sampler and packing.
+    fn preset(&self) -> Parameters {
+        let named = presets::ALL.iter().find(|(name, _)| Some(*name) == self.preset.as_deref());
+        let preset = match (named, self.sampler, self.packing) {
+            (Some((_, preset)), ..) => *preset,
+            (None, Some(Sampler::SignProjection), _) => presets::COSINE,
+            (None, _, Some(Packing::XorPairs)) => presets::HALF_BIT,
+            _ => presets::NEAR_DUPLICATE,
+        };
+        let weighs = self.sampler.is_some_and(|sampler| sampler.measure() != Measure::Jaccard);
+        let cardinality = if weighs { CardinalityField::None } else { preset.cardinality };
+        Parameters { cardinality, ..preset }
     }
 
     /// Slots as asked for. Those that were not asked for follow the numbers that were: as many slots as the

@@ -78,7 +78,8 @@ impl Dedup {
         let mut keys: Vec<Vec<u8>> = files.iter().map(key).collect();
         keys.sort();
         let commits = Commits::default();
-        let load = Load { db: &db, style, commits: &commits, records: Records::Sets };
+        let load =
+            Load { db: &db, style, commits: &commits, records: Records::Sets { weighted: false } };
         let loaded = load.run(Source::Files(files), &mut problems)?;
         let found = self.clusters(&db, &loaded, &keys, style);
         db.close()?;

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use ringer::scheme::Measure;
 use ringer::{Error, Signature, resemblance_of};
 use serde_json::{Map, Value};
 
@@ -11,7 +12,7 @@ use crate::open;
 use crate::show::{self, Output, Style};
 
 /// Estimate the resemblance of two, three or more stored sets; of two also containment both ways,
-/// intersection, union and Hamming distance.
+/// intersection, union and Hamming distance; of two vectors, cosine and angle.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ringer estimate notes.ringer a.md b.md
@@ -43,7 +44,7 @@ impl Estimate {
                 let estimate = resemblance_of(&many)?;
                 if style.json {
                     let mut object = self.object();
-                    show::put_resemblance(&mut object, &estimate);
+                    show::put_similarity(&mut object, many[0].scheme().measure, &estimate);
                     out.line(Value::Object(object))?;
                 } else {
                     out.line(format_args!("resemblance of all {}  {estimate:.3}", many.len()))?;
@@ -63,7 +64,11 @@ impl Estimate {
         let comparison = first.compare(second)?;
         if style.json {
             let mut object = self.object();
-            show::put_resemblance(&mut object, &comparison.similarity());
+            show::put_similarity(&mut object, comparison.measure(), &comparison.similarity());
+            if let Ok(angle) = comparison.angle() {
+                object.insert("angle".into(), angle.value.into());
+                object.insert("angle_std_error".into(), angle.std_error.into());
+            }
             let names = ["containment_of_first", "containment_of_second"];
             show::put_measures(&mut object, &comparison, names);
             return out.line(Value::Object(object));
@@ -73,7 +78,14 @@ impl Estimate {
                 .map(|i: usize| show::key(open::key(&self.keys[i])).chars().count())
                 .iter()
                 .sum::<usize>();
-        out.line(format_args!("{:<widest$} {:.3}", "resemblance", comparison.similarity()))?;
+        let name = comparison.measure().similarity_name();
+        out.line(format_args!("{name:<widest$} {:.3}", comparison.similarity()))?;
+        if let Ok(angle) = comparison.angle() {
+            return out.line(format_args!("{:<widest$} {angle:.3}", "angle (radians)"));
+        }
+        if comparison.measure() != Measure::Jaccard {
+            return Ok(());
+        }
         let [a, b] = [0, 1].map(|i: usize| show::key(open::key(&self.keys[i])));
         let measures = [
             (format!("containment of {a} in {b}"), comparison.containment_of_first(), 3),

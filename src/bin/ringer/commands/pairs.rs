@@ -26,7 +26,7 @@ pub(crate) struct Pairs {
     /// The database.
     #[arg(value_name = "DB")]
     path: PathBuf,
-    /// The least resemblance, 0 to 1.
+    /// The least resemblance, 0 to 1, or cosine, -1 to 1.
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     min: f64,
     /// All pairs of sets with equal signatures, however many.
@@ -46,10 +46,10 @@ impl Pairs {
         let pairs = self.conditions.put(snapshot.pairs(self.min)).expand_up_to(most);
         let pairs = pairs.progress(grouping::follow(&bar));
         let mut out = Output::new();
-        let mut found = 0u64;
+        let (mut found, measure) = (0u64, snapshot.scheme().measure);
         let report = grouping::printing(|printed| {
             pairs.run(|one| {
-                let head = grouping::head(found, style, &mut out);
+                let head = grouping::head(found, measure, style, &mut out);
                 found += u64::from(matches!(one, Found::Pair(_)));
                 bar.suspend(|| printed(head.and_then(|()| print(&one, style, &mut out))))
             })
@@ -69,17 +69,13 @@ fn print(found: &Found<'_>, style: Style, out: &mut Output) -> Result<(), Failur
     match found {
         Found::Pair(pair) if style.json => out.line(as_json(pair)),
         Found::Pair(pair) => {
-            let estimate = pair.similarity();
             let copies = |keys: u32| match keys {
                 1 => String::new(),
                 more => format!(" (and {} copies)", more - 1),
             };
             out.line(format_args!(
-                "{:.3} ± {:.3}  {:.3} to {:.3}  {}{}  {}{}",
-                estimate.clamped(),
-                estimate.std_error,
-                estimate.low,
-                estimate.high,
+                "{}  {}{}  {}{}",
+                show::similarity_and_interval(&pair.comparison),
                 show::key(&pair.a),
                 copies(pair.a_keys),
                 show::key(&pair.b),
@@ -105,7 +101,7 @@ fn as_json(pair: &Pair) -> Value {
     let mut object = Map::new();
     object.insert("a".into(), show::json_key(&pair.a));
     object.insert("b".into(), show::json_key(&pair.b));
-    show::put_resemblance(&mut object, &pair.similarity());
+    show::put_similarity(&mut object, pair.comparison.measure(), &pair.similarity());
     object.insert("matching_slots".into(), pair.matching_slots.into());
     object.insert("undecided".into(), pair.undecided.into());
     if pair.a_keys > 1 || pair.b_keys > 1 {

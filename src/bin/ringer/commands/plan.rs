@@ -3,6 +3,7 @@
 use ringer::Scheme;
 use ringer::estimate::advice::{Advice, advise};
 use ringer::estimate::planning::found;
+use ringer::scheme::Packing;
 use serde_json::{Value, json};
 
 use crate::exit::{self, Failure};
@@ -53,7 +54,7 @@ impl Plan {
             out.line(format_args!(
                 "{:>7} {:>4}  {slots:<12} {:>11.1} {:>7.1}  {:.4}  {:.5}  {:>16.1}",
                 advice.scheme.samples,
-                advice.scheme.bits,
+                bits(&advice.scheme),
                 advice.bytes_a_set,
                 advice.index_bytes_a_set,
                 advice.std_error,
@@ -98,7 +99,19 @@ fn command(scheme: &Scheme) -> String {
             slots.samples_per_slot, slots.value_bits
         ),
     };
-    format!("ringer create DB --samples {} --bits {} {index}", scheme.samples, scheme.bits)
+    let kept = match scheme.packing {
+        Packing::LowBits => format!("--bits {}", scheme.bits),
+        packing => format!("--packing {packing} --sampler {}", scheme.sampler),
+    };
+    format!("ringer create DB --samples {} {kept} {index}", scheme.samples)
+}
+
+/// Bits that are kept of a sample drawn.
+fn bits(scheme: &Scheme) -> String {
+    match scheme.packing {
+        Packing::LowBits => scheme.bits.to_string(),
+        Packing::XorPairs => "1/2".into(),
+    }
 }
 
 /// The chance to be found against resemblance, with a mark below the least one.
@@ -133,6 +146,8 @@ fn as_json(advice: &Advice) -> Value {
     json!({
         "samples": scheme.samples,
         "bits": scheme.bits,
+        "packing": scheme.packing.name(),
+        "sampler": scheme.sampler.name(),
         "slots": scheme.slots.count,
         "samples_per_slot": scheme.slots.samples_per_slot,
         "value_bits": scheme.slots.value_bits,

@@ -20,7 +20,8 @@ use crate::show::{self, Output, Style};
   ringer query notes.ringer --file draft.html --top 3
   ringer query notes.ringer --text 'never put off till tomorrow what you can do today' --min 0.5
   ringer query baskets.ringer --set 'bread milk beer' --explain
-  ringer query baskets.ringer --sets new.tsv --json > matches.jsonl")]
+  ringer query baskets.ringer --sets new.tsv --json > matches.jsonl
+  ringer query recipes.ringer --set 'flour:500 butter:250 sugar:120' --weighted")]
 pub(crate) struct Query {
     /// The database.
     #[arg(value_name = "DB")]
@@ -33,7 +34,7 @@ pub(crate) struct Query {
     /// All matches, not only the best.
     #[arg(long, conflicts_with = "top")]
     all: bool,
-    /// Only sets of at least this resemblance, 0 to 1.
+    /// Only sets of at least this resemblance, 0 to 1, or vectors of at least this cosine, -1 to 1.
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     min: Option<f64>,
     /// Only sets with at least so many slots in common [default: as the database says].
@@ -42,6 +43,12 @@ pub(crate) struct Query {
     /// Compare with every set: slower, and nothing is missed.
     #[arg(long)]
     exhaustive: bool,
+    /// Slots that differ in one bit count as common, too: finds more, in databases whose slots are not hashed.
+    #[arg(long)]
+    within_one_bit: bool,
+    /// Elements come with weights: `element:weight`.
+    #[arg(long, conflicts_with_all = ["key", "text", "file"])]
+    weighted: bool,
     /// Say how the answer was found, and the chance that a set of this resemblance is.
     #[arg(long, conflicts_with = "sets")]
     explain: bool,
@@ -75,6 +82,9 @@ impl Query {
     pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
         let reader = open::to_read(&self.path, style)?;
         let snapshot = reader.snapshot();
+        if self.weighted {
+            open::check_weighted(snapshot.scheme())?;
+        }
         let sketcher = Sketcher::new(snapshot.scheme());
         let mut out = Output::new();
         if let Some(file) = &self.what.sets {
@@ -111,18 +121,24 @@ impl Query {
             return Ok((name, Some(signature.ok_or(Failure::Interrupted)?)));
         }
         let text = self.what.set.as_ref().or(self.what.text.as_ref()).map_or("", |text| text);
-        let content = Content::Document(text.as_bytes().into());
+        let content = match self.weighted {
+            true => Content::Weighted(text.as_bytes().into()),
+            false => Content::Document(text.as_bytes().into()),
+        };
         let signature = worker.of_content(&content).map_err(exit::bad_argument)?;
         Ok((Value::from(text), Some(signature)))
     }
 
     fn ask<'a>(&self, mut query: ringer::Query<'a>) -> ringer::Query<'a> {
         query = query.top(if self.all { usize::MAX } else { self.top });
-        if let Some(resemblance) = self.min {
-            query = query.min_resemblance(resemblance);
+        if let Some(least) = self.min {
+            query = query.min_similarity(least);
         }
         if let Some(slots) = self.min_matches {
             query = query.min_matches(slots);
+        }
+        if self.within_one_bit {
+            query = query.within_hamming_1();
         }
         if self.exhaustive { query.exhaustive() } else { query }
     }
@@ -150,7 +166,7 @@ impl Query {
             };
             let one = |worker: &mut Worker<'_>, i: usize| {
                 let line = block.line(i);
-                let record = Records::Sets.parse(line.text);
+                let record = Records::Sets { weighted: self.weighted }.parse(line.text);
                 let record = record.map_err(|what| malformed(line.number, what))?;
                 let Some((key, content)) = record else { return Ok(None) };
                 let signature = worker.of_content(&content);
@@ -202,16 +218,13 @@ impl Query {
         if answer.matches.is_empty() {
             out.line("no match")?;
         } else {
-            out.line("resemblance     95 % interval    slots  key")?;
+            let name = answer.matches[0].comparison.measure().similarity_name();
+            out.line(format_args!("{name:<15} 95 % interval    slots  key"))?;
         }
         for found in &answer.matches {
-            let estimate = found.similarity();
             out.line(format_args!(
-                "{:.3} ± {:.3}  {:.3} to {:.3}  {:>5}  {}",
-                estimate.clamped(),
-                estimate.std_error,
-                estimate.low,
-                estimate.high,
+                "{}  {:>5}  {}",
+                show::similarity_and_interval(&found.comparison),
                 found.matching_slots,
                 show::key(&found.key)
             ))?;

@@ -27,6 +27,9 @@ impl Stat {
             out.line(json!({
                 "scheme": stat.scheme.to_string(),
                 "features": stat.scheme.features.to_string(),
+                "measure": stat.scheme.measure.name(),
+                "sampler": stat.scheme.sampler.name(),
+                "packing": stat.scheme.packing.name(),
                 "samples": stat.scheme.samples,
                 "bits": stat.scheme.bits,
                 "sets": stat.sets,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use ringer::groups::Triple;
+use ringer::scheme::Measure;
 use serde_json::{Map, Value};
 
 use crate::exit::{self, Failure};
@@ -42,10 +43,10 @@ impl Triples {
         let triples =
             triples.pairs(|pairs| self.conditions.put(pairs).progress(grouping::follow(&bar)));
         let mut out = Output::new();
-        let mut found = 0u64;
+        let (mut found, measure) = (0u64, snapshot.scheme().measure);
         let report = grouping::printing(|printed| {
             triples.run(|triple| {
-                let head = grouping::head(found, style, &mut out);
+                let head = grouping::head(found, measure, style, &mut out);
                 found += 1;
                 bar.suspend(|| printed(head.and_then(|()| print(&triple, style, &mut out))))
             })
@@ -72,7 +73,7 @@ fn print(triple: &Triple, style: Style, out: &mut Output) -> Result<(), Failure>
     if style.json {
         let keys = triple.keys.iter().map(|key| show::json_key(key)).collect();
         let mut object = Map::from_iter([("keys".to_string(), Value::Array(keys))]);
-        show::put_resemblance(&mut object, estimate);
+        show::put_similarity(&mut object, Measure::Jaccard, estimate);
         object.insert("undecided".into(), triple.undecided.into());
         object.insert("copies".into(), triple.copies.to_vec().into());
         return out.line(Value::Object(object));

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 use ringer::features::{Chunk, Chunker, Extractor, Media};
-use ringer::scheme::Features;
+use ringer::scheme::{Features, Measure};
 use ringer::{Error, Signature, Sketcher};
 
 use super::records::Content;
@@ -48,7 +48,41 @@ impl<'a> Worker<'a> {
                 self.sketcher.sketch(&self.set)
             }
             Content::Set(set) => self.sketcher.sketch(set),
+            Content::Weighted(elements) => {
+                let set = self.weighted(elements)?;
+                self.sketcher.sketch_weighted(&set)
+            }
+            Content::WeightedSet(set) => self.sketcher.sketch_weighted(set),
         }
+    }
+
+    /// Elements with weights: `bread:2.5 milk:1`. The weight comes after the last colon.
+    fn weighted(&mut self, elements: &[u8]) -> Result<Vec<(u64, f64)>, Error> {
+        let mut set = Vec::new();
+        let vectors = self.sketcher.scheme().measure == Measure::Cosine;
+        let words = elements.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        for word in words {
+            let colon = word.iter().rposition(|byte| *byte == b':');
+            let weight = colon.and_then(|at| str::from_utf8(&word[at + 1..]).ok()?.parse().ok());
+            let refused = |limit: &str| {
+                let start = &word[..word.len().min(40)];
+                Error::InvalidArgument { what: show::key(start), limit: limit.into() }
+            };
+            let (Some(colon @ 1..), Some(weight)) = (colon, weight) else {
+                return Err(refused("it has no weight: write element:weight"));
+            };
+            // The library would refuse these, too, but knows no words.
+            let sound = |weight: f64| weight.is_finite() && (vectors || weight > 0.0);
+            if !sound(weight) {
+                return Err(refused(match vectors {
+                    true => "weights are finite numbers",
+                    false => "weights are finite numbers above 0",
+                }));
+            }
+            self.extractor.extract(&word[..colon], Media::Plain, &mut self.set)?;
+            set.extend(self.set.iter().map(|element| (*element, weight)));
+        }
+        Ok(set)
     }
 
     /// The signature of a file; `None` if someone asked to stop before its end. A text that is packed with gzip is

@@ -10,10 +10,10 @@ use serde_json::value::RawValue;
 /// How a line is to be read.
 #[derive(Debug, Clone)]
 pub(crate) enum Records {
-    /// `key<TAB>element element ...`
-    Sets,
+    /// `key<TAB>element element ...`, or with weights `key<TAB>element:weight element:weight ...`
+    Sets { weighted: bool },
     /// A JSON object with these fields.
-    Json { key_field: String, text_field: String, features: Features },
+    Json { key_field: String, text_field: String, features: Features, weighted: bool },
 }
 
 /// What stands under a key.
@@ -21,8 +21,12 @@ pub(crate) enum Records {
 pub(crate) enum Content<'a> {
     /// To be taken apart by the database's features.
     Document(Cow<'a, [u8]>),
+    /// Elements with weights, `element:weight`, with white space between them.
+    Weighted(Cow<'a, [u8]>),
     /// Taken apart already.
     Set(Vec<u64>),
+    /// The same with weights.
+    WeightedSet(Vec<(u64, f64)>),
 }
 
 /// A line that was understood.
@@ -35,9 +39,9 @@ impl Records {
             return Ok(None);
         }
         let (key, content) = match self {
-            Records::Sets => set_line(line)?,
-            Records::Json { key_field, text_field, features } => {
-                json_line(line, key_field, text_field, *features)?
+            Records::Sets { weighted } => set_line(line, *weighted)?,
+            Records::Json { key_field, text_field, features, weighted } => {
+                json_line(line, key_field, text_field, *features, *weighted)?
             }
         };
         if key.is_empty() {
@@ -47,11 +51,13 @@ impl Records {
     }
 }
 
-fn set_line(line: &[u8]) -> Result<Record<'_>, String> {
+fn set_line(line: &[u8], weighted: bool) -> Result<Record<'_>, String> {
     let Some(tab) = line.iter().position(|byte| *byte == b'\t') else {
         return Err("there is no tab between a key and its elements".into());
     };
-    Ok((Cow::Borrowed(&line[..tab]), Content::Document(Cow::Borrowed(&line[tab + 1..]))))
+    let elements = Cow::Borrowed(&line[tab + 1..]);
+    let content = if weighted { Content::Weighted(elements) } else { Content::Document(elements) };
+    Ok((Cow::Borrowed(&line[..tab]), content))
 }
 
 fn json_line<'a>(
@@ -59,6 +65,7 @@ fn json_line<'a>(
     key_field: &str,
     text_field: &str,
     features: Features,
+    weighted: bool,
 ) -> Result<Record<'a>, String> {
     // A line that is no UTF-8 is no JSON, but its words are as good as any.
     let line = String::from_utf8_lossy(line);
@@ -74,10 +81,14 @@ fn json_line<'a>(
         _ => return Err(format!("`{key_field}` is neither a string nor a number")),
     };
     let value = field(text_field)?;
-    let content = match value.starts_with('"') {
-        true => Content::Document(Cow::Owned(string(value, text_field)?.into_bytes())),
-        false => json_set(value, features)
+    let content = match (value.starts_with('"'), weighted) {
+        (true, false) => Content::Document(Cow::Owned(string(value, text_field)?.into_bytes())),
+        (true, true) => Content::Weighted(Cow::Owned(string(value, text_field)?.into_bytes())),
+        (false, false) => json_set(value, features)
             .ok_or_else(|| format!("`{text_field}` is not {}", expected(features)))?,
+        (false, true) => json_weights(value, features).ok_or_else(|| {
+            format!("`{text_field}` is neither an object of weights nor {EXPECTED_WEIGHTS}")
+        })?,
     };
     Ok((Cow::Owned(key.into_bytes()), content))
 }
@@ -97,6 +108,23 @@ fn json_set<'a>(value: &str, features: Features) -> Option<Content<'a>> {
         }
         _ => None,
     }
+}
+
+const EXPECTED_WEIGHTS: &str = "a string of `element:weight` nor, for ids, an array of coordinates";
+
+/// For tokens and ids, an object of elements with their weights; for ids, an array of coordinates.
+fn json_weights<'a>(value: &str, features: Features) -> Option<Content<'a>> {
+    if features == Features::Ids && value.starts_with('[') {
+        let coordinates: Vec<f64> = serde_json::from_str(value).ok()?;
+        return Some(Content::WeightedSet((0..).zip(coordinates).collect()));
+    }
+    let weights: BTreeMap<String, f64> = serde_json::from_str(value).ok()?;
+    let element = |text: &str| match features {
+        Features::Ids => text.parse().ok().filter(|_| !text.starts_with('+')),
+        _ => Some(features::token(text)),
+    };
+    let set = weights.iter().map(|(text, weight)| Some((element(text)?, *weight)));
+    set.collect::<Option<_>>().map(Content::WeightedSet)
 }
 
 fn expected(features: Features) -> &'static str {
