@@ -50,6 +50,9 @@ pub(crate) fn all() -> Vec<Golden> {
         bounded(),
         exact16(),
         lists(),
+        measured("weighted", presets::WEIGHTED),
+        measured("vectors", presets::COSINE),
+        measured("halves", presets::HALF_BIT),
     ]
 }
 
@@ -126,6 +129,19 @@ fn lists() -> Golden {
     let mut commit: Vec<Operation> = (0..520).map(|i| put(key(i), 0..i)).collect();
     commit.push(put("copy", 0..7));
     Golden { name: "lists", scheme, groups: vec![vec![commit]] }
+}
+
+/// Bags of numbers, of which the sets of two are alike and one is empty, under a preset for other measures.
+fn measured(name: &'static str, preset: Parameters) -> Golden {
+    let mut bag: Vec<u64> = (0..60).collect();
+    bag.extend(0..30);
+    let commit = vec![
+        Put(b"bag".to_vec(), bag),
+        put("empty", 0..0),
+        put("other", 5000..5300),
+        put("set", 0..60),
+    ];
+    Golden { name, scheme: scheme(preset), groups: vec![vec![commit]] }
 }
 
 impl Golden {

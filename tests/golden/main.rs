@@ -2,8 +2,8 @@
 //! reader written from the specification alone, against the library.
 //!
 //! `RINGER_MAKE_GOLDEN=rejects cargo test --test golden make` writes the patches of `rejects/` anew, which are
-//! the same as long as the golden files are. With `RINGER_MAKE_GOLDEN=all` it makes the golden databases anew
-//! before; `python3 format-spec/reader.py --rows` then writes their rows. Only a change of the format is a
+//! the same as long as the golden files are. With `RINGER_MAKE_GOLDEN=new` it makes golden databases that are not
+//! there before, with `RINGER_MAKE_GOLDEN=all` all of them anew; `python3 format-spec/reader.py --rows` then writes their rows. Only a change of the format is a
 //! reason for that.
 
 mod databases;
@@ -64,10 +64,13 @@ fn hex(bytes: &[u8]) -> String {
 #[test]
 fn make() {
     let Some(what) = std::env::var_os("RINGER_MAKE_GOLDEN") else { return };
-    assert!(what == "all" || what == "rejects", "RINGER_MAKE_GOLDEN is `all` or `rejects`");
-    let remade = databases::all().into_iter().filter(|_| what == "all");
-    for golden in remade {
+    let known = what == "all" || what == "new" || what == "rejects";
+    assert!(known, "RINGER_MAKE_GOLDEN is `all`, `new` or `rejects`");
+    for golden in databases::all() {
         let path = golden_path(golden.name);
+        if what == "rejects" || what == "new" && path.exists() {
+            continue;
+        }
         let _ = fs::remove_file(&path);
         golden.make(&path);
     }

@@ -202,7 +202,7 @@ rejects! {
         e.in_manifest(|e, at| e.set(at + 32 + 26, 1, 1));
     };
     "SCHEME-4", "mixed", "a measure that nobody knows", |e| {
-        e.in_manifest(|e, at| e.set(at + 32 + 9, 1, 2));
+        e.in_manifest(|e, at| e.set(at + 32 + 9, 1, 4));
     };
     "SCHEME-5", "mixed", "no samples", |e| e.in_manifest(|e, at| e.set(at + 32 + 16, 4, 0));
     "SCHEME-6", "mixed", "17 bits", |e| e.in_manifest(|e, at| e.set(at + 32 + 12, 1, 17));
@@ -222,6 +222,21 @@ rejects! {
     };
     "SCHEME-12", "bounded", "a universe too small for its bins", |e| {
         e.in_manifest(|e, at| e.set(at + 32 + 32, 8, 6399));
+    };
+    "SCHEME-13", "mixed", "one permutation for the cosine", |e| {
+        e.in_manifest(|e, at| e.set(at + 32 + 9, 1, 3));
+    };
+    "SCHEME-14", "bounded", "lazy samples of a bounded universe", |e| {
+        e.in_manifest(|e, at| e.set(at + 32 + 10, 1, 3));
+    };
+    "SCHEME-15", "weighted", "a cardinality field for weights", |e| {
+        e.in_manifest(|e, at| e.set(at + 32 + 14, 1, 3));
+    };
+    "SCHEME-16", "vectors", "signs of two bits", |e| {
+        e.in_manifest(|e, at| e.set(at + 32 + 12, 1, 2));
+    };
+    "SCHEME-17", "vectors", "pairs of signs", |e| {
+        e.in_manifest(|e, at| e.set(at + 32 + 13, 1, 2));
     };
     // pages.md
     "PAGE-1", "mixed", "a bit of a leaf is flipped", |e| {
