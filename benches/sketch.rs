@@ -11,7 +11,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput};
 use ratio::{Random, Ratio, mix};
-use ringer::scheme::{CardinalityField, Slots};
+use ringer::scheme::{CardinalityField, Sampler, Slots};
 use ringer::{Parameters, Scheme, Sketcher, presets};
 
 /// The least work: a 64-bit mix, a bin, a branch-free minimum.
@@ -100,6 +100,30 @@ fn small_sets(report: &mut Ratio) {
     );
 }
 
+/// Lazy samples against independent ones, whose distribution they have, and against one permutation. The best case
+/// of `Lazy` are large sets; below so many elements that most samples are claimed it has to do what `Independent` does.
+fn lazy(report: &mut Ratio, samples: u32, size: usize) {
+    // A few independent samples take as long as all other rounds together.
+    let sets: Vec<Vec<u64>> = sets(size).into_iter().take((200_000 / size).max(1)).collect();
+    let [independent, lazy, one] = [Sampler::Independent, Sampler::Lazy, Sampler::OnePermutation]
+        .map(|sampler| {
+            let (cardinality, slots) = (CardinalityField::None, Slots::NONE);
+            let parameters =
+                Parameters { sampler, samples, cardinality, slots, ..presets::PRECISE };
+            Sketcher::new(&Scheme::new(parameters).unwrap())
+        });
+    report.compare(
+        &format!("{size}-element sets, k = {samples}, by sampler"),
+        "M elements/s",
+        (sets.len() * size) as f64 / 1e6,
+        ("independent", &mut || drop(black_box(independent.sketch_all(&sets)))),
+        &mut [
+            ("lazy", &mut || drop(black_box(lazy.sketch_all(&sets)))),
+            ("one permutation", &mut || drop(black_box(one.sketch_all(&sets)))),
+        ],
+    );
+}
+
 fn main() {
     // One thread: the bare loop has one, too.
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global().expect("the first pool");
@@ -123,5 +147,10 @@ fn main() {
         case::<256>(&mut report, 1000, false);
         case::<128>(&mut report, 200, true);
         small_sets(&mut report);
+        for samples in [32, 128] {
+            for size in [1, 10, 30, 100, 1000, 10_000] {
+                lazy(&mut report, samples, size);
+            }
+        }
     }
 }

@@ -217,6 +217,19 @@ impl Sketcher {
         Stream { sketcher: self, scratch, waiting: Vec::new(), taken: 0, any: false }
     }
 
+    /// The samples of a set as they are drawn, at their full width, and how many of them no element claimed.
+    #[cfg(any(test, feature = "internals"))]
+    #[doc(hidden)]
+    pub fn drawn(&self, elements: &[u64]) -> Result<(Vec<u64>, usize)> {
+        let mut scratch = self.scratch();
+        self.sample(Set::Features(elements), &mut scratch)?;
+        let unclaimed = match &self.sampler {
+            Tables::Lazy(sampler) => sampler.unclaimed(&scratch.claims),
+            _ => 0,
+        };
+        Ok((scratch.samples, unclaimed))
+    }
+
     fn scratch(&self) -> Scratch {
         Scratch {
             samples: vec![u64::MAX; self.scheme.drawn_samples() as usize],
