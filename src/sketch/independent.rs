@@ -1,6 +1,6 @@
 //! `Independent`: k permutations, and the least image of the set under each. The reference sampler.
 //!
-//! In: the elements of a set that is not empty. Out: k samples. Normative: `format-spec/hashing.md`.
+//! In: the elements of a set that is not empty. Out: as many samples as are drawn. Normative: `format-spec/hashing.md`.
 //! Cost: k hashes an element, except for dense sets of a bounded universe ([`Members`]).
 
 use super::hash::{Keys, Purpose, mix, stir};
@@ -22,7 +22,7 @@ enum Permutations {
 
 impl Independent {
     pub(crate) fn new(scheme: &Scheme) -> Independent {
-        let samples = 0..u64::from(scheme.samples);
+        let samples = 0..u64::from(scheme.drawn_samples());
         let permutations = match scheme.universe {
             Universe::Open => {
                 let keys = Keys::new(scheme.seed, Purpose::Samples);
