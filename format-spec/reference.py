@@ -15,6 +15,11 @@ scheme.tsv       the parameters, then the 48 bytes and the fingerprint in hex.
 signature.tsv    set is list:a,b,.. (perhaps with repeats or empty), range:start:count:step for
                  start + i*step mod 2^64, mixed:start:count for mix(start + i), or
                  mixedmod:start:count for mix(start + i) mod D. Planes are words of 16 hex digits.
+weighted.tsv     the same for samplers that weigh. Sets as before have weight 1 for each element as often as it comes. Others are
+                 weights:x=w,x=w,.. or powers:start:count:low:high and signed:start:count:low:high for the elements
+                 mix(start + i) with weights made of v = mix(start + count + i): +-2^e (1 + (v mod 2^52) / 2^52), e = low +
+                 (floor(v / 2^52) mod 2^11) mod (high - low + 1), negative where they are signed and v >= 2^63.
+numbers.tsv      unit, product and normal of a word; the bits of the double in hex.
 cardinality.tsv  the code of a set of f >= 1 elements.
 features.tsv     the features of a text or page in hex, in its order and with repeats, by features.py. The
                  parameter is the number of words or characters, or distance:chain. html: the visible text
@@ -24,17 +29,12 @@ rabin.tsv, chunks.tsv  see chunks.py.
 import struct
 import sys
 from pathlib import Path
+from statistics import NormalDist
 
 import chunks as chunked
 import features as text_features
-
-M = 2**64 - 1
-
-
-def ceil_div(a, b):
-    return -(-a // b)
-
-
+from hashing import (BLOCKS, C1, ELEMENTS, G, M, ceil_div, key, keys, mix, normal, permutation, product, samples, unit,
+                     unmix, unstir, weighted_set)
 
 # --- XXH3-64, seed 0, default secret -----------------------------------------------------------------
 
@@ -135,92 +135,6 @@ def xxh3_long(data):
     return avalanche(x & M)
 
 
-# --- hashing.md --------------------------------------------------------------------------------------
-
-G = 0x9E3779B97F4A7C15
-C1, C2 = 0x3C79AC492BA7B653, 0x1C69B3F74AC4AE35
-ELEMENTS, SAMPLES, UNIVERSE, COPIES, DONORS = 1, 2, 3, 4, 5
-
-
-def stir(x):  # HASH-1
-    x = (x ^ x >> 27) * C1 & M
-    return (x ^ x >> 33) * C2 & M
-
-
-def settle(x):  # HASH-1
-    return x ^ x >> 27
-
-
-def mix(x):  # HASH-1
-    return settle(stir(x))
-
-
-def unstir(x):
-    """The inverse of stir, to make elements that have a given hash."""
-    x = x * pow(C2, -1, 2**64) & M
-    x = (x ^ x >> 33) * pow(C1, -1, 2**64) & M
-    return x ^ x >> 27 ^ x >> 54
-
-
-def key(w, i):  # HASH-2
-    return mix(w + G * (i + 1) & M)
-
-
-def keys(seed, purpose, i):
-    return key(mix(seed + G * purpose & M), i)
-
-
-def permutation(n, w):  # HASH-4
-    bits = max((n - 1).bit_length(), 6)
-    high_bits = bits // 2
-    low_bits = bits - high_bits
-    high_mask, low_mask = 2**high_bits - 1, 2**low_bits - 1
-    c = [key(w, i) for i in range(6)]
-
-    def image(x):
-        while True:
-            high, low = x >> low_bits, x & low_mask
-            for i in (0, 2, 4):
-                high ^= mix(low ^ c[i]) & high_mask
-                low ^= mix(high ^ c[i + 1]) & low_mask
-            x = high << low_bits | low
-            if x < n:
-                return x
-    return image
-
-
-def element_hash(seed, x):  # SAMPLE-1
-    return stir(x ^ keys(seed, ELEMENTS, 0))
-
-
-def samples(sampler, size, seed, k, elements):
-    """The k samples of a set that is not empty; size is D, or 0 for the open universe."""
-    if size and max(elements) >= size:
-        raise ValueError("SAMPLE-1: an element outside the universe")
-    hashes = None if size else [element_hash(seed, x) for x in elements]
-    if sampler == "independent":
-        if not size:  # SAMPLE-2
-            return [min(mix(h ^ w) for h in hashes) for w in (keys(seed, SAMPLES, j) for j in range(k))]
-        return [min(map(permutation(size, keys(seed, UNIVERSE, j)), elements)) for j in range(k)]  # SAMPLE-3
-
-    span = size or 2**64
-    order = map(permutation(size, keys(seed, UNIVERSE, 0)), elements) if size else hashes
-    place = {}  # of each occupied bin
-    for p in order:
-        i = p * k // span
-        place[i] = min(p, place.get(i, p))
-    if size:  # SAMPLE-5
-        result = {i: p - ceil_div(i * size, k) for i, p in place.items()}
-    else:  # SAMPLE-4
-        place = {i: p for i, p in place.items() if p != M} or {k - 1: M}
-        result = {i: settle(p) for i, p in place.items()}
-    for i in range(k):
-        if i not in place:  # SAMPLE-6, SAMPLE-7
-            donor = min(place, key=permutation(k, keys(seed, DONORS, i)))
-            result[i] = mix(place[donor] ^ keys(seed, COPIES, i))
-    return [result[i] for i in range(k)]
-
-
 # --- signature.md ------------------------------------------------------------------------------------
 
 def cardinality_code(field, size, f):  # SIG-5
@@ -240,13 +154,18 @@ def cardinality_code(field, size, f):  # SIG-5
 
 
 def signature(sampler, size, seed, k, b, field, elements):
-    """(empty flag, cardinality code, words of the planes)"""
+    """(empty flag, cardinality code, words of the planes); elements are a dict where they have weights"""
+    sampler, _, packing = sampler.partition("+")
     words = ceil_div(k, 64)
     planes = [0] * (b * words)
-    elements = set(elements)
+    if sampler not in MEASURES:
+        elements = set(elements)
     if not elements:  # SIG-4
         return 1, 0, planes
-    for j, sample in enumerate(samples(sampler, size, seed, k, elements)):
+    drawn = samples(sampler, size, seed, 2 * k if packing else k, elements)
+    if packing:  # SIG-1
+        drawn = [drawn[2 * j] ^ drawn[2 * j + 1] for j in range(k)]
+    for j, sample in enumerate(drawn):
         for i in range(b):  # SIG-1, SIG-2
             planes[i * words + j // 64] |= (sample >> i & 1) << j % 64
     return 0, cardinality_code(field, size, len(elements)), planes
@@ -324,7 +243,7 @@ def hash_rows():
         for i in (0, 1, 5, 16383):
             yield "key", f"{w:016x},{i}", f"{key(w, i):016x}"
     for seed in (0, 1, 0x52494E474552, M):
-        for purpose in range(1, 6):
+        for purpose in range(1, 10):
             for i in (0, 1, 127):
                 yield "keys", f"{seed:016x},{purpose},{i}", f"{keys(seed, purpose, i):016x}"
     for n in (*range(21), 30, 64, 100, 128, 129, 200, 240, 241, 500, 1024, 1025, 2000):
@@ -444,6 +363,106 @@ def signature_cases():
             (2, 65, 1, "exact", "list:1"), (2, 65, 1, "linear4", "list:0,1"), (3, 100, 2, "linear8", "list:0,2"),
             (100, 200, 8, "log8", "range:0:50:2"), (M, 64, 16, "linear4", f"list:0,1,{M - 1}")):
         yield independent, size, SEED, k, b, field, chosen
+    yield from lazy_cases()
+    # XOR of pairs.
+    for k in (1, 2, 31, 64, 100):
+        for f in (0, 1, 3, 50):
+            yield "independent+xor-pairs", 0, SEED + k, k, 1, "none", f"mixed:{k}:{f}"
+        yield "independent+xor-pairs", 1000 + k, 7, k, 1, "linear8", f"mixedmod:{k}:40"
+
+
+def lazy_cases():
+    """The same for the lazy sampler, k about the sizes of its blocks."""
+    for case, k in enumerate((1, 2, 3, 31, 127, 128, 129, 200, 256, 300)):
+        b, field = (1, 2, 4, 6, 8, 16)[case % 6], ("none", "log8", "exact")[case % 3]
+        for f in (0, 1, 2, 5, 20, 100, 500, 2000):
+            if f != 2000 or k in (2, 128, 200):
+                yield "lazy", 0, (SEED, M, case)[f % 3], k, min(b, 4 if f > 20 else b), field, f"mixed:{case}:{f}"
+        for f in (0, 1, 7, 300):
+            if k in (1, 2, 31, 64, 65, 128, 200):
+                yield "lazy+xor-pairs", 0, SEED + case, k, 1, field, f"range:{case}:{f}:{2**61 + 1}"
+    yield "lazy", 0, SEED, 128, 4, "exact", "list:9,9,9,3,9,3"
+    # The last word of the draw claims the most samples (SAMPLE-8), the first none.
+    for k in (1, 2, 31, 128, 129):
+        for d in (M, 0):
+            x = unstir(unmix(d) ^ keys(SEED, BLOCKS, 0)) ^ keys(SEED, ELEMENTS, 0)
+            yield "lazy", 0, SEED, k, 16, "none", f"list:{x}"
+            yield "lazy", 0, SEED, k, 4, "none", f"list:{x},1,2,3"
+
+
+def weights_of(description):
+    """Pairs of element and weight."""
+    kind, _, rest = description.partition(":")
+    if kind == "weights":
+        pairs = (pair.split("=") for pair in rest.split(",") if pair)
+        return [(int(x), float(weight)) for x, weight in pairs]
+    if kind not in ("powers", "signed"):
+        return [(x, 1.0) for x in elements_of(description, 0)]
+    start, count, low, high = map(int, rest.split(":"))
+    pairs = []
+    for i in range(count):
+        v = mix(start + count + i & M)
+        weight = (1 + v % 2**52 / 2**52) * 2.0**(low + (v >> 52) % 2**11 % (high - low + 1))
+        pairs.append((mix(start + i & M), -weight if kind == "signed" and v >= 2**63 else weight))
+    return pairs
+
+
+def weighted_cases():
+    """sampler, seed, k, b, set"""
+    def listed(*pairs):
+        return "weights:" + ",".join(f"{x}={weight!r}" for x, weight in pairs)
+    # Of one element, every weight: t is what counts.
+    for weight in (1.0, 0.5, 2.0, 3.0, 0.1, 2.718281828459045, 1000.0, 1e-300, 1e300, 5e-324, 2.2250738585072014e-308,
+                   1.7976931348623157e308, 0.9999999999999999, 1.0000000000000002):
+        yield "weighted", SEED, 31, 8, listed((7, weight))
+    for k in (1, 2, 31, 64, 128, 129, 200):
+        b = (1, 2, 4, 8, 16)[k % 5]
+        for f, low, high in ((0, 0, 0), (1, -3, 3), (2, 0, 0), (5, -1000, 1000), (60, -10, 10), (100, -1, 1)):
+            yield "weighted", (SEED, 0, M, k)[f % 4], k, b, f"powers:{k}:{f}:{low}:{high}"
+    for f in (500, 2000):
+        yield "weighted", SEED, 31, 8, f"powers:1:{f}:-20:20"
+    yield "weighted", SEED, 64, 8, listed(*((x, (x % 7 + 1.0)) for x in range(40)))  # integers
+    yield "weighted", SEED, 64, 8, listed((1, 1e-300), (2, 1e300), (3, 1.0), (4, 5e-324))
+    for chosen in ("list:9,9,9,3,9,3", "range:9:100:9223372036854775808", "list:0", f"list:{M},0", "mixed:5:200"):
+        yield "weighted", SEED, 64, 4, chosen  # multiplicities
+        yield "sign-projection", SEED, 64, 1, chosen
+    repeats = listed((1, 0.1), (2, 3.5), (1, 0.2), (1, 0.3), (2, 1e-17), (1, 1e16))  # WEIGHT-2
+    yield "weighted", SEED, 64, 8, repeats
+    yield "sign-projection", SEED, 64, 1, repeats
+    for k in (1, 2, 31, 64, 100):
+        for f in (0, 1, 40):
+            yield "weighted+xor-pairs", SEED + k, k, 1, f"powers:{k}:{f}:-8:8"
+    for k in (1, 2, 31, 64, 128, 129, 200, 256):
+        for f, low, high in ((0, 0, 0), (1, -3, 3), (2, 0, 0), (3, -1022, 1023), (10, -2, 2), (100, -10, 10)):
+            yield "sign-projection", (SEED, 0, M, k)[f % 4], k, 1, f"signed:{k}:{f}:{low}:{high}"
+    yield "sign-projection", SEED, 64, 1, "signed:1:2000:-20:20"
+    for chosen in (((1, 0.0),), ((1, 2.0), (1, -2.0)), ((1, -0.0), (2, 0.0)), ((1, 2.0), (2, -1.0), (1, -2.0)),
+                   ((1, 5e-324), (2, -5e-324)), ((1, -5e-324),), ((1, 1.5e-310), (2, -4e-310), (3, 3e-320)),
+                   ((1, 1.7e308), (2, -1.7e308), (3, 1e300)), ((1, 1e300), (2, 1e-300)), ((1, 1e300), (2, -5e-324)),
+                   ((5, 3.0), (6, 4.0)), ((5, -3.0), (6, -4.0)), ((5, 3e200), (6, 4e200)),
+                   ((1, 1e16), (1, -1e16), (1, 0.5))):
+        yield "sign-projection", SEED, 128, 1, listed(*chosen)
+
+
+def weighted_rows():
+    yield "sampler", "seed", "k", "b", "set", "empty", "planes"
+    for sampler, seed, k, b, chosen in weighted_cases():
+        scheme("ids", sampler, 0, seed, k, b, "none")
+        weights = weighted_set(sampler.partition("+")[0], weights_of(chosen))
+        empty, _, planes = signature(sampler, 0, seed, k, b, "none", weights)
+        yield sampler, seed, k, b, chosen, empty, "".join(f"{word:016x}" for word in planes)
+
+
+def number_rows():
+    yield "what", "word", "double"
+    middle = [0x8000000000000000 + d for d in (-1, 0, 2**11, 2**12)]
+    edges = [int(limit * 2**52 + d) << 12 for limit in (0.075, 0.925) for d in (-1, 0, 1)]  # of the central region
+    far = [mix(i) >> 64 - s for i, s in enumerate((1, 2, 12, 20, 24, 28, 29, 30, 40, 60))]  # y = 5 is 2^-36
+    for w in [0, 1, M, M - 1, 2**32 - 1, 2**32, *middle, *edges, *far, *(M - w for w in far), *map(mix, range(40))]:
+        for what, made in (("unit", unit), ("product", product), ("normal", normal)):
+            yield what, f"{w:016x}", struct.pack(">d", made(w)).hex()
+        # The interpreter has the algorithm, too.
+        assert abs(normal(w) - NormalDist().inv_cdf(unit(w))) <= 1e-14 * abs(normal(w)), w
 
 
 def signature_rows():
@@ -540,7 +559,7 @@ def feature_rows():
 
 def main():
     makers = {"hash": hash_rows, "permutation": permutation_rows, "scheme": scheme_rows,
-              "signature": signature_rows, "slot": slot_rows, "cardinality": cardinality_rows,
+              "signature": signature_rows, "weighted": weighted_rows, "numbers": number_rows, "slot": slot_rows, "cardinality": cardinality_rows,
               "features": feature_rows,
               "rabin": lambda: chunked.rabin_rows(xxh3), "chunks": lambda: chunked.chunk_rows(xxh3)}
     files = {f"{name}.tsv": ("#" + "".join("\t".join(map(str, row)) + "\n" for row in rows())).encode()

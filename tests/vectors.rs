@@ -101,7 +101,7 @@ fn elements(description: &str, universe: Universe) -> Vec<u64> {
     }
 }
 
-/// HASH-1 to HASH-4 through SAMPLE-1, SAMPLE-2, SAMPLE-3, SAMPLE-4, SAMPLE-5, SAMPLE-6, SAMPLE-7, and
+/// HASH-1 to HASH-4 through SAMPLE-1, SAMPLE-2, SAMPLE-3, SAMPLE-4, SAMPLE-5, SAMPLE-6, SAMPLE-7, SAMPLE-8, SAMPLE-9, and
 /// SIG-1, SIG-2, SIG-3, SIG-4.
 #[test]
 fn signatures() {
@@ -110,8 +110,10 @@ fn signatures() {
         let [sampler, place, seed, k, b, cardinality, set, empty, code, planes] = row[..] else {
             panic!("{row:?}")
         };
+        let (sampler, packing) = sampled(sampler);
         let scheme = Scheme::new(Parameters {
-            sampler: sampler.parse().unwrap(),
+            sampler,
+            packing,
             universe: universe(place),
             seed: number(seed),
             samples: number(k),
@@ -136,7 +138,67 @@ fn signatures() {
         assert_eq!(many.get(1).as_ref(), Some(&signature), "{row:?}");
         checked += 1;
     }
-    assert!(checked > 100);
+    assert!(checked > 250);
+}
+
+/// Elements with their weights, as `format-spec/reference.py` describes them.
+fn weights(description: &str) -> Vec<(u64, f64)> {
+    let (kind, rest) = description.split_once(':').expect("a kind of set");
+    if kind == "weights" {
+        let pairs = rest.split(',').map(|pair| pair.split_once('=').expect("a pair"));
+        return pairs.map(|(x, weight)| (number(x), number(weight))).collect();
+    }
+    if !["powers", "signed"].contains(&kind) {
+        return elements(description, Universe::Open).into_iter().map(|x| (x, 1.0)).collect();
+    }
+    let numbers: Vec<i64> = rest.split(':').map(number).collect();
+    let [start, count, low, high] = numbers[..] else { panic!("{description}") };
+    let weight = |i| {
+        let v = mix((start + count + i) as u64);
+        let exponent = low + (v >> 52 & 0x7FF) as i64 % (high - low + 1);
+        let sign = if kind == "signed" { v >> 63 << 63 } else { 0 };
+        f64::from_bits(sign | ((exponent + 1023) as u64) << 52 | v << 12 >> 12)
+    };
+    (0..count).map(|i| (mix((start + i) as u64), weight(i))).collect()
+}
+
+/// WEIGHT-1, WEIGHT-2, HASH-5 and HASH-6 through SAMPLE-10 and SAMPLE-11, and SIG-1.
+#[test]
+fn weighted_signatures() {
+    let mut checked = std::collections::BTreeMap::new();
+    for row in rows(include_str!("../format-spec/vectors/weighted.tsv")) {
+        let [name, seed, k, b, set, empty, planes] = row[..] else { panic!("{row:?}") };
+        let (sampler, packing) = sampled(name);
+        let scheme = Scheme::new(Parameters {
+            sampler,
+            packing,
+            measure: sampler.measure(),
+            seed: number(seed),
+            samples: number(k),
+            bits: number(b),
+            slots: Slots::NONE,
+            ..presets::WEIGHTED
+        })
+        .unwrap_or_else(|error| panic!("{row:?}: {error}"));
+        let weights = weights(set);
+        let sketcher = Sketcher::new(&scheme);
+        let signature = sketcher.sketch_weighted(&weights).unwrap();
+        let found: String = signature.planes().iter().map(|word| format!("{word:016x}")).collect();
+        assert_eq!(found, planes, "{row:?}");
+        assert_eq!(signature.is_empty(), empty == "1", "{row:?}");
+        // The same by the other ways in, backwards, and without the weights where all are 1.
+        let mut stream = sketcher.stream();
+        weights.iter().rev().try_for_each(|(x, w)| stream.push_weighted(*x, *w)).unwrap();
+        assert_eq!(stream.finish().as_ref(), Ok(&signature), "{row:?}");
+        let many = sketcher.sketch_all_weighted(&[&weights[..0], &weights]).unwrap();
+        assert_eq!(many.get(1).as_ref(), Some(&signature), "{row:?}");
+        if weights.iter().all(|(_, weight)| *weight == 1.0) {
+            let elements: Vec<u64> = weights.iter().map(|(x, _)| *x).collect();
+            assert_eq!(sketcher.sketch(&elements).as_ref(), Ok(&signature), "{row:?}");
+        }
+        *checked.entry(name).or_insert(0) += 1;
+    }
+    assert!(checked.len() == 3 && checked.values().all(|rows| *rows >= 15), "{checked:?}");
 }
 
 /// SLOT-1, SLOT-2, SLOT-3.

@@ -20,6 +20,7 @@ mod shingles;
 mod spots;
 mod tokens;
 mod url;
+mod weights;
 mod words;
 #[cfg(test)]
 mod words_tests;
@@ -32,3 +33,4 @@ pub use shingles::{ShingleReader, plain_shingles, shingles};
 pub use spots::{SpotReader, spots};
 pub use tokens::{token, tokens};
 pub use url::{UrlReader, url};
+pub use weights::{DocumentFrequencies, vector};

@@ -1,6 +1,6 @@
 //! `Independent`: k permutations, and the least image of the set under each. The reference sampler.
 //!
-//! In: the elements of a set that is not empty. Out: k samples. Normative: `format-spec/hashing.md`.
+//! In: the elements of a set that is not empty. Out: as many samples as are drawn. Normative: `format-spec/hashing.md`.
 //! Cost: k hashes an element, except for dense sets of a bounded universe ([`Members`]).
 
 use super::hash::{Keys, Purpose, mix, stir};

@@ -6,8 +6,9 @@
 /// A number between 0 and 1, neither of which it is (HASH-5).
 #[inline]
 pub(crate) fn unit(word: u64) -> f64 {
-    const SCALE: f64 = 1.0 / 4_503_599_627_370_496.0;
-    ((word >> 12) as f64 + 0.5) * SCALE
+    // The bits of 1 + floor(w / 2^12) / 2^52. Everything after that is exact.
+    let above_1 = f64::from_bits(0x3FF << 52 | word >> 12);
+    above_1 - 1.0 + f64::EPSILON / 2.0
 }
 
 /// The product of two numbers between 0 and 1, one from each half of a word (HASH-5).
@@ -19,33 +20,91 @@ pub(crate) fn product(word: u64) -> f64 {
     high * low
 }
 
-/// The natural logarithm of a positive number.
+/// The natural logarithm of a positive number that is not subnormal: what [`libm::log`] computes, in the same steps and thus to the
+/// same bit, but without its exceptions, so that many can be computed at once.
 #[inline]
+#[expect(clippy::excessive_precision, reason = "as printed")]
 pub(crate) fn ln(x: f64) -> f64 {
-    libm::log(x)
+    const LN2: [f64; 2] = [6.93147180369123816490e-01, 1.90821492927058770002e-10];
+    const ODD: [f64; 4] = [
+        6.666666666666735130e-01,
+        2.857142874366239149e-01,
+        1.818357216161805012e-01,
+        1.479819860511658591e-01,
+    ];
+    const EVEN: [f64; 3] =
+        [3.999999999940941908e-01, 2.222219843214978396e-01, 1.531383769920937332e-01];
+    // x = 2^k (1 + f), and 1 + f is between the roots of 1/2 and 2; the upper half of the latter is HALF_ROOT.
+    const HALF_ROOT: u32 = 0x3FE6_A09E;
+    let high = (x.to_bits() >> 32) as u32 + (0x3FF0_0000 - HALF_ROOT);
+    let k = f64::from((high >> 20) as i32 - 0x3FF);
+    let high = u64::from((high & 0xF_FFFF) + HALF_ROOT);
+    let f = f64::from_bits(high << 32 | x.to_bits() & 0xFFFF_FFFF) - 1.0;
+    let half_square = 0.5 * f * f;
+    let s = f / (2.0 + f);
+    let z = s * s;
+    let w = z * z;
+    let even = w * (EVEN[0] + w * (EVEN[1] + w * EVEN[2]));
+    let odd = z * (ODD[0] + w * (ODD[1] + w * (ODD[2] + w * ODD[3])));
+    s * (half_square + (odd + even)) + k * LN2[1] - half_square + f + k * LN2[0]
 }
 
-/// A normally distributed number (HASH-6).
+/// The integer below a number of magnitude up to 2^51.
 #[inline]
-pub(crate) fn normal(word: u64) -> f64 {
-    let p = unit(word);
-    let q = p - 0.5;
-    if q.abs() <= 0.425 {
-        let y = 0.180_625 - q * q;
-        return q * horner(&A, y) / horner(&B, y);
-    }
-    tail(p, q)
+pub(crate) fn floor(x: f64) -> f64 {
+    // Next to this number doubles are integers.
+    const INTEGERS: f64 = 6_755_399_441_055_744.0;
+    let nearest = (x + INTEGERS) - INTEGERS;
+    if nearest > x { nearest - 1.0 } else { nearest }
 }
 
-/// The same for the seventh that is far from the middle.
-fn tail(p: f64, q: f64) -> f64 {
-    let y = (-ln(if q < 0.0 { p } else { 1.0 - p })).sqrt();
-    let far = if y <= 5.0 {
-        horner(&C, y - 1.6) / horner(&D, y - 1.6)
-    } else {
-        horner(&E, y - 5.0) / horner(&F, y - 5.0)
-    };
-    if q < 0.0 { -far } else { far }
+/// Words whose normal deviates are computed together.
+pub(crate) const DEVIATES: usize = 64;
+
+/// Normally distributed numbers (HASH-6). All are taken for central ones at first; those that are not, one in seven,
+/// are then computed anew, side by side.
+#[inline]
+pub(crate) fn normals(words: &[u64; DEVIATES]) -> [f64; DEVIATES] {
+    let units = words.map(unit);
+    let mut deviates = units.map(central);
+    let (mut places, mut far, mut count) = ([0; DEVIATES], [0.0; DEVIATES], 0);
+    for (place, p) in units.into_iter().enumerate() {
+        // The next one takes its place unless it stays.
+        places[count % DEVIATES] = place;
+        far[count % DEVIATES] = p;
+        count += usize::from((p - 0.5).abs() > CENTRAL);
+    }
+    let count = count.min(DEVIATES);
+    far[..count].iter_mut().for_each(|p| *p = tail(*p));
+    for (place, far) in places[..count].iter().zip(far) {
+        deviates[*place] = if far.is_finite() { far } else { farthest(units[*place]) };
+    }
+    deviates
+}
+
+/// Probabilities as far as this from one half have the simplest formula.
+const CENTRAL: f64 = 0.425;
+
+#[inline]
+fn central(p: f64) -> f64 {
+    let q = p - 0.5;
+    let y = 0.180_625 - q * q;
+    q * horner(&A, y) / horner(&B, y)
+}
+
+/// The deviate of a probability that is not central. Infinite if it is one for [`farthest`].
+#[inline]
+fn tail(p: f64) -> f64 {
+    let y = (-ln(p.min(1.0 - p))).sqrt();
+    let far = horner(&C, y - 1.6) / horner(&D, y - 1.6);
+    (if y <= 5.0 { far } else { f64::INFINITY }).copysign(p - 0.5)
+}
+
+/// The deviate of a probability below 2^-36, or as close to 1.
+#[cold]
+fn farthest(p: f64) -> f64 {
+    let y = (-ln(p.min(1.0 - p))).sqrt() - 5.0;
+    (horner(&E, y) / horner(&F, y)).copysign(p - 0.5)
 }
 
 #[inline]
@@ -67,7 +126,7 @@ macro_rules! coefficients {
 coefficients! {
     A = [2509.0809287301226727 33430.575583588128105 67265.770927008700853 45921.953931549871457
          13731.693765509461125 1971.5909503065514427 133.14166789178437745 3.387132872796366608];
-    B = [5226.495278852545925 28729.085735721942674 39307.89580009271061 21213.794301586595867
+    B = [5226.495278852854561 28729.085735721942674 39307.89580009271061 21213.794301586595867
          5394.1960214247511077 687.1870074920579083 42.313330701600911252 1.0];
     C = [7.7454501427834140764e-4 0.0227238449892691845833 0.24178072517745061177 1.27045825245236838258
          3.64784832476320460504 5.7694972214606914055 4.6303378461565452959 1.42343711074968357734];
@@ -83,6 +142,76 @@ coefficients! {
 mod tests {
     use super::*;
 
+    fn normal(word: u64) -> f64 {
+        normals(&[word; DEVIATES])[7]
+    }
+
+    /// HASH-6, one by one, as the page has it.
+    #[test]
+    fn many_deviates_are_those_of_each() {
+        let one = |word: u64| {
+            let p = unit(word);
+            let q = p - 0.5;
+            if q.abs() <= 0.425 {
+                let y = 0.180_625 - q * q;
+                return q * horner(&A, y) / horner(&B, y);
+            }
+            let y = (-libm::log(if q < 0.0 { p } else { 1.0 - p })).sqrt();
+            let far = if y <= 5.0 {
+                horner(&C, y - 1.6) / horner(&D, y - 1.6)
+            } else {
+                horner(&E, y - 5.0) / horner(&F, y - 5.0)
+            };
+            if q < 0.0 { -far } else { far }
+        };
+        for turn in 0..2000_u64 {
+            // Up to all of them far out, on either side.
+            let mut words = [0; DEVIATES];
+            for (i, word) in words.iter_mut().enumerate() {
+                let random = crate::sketch::hash::mix(turn * 64 + i as u64);
+                let shift = [0, 0, 3, 20, 40, 60][(turn % 6) as usize];
+                *word = if random % 5 < 3 { random >> shift } else { !(random >> shift) };
+            }
+            assert_eq!(normals(&words), words.map(one), "{turn}");
+        }
+    }
+
+    /// The logarithm is the other one to the last bit, also where its steps have their edges.
+    #[test]
+    fn logarithms_are_those_of_the_library() {
+        let mut x = f64::MIN_POSITIVE;
+        while x < 1e307 {
+            let (below, above) = (x.next_down().max(f64::MIN_POSITIVE), x.next_up());
+            for x in [below, x, above, 1.0 / x] {
+                assert_eq!(ln(x).to_bits(), libm::log(x).to_bits(), "{x}");
+            }
+            x *= 1.000_37;
+        }
+        for shift in 0..64 {
+            for word in [u64::MAX >> shift, !(u64::MAX >> shift), 1 << shift, !(1 << shift)] {
+                let x = product(word);
+                assert_eq!(ln(x).to_bits(), libm::log(x).to_bits(), "{x}");
+            }
+        }
+        let root = std::f64::consts::FRAC_1_SQRT_2;
+        for i in 0..100_000 {
+            let x = f64::from_bits(root.to_bits() - 50_000 + i);
+            assert_eq!((ln(x), ln(1.0)), (libm::log(x), 0.0));
+        }
+    }
+
+    #[test]
+    fn numbers_are_rounded_down() {
+        let mut x = 1e-300;
+        while x < 2_f64.powi(51) {
+            for x in [x, -x, x.round(), -x.round(), x.round().next_up(), x.round().next_down()] {
+                assert_eq!(floor(x), x.floor(), "{x}");
+            }
+            x *= 1.37;
+        }
+        assert_eq!((floor(0.0), floor(0.5), floor(-0.5), floor(1.5)), (0.0, 0.0, -1.0, 1.0));
+    }
+
     /// HASH-5.
     #[test]
     fn numbers_stay_between_their_ends() {
@@ -91,6 +220,29 @@ mod tests {
             assert!(product(word) > 0.0 && product(word) < 1.0);
             assert!(normal(word).is_finite() && normal(word).abs() < 8.5);
         }
+    }
+
+    /// HASH-5 and HASH-6 by vectors of an independent implementation of the specification. Its logarithms may differ
+    /// in the last place, and with them the tails of normal deviates.
+    #[test]
+    fn agree_with_the_vectors() {
+        let mut checked = 0;
+        for line in include_str!("../../format-spec/vectors/numbers.tsv").lines().skip(1) {
+            let columns: Vec<&str> = line.split('\t').collect();
+            let [what, word, bits] = columns[..] else { panic!("{line}") };
+            let hex = |text| u64::from_str_radix(text, 16).unwrap();
+            let (word, expected) = (hex(word), f64::from_bits(hex(bits)));
+            let found = match what {
+                "unit" => unit(word),
+                "product" => product(word),
+                _ => normal(word),
+            };
+            let exact = what != "normal" || (unit(word) - 0.5).abs() <= 0.425;
+            let off = if exact { 0.0 } else { 1e-15 * expected.abs() };
+            assert!((found - expected).abs() <= off, "{line}: {found} {expected}");
+            checked += 1;
+        }
+        assert!(checked > 200, "{checked}");
     }
 
     /// HASH-6 against the error function of another library: what is as far out as the deviate has the

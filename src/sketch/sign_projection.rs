@@ -4,7 +4,7 @@
 //! probability `1 - angle / pi`. Normative: `format-spec/hashing.md`.
 
 use super::hash::{Keys, Purpose, mix, stir};
-use super::numbers::normal;
+use super::numbers::{DEVIATES, normals};
 use crate::scheme::Scheme;
 
 /// The sampler with its keys made ready.
@@ -31,8 +31,13 @@ impl SignProjection {
         for &(x, weight) in vector {
             let h = stir(x ^ self.element_key);
             let weight = libm::scalbn(weight, -exponent);
-            for (sum, key) in sums.iter_mut().zip(&self.projection_keys) {
-                *sum += weight * normal(mix(h ^ key));
+            let parts = self.projection_keys.chunks(DEVIATES);
+            for (sums, keys) in sums.chunks_mut(DEVIATES).zip(parts) {
+                let mut words = [0; DEVIATES];
+                words.iter_mut().zip(keys).for_each(|(word, key)| *word = mix(h ^ key));
+                for (sum, deviate) in sums.iter_mut().zip(normals(&words)) {
+                    *sum += weight * deviate;
+                }
             }
         }
         for (sample, sum) in samples.iter_mut().zip(&sums) {

@@ -1,0 +1,238 @@
+"""From a set to samples (hashing.md), a second implementation: plain, to be compared with. Used by reference.py."""
+import math
+
+M = 2**64 - 1
+G = 0x9E3779B97F4A7C15
+C1, C2 = 0x3C79AC492BA7B653, 0x1C69B3F74AC4AE35
+# HASH-3
+ELEMENTS, SAMPLES, UNIVERSE, COPIES, DONORS, BLOCKS, TIES, WEIGHTS, PROJECTIONS = range(1, 10)
+
+
+def ceil_div(a, b):
+    return -(-a // b)
+
+
+def stir(x):  # HASH-1
+    x = (x ^ x >> 27) * C1 & M
+    return (x ^ x >> 33) * C2 & M
+
+
+def settle(x):  # HASH-1
+    return x ^ x >> 27
+
+
+def mix(x):  # HASH-1
+    return settle(stir(x))
+
+
+def unstir(x):
+    """The inverse of stir, to make elements that have a given hash."""
+    x = x * pow(C2, -1, 2**64) & M
+    x = (x ^ x >> 33) * pow(C1, -1, 2**64) & M
+    return x ^ x >> 27 ^ x >> 54
+
+
+def unmix(x):
+    """The inverse of mix."""
+    return unstir(x ^ x >> 27 ^ x >> 54)
+
+
+def key(w, i):  # HASH-2
+    return mix(w + G * (i + 1) & M)
+
+
+def keys(seed, purpose, i):
+    return key(mix(seed + G * purpose & M), i)
+
+
+def permutation(n, w):  # HASH-4
+    bits = max((n - 1).bit_length(), 6)
+    high_bits = bits // 2
+    low_bits = bits - high_bits
+    high_mask, low_mask = 2**high_bits - 1, 2**low_bits - 1
+    c = [key(w, i) for i in range(6)]
+
+    def image(x):
+        while True:
+            high, low = x >> low_bits, x & low_mask
+            for i in (0, 2, 4):
+                high ^= mix(low ^ c[i]) & high_mask
+                low ^= mix(high ^ c[i + 1]) & low_mask
+            x = high << low_bits | low
+            if x < n:
+                return x
+    return image
+
+
+def element_hash(seed, x):  # SAMPLE-1
+    return stir(x ^ keys(seed, ELEMENTS, 0))
+
+
+# --- numbers -----------------------------------------------------------------------------------------
+
+def unit(w):  # HASH-5
+    return ((w >> 12) + 0.5) / 2**52
+
+
+def product(w):  # HASH-5
+    return ((w >> 32) + 0.5) / 2**32 * (((w & 0xFFFFFFFF) + 0.5) / 2**32)
+
+
+def coefficients(text):
+    return [float(c) for c in text.split()]
+
+
+A = coefficients("""2509.0809287301226727 33430.575583588128105 67265.770927008700853 45921.953931549871457
+                    13731.693765509461125 1971.5909503065514427 133.14166789178437745 3.387132872796366608""")
+B = coefficients("""5226.495278852854561 28729.085735721942674 39307.89580009271061 21213.794301586595867
+                    5394.1960214247511077 687.1870074920579083 42.313330701600911252 1""")
+C = coefficients("""7.7454501427834140764e-4 0.0227238449892691845833 0.24178072517745061177 1.27045825245236838258
+                    3.64784832476320460504 5.7694972214606914055 4.6303378461565452959 1.42343711074968357734""")
+D = coefficients("""1.05075007164441684324e-9 5.475938084995344946e-4 0.0151986665636164571966 0.14810397642748007459
+                    0.68976733498510000455 1.6763848301838038494 2.05319162663775882187 1""")
+E = coefficients("""2.01033439929228813265e-7 2.71155556874348757815e-5 0.0012426609473880784386 0.026532189526576123093
+                    0.29656057182850489123 1.7848265399172913358 5.4637849111641143699 6.6579046435011037772""")
+F = coefficients("""2.04426310338993978564e-15 1.4215117583164458887e-7 1.8463183175100546818e-5 7.868691311456132591e-4
+                    0.0148753612908506148525 0.13692988092273580531 0.59983220655588793769 1""")
+
+
+def horner(polynomial, y):
+    value = 0.0
+    for c in polynomial:
+        value = value * y + c
+    return value
+
+
+def normal(w):  # HASH-6
+    p = unit(w)
+    q = p - 0.5
+    if abs(q) <= 0.425:
+        y = 0.180625 - q * q
+        return q * horner(A, y) / horner(B, y)
+    y = math.sqrt(-math.log(p if q < 0 else 1 - p))
+    if y <= 5:
+        far = horner(C, y - 1.6) / horner(D, y - 1.6)
+    else:
+        far = horner(E, y - 5) / horner(F, y - 5)
+    return math.copysign(far, q)
+
+
+def weighted_set(sampler, pairs):
+    """WEIGHT-1 and WEIGHT-2: pairs of element and weight become a dict, its keys rising."""
+    together = {}
+    for x, weight in sorted(pairs):
+        if not math.isfinite(weight) or sampler == "weighted" and weight <= 0:
+            raise ValueError("WEIGHT-1")
+        together[x] = together[x] + weight if x in together else weight
+    if not all(map(math.isfinite, together.values())):
+        raise ValueError("WEIGHT-2")
+    return {x: weight for x, weight in together.items() if weight != 0}
+
+
+# --- samplers ----------------------------------------------------------------------------------------
+
+def samples(sampler, size, seed, k, elements):
+    """The k samples of a set that is not empty; size is D, or 0 for the open universe. The samplers of weighted sets
+    take a dict of weights, the others any iterable of distinct elements."""
+    if sampler == "lazy":
+        return lazy_samples(seed, k, elements)
+    if sampler == "weighted":
+        return weighted_samples(seed, k, elements)
+    if sampler == "sign-projection":
+        return projection_signs(seed, k, elements)
+    if size and max(elements) >= size:
+        raise ValueError("SAMPLE-1: an element outside the universe")
+    hashes = None if size else [element_hash(seed, x) for x in elements]
+    if sampler == "independent":
+        if not size:  # SAMPLE-2
+            return [min(mix(h ^ w) for h in hashes) for w in (keys(seed, SAMPLES, j) for j in range(k))]
+        return [min(map(permutation(size, keys(seed, UNIVERSE, j)), elements)) for j in range(k)]  # SAMPLE-3
+
+    span = size or 2**64
+    order = map(permutation(size, keys(seed, UNIVERSE, 0)), elements) if size else hashes
+    place = {}  # of each occupied bin
+    for p in order:
+        i = p * k // span
+        place[i] = min(p, place.get(i, p))
+    if size:  # SAMPLE-5
+        result = {i: p - ceil_div(i * size, k) for i, p in place.items()}
+    else:  # SAMPLE-4
+        place = {i: p for i, p in place.items() if p != M} or {k - 1: M}
+        result = {i: settle(p) for i, p in place.items()}
+    for i in range(k):
+        if i not in place:  # SAMPLE-6, SAMPLE-7
+            donor = min(place, key=permutation(k, keys(seed, DONORS, i)))
+            result[i] = mix(place[donor] ^ keys(seed, COPIES, i))
+    return [result[i] for i in range(k)]
+
+
+def thresholds(w, m):  # SAMPLE-8
+    P = 2**96
+    for _ in range(w):
+        P = P * (m - 1) // m
+    total, T = 0, []
+    for v in range(w):
+        if P > 0:
+            total += P
+            T.append(total >> 32)
+        P = P * (w - v) // ((v + 1) * (m - 1))
+    return T
+
+
+def lazy_samples(seed, n, elements):
+    hashes = [element_hash(seed, x) for x in elements]
+    m = min(max(n, 2), 128)
+    claims = [{} for _ in range(n)]  # of each sample: hash of the element, extension
+    for i in range(ceil_div(n, m)):  # SAMPLE-8
+        w = min(m, n - i * m)
+        T = thresholds(w, m)
+        for h in hashes:
+            d = mix(h ^ keys(seed, BLOCKS, i))
+            c = sum(limit <= d for limit in T)
+            for t in range(1, c + 1):
+                r = w - c + t
+                z = key(d, t - 1) * r
+                j = i * m + (z >> 64)
+                if h in claims[j]:
+                    j = i * m + r - 1
+                claims[j][h] = z & M
+    result = []
+    for j in range(n):  # SAMPLE-9
+        def tie(h):
+            return mix(h ^ keys(seed, TIES, j))
+        if claims[j]:
+            most = max(claims[j].values())
+            winner = min((h for h, extension in claims[j].items() if extension == most), key=tie)
+        else:
+            winner = min(hashes, key=tie)
+        result.append(mix(winner ^ keys(seed, SAMPLES, j)))
+    return result
+
+
+def weighted_samples(seed, n, weights):  # SAMPLE-10
+    result = []
+    for j in range(n):
+        ranks = []
+        for x, w in weights.items():
+            h = element_hash(seed, x)
+            d = mix(h ^ keys(seed, WEIGHTS, j))
+            r = -math.log(product(d))
+            g = -math.log(product(key(d, 0)))
+            u = unit(key(d, 1))
+            t = math.floor(math.log(w) / r + u)
+            ranks.append((math.log(g) - r * (t - u) - r, h, t))
+        _, h, t = min(ranks)
+        result.append(mix(mix(h + G * t & M) ^ keys(seed, SAMPLES, j)))
+    return result
+
+
+def projection_signs(seed, n, weights):  # SAMPLE-11
+    _, exponent = math.frexp(max(map(abs, weights.values())))  # frexp: 1/2 <= mantissa < 1
+    scaled = [(element_hash(seed, x), w / 2.0**(exponent - 1)) for x, w in weights.items()]
+    result = []
+    for j in range(n):
+        total = 0.0
+        for h, w in scaled:
+            total += w * normal(mix(h ^ keys(seed, PROJECTIONS, j)))
+        result.append(int(total > 0))
+    return result

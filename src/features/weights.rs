@@ -1,0 +1,239 @@
+//! Weights for features: how often one comes in a document, and how rare it is among documents.
+//!
+//! In: the features of documents, or numbers; a dense vector. Out: elements with weights, the input of
+//! [`Sketcher::sketch_weighted`](crate::Sketcher::sketch_weighted). Knows no more of a feature than that it is a number.
+
+use std::collections::HashMap;
+
+use crate::error::{Error, Result};
+
+/// In how many documents each feature is: what tf-idf weights are made of.
+///
+/// The weight of a feature that comes `tf` times in a document and is in `df` of N documents is
+///
+/// ```text
+/// tf (1 + ln((1 + N) / (1 + df)))
+/// ```
+///
+/// which is never below `tf`: even what is in all documents counts. A feature that was never seen has `df` 0. Logarithms are
+/// the same on every machine, and so are signatures of these weights.
+///
+/// Documents are comparable only if they were weighed by the same numbers: count first, then weigh all, and keep
+/// [`counts`](DocumentFrequencies::counts) for those that come later.
+///
+/// Memory: 20 to 40 bytes for each distinct feature. That has no limit but the number of features;
+/// [`forget_below`](DocumentFrequencies::forget_below) sets one where documents never end.
+///
+/// ```
+/// use ringer::features::{DocumentFrequencies, tokens};
+/// use ringer::{Scheme, Sketcher, presets};
+/// let texts = ["the tea is hot", "the tea is cold", "the day is cold the night colder"];
+/// let texts = texts.map(|text| tokens(text.split(' ')));
+/// let mut frequencies = DocumentFrequencies::new();
+/// texts.iter().for_each(|text| frequencies.add(text));
+/// let sketcher = Sketcher::new(&Scheme::new(presets::WEIGHTED)?);
+/// let signature = sketcher.sketch_weighted(&frequencies.weigh(&texts[2]))?;
+/// # assert!(!signature.is_empty());
+/// # Ok::<(), ringer::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct DocumentFrequencies {
+    documents: u64,
+    counts: HashMap<u64, u64>,
+    /// The features of the document that is added, in order.
+    sorted: Vec<u64>,
+}
+
+impl DocumentFrequencies {
+    /// Of no documents yet: until one is added, weights are how often features come.
+    pub fn new() -> DocumentFrequencies {
+        DocumentFrequencies::default()
+    }
+
+    /// Of documents that were counted elsewhere: how many there are, and in how many of them each feature is. No feature
+    /// may be in more documents than there are, or be named twice.
+    ///
+    /// ```
+    /// use ringer::features::DocumentFrequencies;
+    /// let frequencies = DocumentFrequencies::from_counts(1000, [(7, 999), (8, 2)])?;
+    /// assert!(frequencies.weight(7) < 1.01 && frequencies.weight(8) > 6.0);
+    /// assert!(DocumentFrequencies::from_counts(1000, [(7, 1001)]).is_err());
+    /// # Ok::<(), ringer::Error>(())
+    /// ```
+    pub fn from_counts(
+        documents: u64,
+        counts: impl IntoIterator<Item = (u64, u64)>,
+    ) -> Result<DocumentFrequencies> {
+        let mut all = HashMap::new();
+        for (feature, count) in counts {
+            if count > documents {
+                return Err(Error::invalid(
+                    format!("feature {feature} in {count} of {documents} documents"),
+                    "a feature is in no more documents than there are",
+                ));
+            }
+            if all.insert(feature, count).is_some() {
+                return Err(Error::invalid(
+                    format!("feature {feature}, twice"),
+                    "each feature has one number of documents",
+                ));
+            }
+        }
+        Ok(DocumentFrequencies { documents, counts: all, sorted: Vec::new() })
+    }
+
+    /// Counts one more document, given by its features in any order. Repeats count once.
+    pub fn add(&mut self, features: &[u64]) {
+        self.documents += 1;
+        self.sorted.clear();
+        self.sorted.extend_from_slice(features);
+        self.sorted.sort_unstable();
+        self.sorted.dedup();
+        for feature in &self.sorted {
+            *self.counts.entry(*feature).or_insert(0) += 1;
+        }
+    }
+
+    /// How many documents were counted.
+    pub fn documents(&self) -> u64 {
+        self.documents
+    }
+
+    /// In how many of them the feature is.
+    pub fn documents_with(&self, feature: u64) -> u64 {
+        self.counts.get(&feature).copied().unwrap_or(0)
+    }
+
+    /// All features with how many documents they are in, by rising feature.
+    pub fn counts(&self) -> Vec<(u64, u64)> {
+        let mut counts: Vec<_> = self.counts.iter().map(|(x, count)| (*x, *count)).collect();
+        counts.sort_unstable();
+        counts
+    }
+
+    /// Forgets the features that are in fewer than `least` documents, most of them as a rule, and the memory they
+    /// took. They weigh then as if they had never been seen: too much, but by no more than `ln(least)` for each time
+    /// they come.
+    pub fn forget_below(&mut self, least: u64) {
+        self.counts.retain(|_, count| *count >= least);
+        self.counts.shrink_to_fit();
+    }
+
+    /// The weight of a feature that comes once: `1 + ln((1 + N) / (1 + df))`, at least 1.
+    pub fn weight(&self, feature: u64) -> f64 {
+        let [all, with] = [self.documents, self.documents_with(feature)].map(|n| 1.0 + n as f64);
+        1.0 + libm::log(all / with)
+    }
+
+    /// The features of a document with their weights: each once, in rising order. Repeats count.
+    pub fn weigh(&self, features: &[u64]) -> Vec<(u64, f64)> {
+        let mut weighted = Vec::with_capacity(features.len());
+        self.weigh_into(features, &mut weighted);
+        weighted
+    }
+
+    /// The same into a buffer that may be used again; what was in it is gone.
+    ///
+    /// ```
+    /// # use ringer::features::DocumentFrequencies;
+    /// let frequencies = DocumentFrequencies::from_counts(3, [(1, 3)])?;
+    /// let mut weighted = Vec::new();
+    /// frequencies.weigh_into(&[2, 1, 1], &mut weighted);
+    /// assert_eq!(weighted, [(1, 2.0), (2, 1.0 + f64::ln(4.0))]);
+    /// # Ok::<(), ringer::Error>(())
+    /// ```
+    pub fn weigh_into(&self, features: &[u64], weighted: &mut Vec<(u64, f64)>) {
+        weighted.clear();
+        weighted.extend(features.iter().map(|x| (*x, 1.0)));
+        weighted.sort_unstable_by_key(|(x, _)| *x);
+        weighted.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            if same {
+                kept.1 += 1.0;
+            }
+            same
+        });
+        for (feature, weight) in weighted {
+            *weight *= self.weight(*feature);
+        }
+    }
+}
+
+/// A dense vector as coordinates: the element of a coordinate is its index, and zeros are left out. Numbers that are not
+/// finite stay, for the sketcher to refuse.
+///
+/// ```
+/// use ringer::{Scheme, Sketcher, features, presets};
+/// assert_eq!(features::vector(&[0.5, 0.0, -2.0]), [(0, 0.5), (2, -2.0)]);
+/// let sketcher = Sketcher::new(&Scheme::new(presets::COSINE)?);
+/// let a = sketcher.sketch_weighted(&features::vector(&[0.5, 0.0, -2.0]))?;
+/// let b = sketcher.sketch_weighted(&features::vector(&[1.0, 0.0, -4.0]))?;
+/// assert_eq!(a, b);
+/// # Ok::<(), ringer::Error>(())
+/// ```
+pub fn vector(coordinates: &[f32]) -> Vec<(u64, f64)> {
+    let indexed = (0..).zip(coordinates.iter().map(|c| f64::from(*c)));
+    indexed.filter(|(_, c)| *c != 0.0).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against the definition, counted feature by feature.
+    #[test]
+    fn weights_are_those_of_the_formula() {
+        let documents: [&[u64]; 4] = [&[1, 1, 2], &[2, 3, u64::MAX], &[], &[2, 1]];
+        let mut frequencies = DocumentFrequencies::new();
+        documents.iter().for_each(|document| frequencies.add(document));
+        for text in documents.iter().chain(&[&[9, 1, 9, 2, 9_u64][..]]) {
+            let weighted = frequencies.weigh(text);
+            assert!(weighted.is_sorted_by(|a, b| a.0 < b.0));
+            for x in [0, 1, 2, 3, 9, u64::MAX] {
+                let tf = text.iter().filter(|y| **y == x).count() as f64;
+                let df = documents.iter().filter(|document| document.contains(&x)).count();
+                let expected = tf * ((5.0 / (1.0 + df as f64)).ln() + 1.0);
+                let found = weighted.iter().find(|pair| pair.0 == x).map_or(0.0, |pair| pair.1);
+                assert!((found - expected).abs() < 1e-14, "{x} {found} {expected}");
+            }
+        }
+        assert_eq!(frequencies.counts(), [(1, 2), (2, 3), (3, 1), (u64::MAX, 1)]);
+        let same = DocumentFrequencies::from_counts(4, frequencies.counts()).unwrap();
+        assert_eq!(same.weigh(&[1, 2, 3]), frequencies.weigh(&[1, 2, 3]));
+        assert_eq!(DocumentFrequencies::new().weigh(&[5, 5, 4]), [(4, 1.0), (5, 2.0)]);
+    }
+
+    #[test]
+    fn bad_numbers_are_refused() {
+        let error = |documents, counts: &[(u64, u64)]| {
+            let all = counts.iter().copied();
+            DocumentFrequencies::from_counts(documents, all).unwrap_err().to_string()
+        };
+        assert!(error(2, &[(1, 2), (2, 3)]).contains("feature 2 in 3 of 2 documents"));
+        assert!(error(9, &[(1, 2), (1, 2)]).contains("feature 1, twice"));
+        let most = DocumentFrequencies::from_counts(u64::MAX, [(1, u64::MAX), (2, 0)]).unwrap();
+        assert_eq!(most.weight(1), 1.0);
+        assert!(most.weight(2) > 45.0 && most.weight(2).is_finite());
+    }
+
+    #[test]
+    fn what_is_forgotten_weighs_a_little_more() {
+        let counts = (1..=100).map(|x| (x, x));
+        let whole = DocumentFrequencies::from_counts(100, counts).unwrap();
+        let mut fewer = whole.clone();
+        fewer.forget_below(10);
+        assert_eq!(fewer.counts().len(), 91);
+        for x in 0..=100 {
+            let more = fewer.weight(x) - whole.weight(x);
+            assert!((0.0..=10_f64.ln()).contains(&more) && (x < 10 || more == 0.0), "{x} {more}");
+        }
+    }
+
+    #[test]
+    fn vectors_keep_what_is_not_zero() {
+        assert_eq!(vector(&[]), []);
+        assert_eq!(vector(&[0.0, -0.0, 1.5]), [(2, 1.5)]);
+        let odd = vector(&[f32::NAN, f32::INFINITY]);
+        assert!(odd.len() == 2 && odd[0].1.is_nan());
+    }
+}
