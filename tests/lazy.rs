@@ -2,8 +2,6 @@
 //! what is checked, those being computed from theory: agreements of different samples are independent trials
 //! with probability P, winners of different samples are independent and uniform, claims are so with probability 1/m.
 
-use std::collections::HashMap;
-
 use proptest::collection::vec;
 use proptest::prelude::*;
 use rayon::prelude::*;
@@ -206,17 +204,10 @@ fn winners(sampler: Sampler, k: u32, n: u64, seeds: u64) -> Vec<Vec<usize>> {
     let set: Vec<u64> = (0..n).collect();
     let winners_of = |seed| {
         let sketcher = sketcher(sampler, k, seed);
-        let mut owners = HashMap::new();
-        for x in &set {
-            for (j, own) in drawn(&sketcher, &[*x]).into_iter().enumerate() {
-                assert_eq!(
-                    owners.insert((j, own), *x as usize),
-                    None,
-                    "two elements have one sample"
-                );
-            }
-        }
-        drawn(&sketcher, &set).into_iter().enumerate().map(|key| owners[&key]).collect()
+        let alone: Vec<Vec<u64>> = set.iter().map(|x| drawn(&sketcher, &[*x])).collect();
+        let winner = |(j, sample)| alone.iter().position(|own| own[j] == sample);
+        let samples = drawn(&sketcher, &set).into_iter().enumerate();
+        samples.map(|sample| winner(sample).expect("an element's own sample")).collect()
     };
     (1..=seeds).into_par_iter().map(winners_of).collect()
 }
@@ -236,9 +227,9 @@ fn equal_counts(counts: &[u32], what: &str) {
 #[test]
 fn winners_are_uniform_and_independent() {
     for (k, n, seeds) in [
-        (2, 3, 20_000),
-        (3, 2, 20_000),
-        (32, 10, 8000),
+        (2, 3, 60_000),
+        (3, 2, 60_000),
+        (32, 10, 20_000),
         (128, 10, 4000),
         (128, 100, 2000),
         (200, 30, 2000),
@@ -277,7 +268,7 @@ fn winners_are_uniform_and_independent() {
 /// SAMPLE-8: a set of n elements leaves each sample unclaimed with probability (1 - 1/m)^n, independently.
 #[test]
 fn unclaimed_samples_are_as_many_as_they_should_be() {
-    for k in [1_u32, 2, 3, 8, 32, 127, 128, 130, 200, 256] {
+    for k in [1_u32, 2, 3, 8, 32, 128, 200] {
         let sketcher = sketcher(Sampler::Lazy, k, u64::from(k));
         for n in [1, 3, 10, 30, 100, 300, 1000, 10_000] {
             let sets = if n > 100 { 2000 } else { 20_000 };
