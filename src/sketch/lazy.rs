@@ -17,9 +17,9 @@
 //! and 0.03 for 1,000.
 //!
 //! What it costs (`benches/sketch.rs`): at 128 samples it is as fast as `Independent` for sets of 5 elements, 1.2 times as
-//! fast for 10, 2.3 times for 100, 24 times for 1,000 and 29 times for 10,000; at 32 samples 0.9 times for 5 elements, 5 times for 100 and
-//! 8 to 10 times from 1,000 on. One element takes it twice as long. `OnePermutation` is about twice as fast for 10
-//! elements, 15 times for 100 and 7 to 9 times from 1,000 on.
+//! fast for 10, 2.3 times for 100, over 20 times for 1,000 and about 30 times for 10,000; at 32 samples 0.9, 1.2, 4, 7 and 8 times.
+//! A single element takes it twice as long. `OnePermutation` is 1.7 times as fast as `Lazy` for 10 elements, 6 to 14
+//! times for 100 and 5 to 8 times from 1,000 on.
 
 use super::hash::{Keys, Purpose, mix, stir};
 use crate::scheme::Scheme;
