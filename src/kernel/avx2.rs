@@ -6,6 +6,7 @@
 
 use std::arch::x86_64::*;
 
+use super::dispatch::Work;
 use super::{Row, Rows, portable};
 
 /// Proof that this machine has AVX2, POPCNT and BMI.
@@ -45,6 +46,16 @@ impl Avx2 {
         // SAFETY: as above.
         unsafe { occupied(bins, words) }
     }
+
+    pub(super) fn run<W: Work>(self, work: W) -> W::Done {
+        // SAFETY: as above.
+        unsafe { run(work) }
+    }
+}
+
+#[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
+fn run<W: Work>(work: W) -> W::Done {
+    work.run()
 }
 
 #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]

@@ -26,6 +26,13 @@ enum Chosen {
     Neon(Neon),
 }
 
+/// A loop of some other room, written once, that [`Kernel::run`] compiles for each instruction set. That holds for what is
+/// inlined into it: `run` and what it calls are `#[inline(always)]`, or they are compiled for every machine.
+pub(crate) trait Work {
+    type Done;
+    fn run(self) -> Self::Done;
+}
+
 static BEST: LazyLock<Kernel> =
     LazyLock::new(|| Kernel::available().pop().unwrap_or(Kernel(Chosen::Portable)));
 
@@ -147,6 +154,19 @@ impl Kernel {
             #[cfg(target_arch = "x86_64")]
             Chosen::Avx512(kernel) => kernel.avx2().occupied(bins, words),
             _ => portable::occupied(bins, words),
+        }
+    }
+
+    /// Does work with the instructions of this kernel. Numbers come out the same to the last bit: additions and
+    /// multiplications are done several at a time, but never fused or in another order.
+    #[inline]
+    pub(crate) fn run<W: Work>(self, work: W) -> W::Done {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Chosen::Avx2(kernel) => kernel.run(work),
+            #[cfg(target_arch = "x86_64")]
+            Chosen::Avx512(kernel) => kernel.avx2().run(work),
+            _ => work.run(),
         }
     }
 }

@@ -3,7 +3,8 @@
 //! In: signatures as bit planes ([`Rows`]), or samples on their way there. Out: counts of equal samples,
 //! masks of which, planes. Equality of b-bit samples is XOR, OR over the planes, and a count of bits:
 //! one loop for every b. Each loop is written for every machine ([`portable`]) and again for each
-//! instruction set that does it faster; all give the same bits. This is the only folder with unsafe
+//! instruction set that does it faster; all give the same bits. Loops that only want to be compiled for wider instructions stay
+//! where they belong, and are run from here ([`Work`]). This is the only folder with unsafe
 //! code, and what little there is, is loads and stores of whole arrays.
 //!
 //! What sets, samples and counts mean is no business of this folder.
@@ -20,6 +21,7 @@ mod prefetch;
 mod rows;
 
 pub use dispatch::Kernel;
+pub(crate) use dispatch::Work;
 pub use prefetch::prefetch;
 pub use rows::{Row, Rows};
 

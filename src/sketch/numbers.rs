@@ -1,10 +1,11 @@
 //! Random numbers from hashed words: uniform and normal ones. Normative: `format-spec/hashing.md`.
 //!
 //! In: 64 random bits. Out: a double, the same on every machine: nothing but additions, multiplications,
-//! divisions and square roots, which IEEE 754 fixes to the last bit, and a logarithm in plain code.
+//! divisions and square roots, which IEEE 754 fixes to the last bit, and a logarithm in plain code. Nothing branches without need:
+//! in loops, several numbers are computed at once.
 
 /// A number between 0 and 1, neither of which it is (HASH-5).
-#[inline]
+#[inline(always)]
 pub(crate) fn unit(word: u64) -> f64 {
     // The bits of 1 + floor(w / 2^12) / 2^52. Everything after that is exact.
     let above_1 = f64::from_bits(0x3FF << 52 | word >> 12);
@@ -12,17 +13,17 @@ pub(crate) fn unit(word: u64) -> f64 {
 }
 
 /// The product of two numbers between 0 and 1, one from each half of a word (HASH-5).
-#[inline]
+#[inline(always)]
 pub(crate) fn product(word: u64) -> f64 {
+    // The bits of 2^52 + x for x < 2^32: a conversion that many words can go through at once.
+    let half = |x: u64| f64::from_bits(0x433 << 52 | x) - (4_503_599_627_370_496.0 - 0.5);
     const SCALE: f64 = 1.0 / 4_294_967_296.0;
-    let high = ((word >> 32) as f64 + 0.5) * SCALE;
-    let low = (f64::from(word as u32) + 0.5) * SCALE;
-    high * low
+    half(word >> 32) * SCALE * (half(word & 0xFFFF_FFFF) * SCALE)
 }
 
 /// The natural logarithm of a positive number that is not subnormal: what [`libm::log`] computes, in the same steps and thus to the
 /// same bit, but without its exceptions, so that many can be computed at once.
-#[inline]
+#[inline(always)]
 #[expect(clippy::excessive_precision, reason = "as printed")]
 pub(crate) fn ln(x: f64) -> f64 {
     const LN2: [f64; 2] = [6.93147180369123816490e-01, 1.90821492927058770002e-10];
@@ -36,7 +37,7 @@ pub(crate) fn ln(x: f64) -> f64 {
         [3.999999999940941908e-01, 2.222219843214978396e-01, 1.531383769920937332e-01];
     // x = 2^k (1 + f), and 1 + f is between the roots of 1/2 and 2; the upper half of the latter is HALF_ROOT.
     const HALF_ROOT: u32 = 0x3FE6_A09E;
-    let high = (x.to_bits() >> 32) as u32 + (0x3FF0_0000 - HALF_ROOT);
+    let high = ((x.to_bits() >> 32) as u32).wrapping_add(0x3FF0_0000 - HALF_ROOT);
     let k = f64::from((high >> 20) as i32 - 0x3FF);
     let high = u64::from((high & 0xF_FFFF) + HALF_ROOT);
     let f = f64::from_bits(high << 32 | x.to_bits() & 0xFFFF_FFFF) - 1.0;
@@ -50,7 +51,7 @@ pub(crate) fn ln(x: f64) -> f64 {
 }
 
 /// The integer below a number of magnitude up to 2^51.
-#[inline]
+#[inline(always)]
 pub(crate) fn floor(x: f64) -> f64 {
     // Next to this number doubles are integers.
     const INTEGERS: f64 = 6_755_399_441_055_744.0;
@@ -58,34 +59,48 @@ pub(crate) fn floor(x: f64) -> f64 {
     if nearest > x { nearest - 1.0 } else { nearest }
 }
 
-/// Words whose normal deviates are computed together.
+/// Most words whose normal deviates are computed together.
 pub(crate) const DEVIATES: usize = 64;
 
-/// Normally distributed numbers (HASH-6). All are taken for central ones at first; those that are not, one in seven,
-/// are then computed anew, side by side.
-#[inline]
-pub(crate) fn normals(words: &[u64; DEVIATES]) -> [f64; DEVIATES] {
-    let units = words.map(unit);
-    let mut deviates = units.map(central);
-    let (mut places, mut far, mut count) = ([0; DEVIATES], [0.0; DEVIATES], 0);
-    for (place, p) in units.into_iter().enumerate() {
+/// Working memory for deviates that are not central: where they stand, and their probabilities.
+pub(crate) struct Far {
+    place: [usize; DEVIATES],
+    p: [f64; DEVIATES],
+}
+
+impl Far {
+    pub(crate) fn new() -> Far {
+        Far { place: [0; DEVIATES], p: [0.0; DEVIATES] }
+    }
+}
+
+/// Normally distributed numbers (HASH-6) for up to [`DEVIATES`] words. All are taken for central ones at first; those that are
+/// not, one in seven, are then computed anew, side by side.
+#[inline(always)]
+pub(crate) fn normals(words: &[u64], deviates: &mut [f64], far: &mut Far) {
+    for (word, deviate) in words.iter().zip(&mut *deviates) {
+        *deviate = central(unit(*word));
+    }
+    let mut count = 0;
+    for (i, word) in words.iter().enumerate() {
         // The next one takes its place unless it stays.
-        places[count % DEVIATES] = place;
-        far[count % DEVIATES] = p;
+        let p = unit(*word);
+        (far.place[count % DEVIATES], far.p[count % DEVIATES]) = (i, p);
         count += usize::from((p - 0.5).abs() > CENTRAL);
     }
     let count = count.min(DEVIATES);
-    far[..count].iter_mut().for_each(|p| *p = tail(*p));
-    for (place, far) in places[..count].iter().zip(far) {
-        deviates[*place] = if far.is_finite() { far } else { farthest(units[*place]) };
+    // A few too many, so that they are computed by fours.
+    let filled = count.next_multiple_of(4).min(DEVIATES);
+    far.p[..filled].iter_mut().for_each(|p| *p = tail(*p));
+    for (place, far) in far.place[..count].iter().zip(&far.p) {
+        deviates[*place] = if far.is_finite() { *far } else { farthest(unit(words[*place])) };
     }
-    deviates
 }
 
 /// Probabilities as far as this from one half have the simplest formula.
 const CENTRAL: f64 = 0.425;
 
-#[inline]
+#[inline(always)]
 fn central(p: f64) -> f64 {
     let q = p - 0.5;
     let y = 0.180_625 - q * q;
@@ -93,7 +108,7 @@ fn central(p: f64) -> f64 {
 }
 
 /// The deviate of a probability that is not central. Infinite if it is one for [`farthest`].
-#[inline]
+#[inline(always)]
 fn tail(p: f64) -> f64 {
     let y = (-ln(p.min(1.0 - p))).sqrt();
     let far = horner(&C, y - 1.6) / horner(&D, y - 1.6);
@@ -107,7 +122,7 @@ fn farthest(p: f64) -> f64 {
     (horner(&E, y) / horner(&F, y)).copysign(p - 0.5)
 }
 
-#[inline]
+#[inline(always)]
 fn horner(coefficients: &[f64; 8], y: f64) -> f64 {
     coefficients.iter().fold(0.0, |sum, c| sum * y + c)
 }
@@ -143,7 +158,9 @@ mod tests {
     use super::*;
 
     fn normal(word: u64) -> f64 {
-        normals(&[word; DEVIATES])[7]
+        let mut deviates = [0.0; 3];
+        normals(&[word; 3], &mut deviates, &mut Far::new());
+        deviates[2]
     }
 
     /// HASH-6, one by one, as the page has it.
@@ -164,6 +181,7 @@ mod tests {
             };
             if q < 0.0 { -far } else { far }
         };
+        let mut memory = Far::new();
         for turn in 0..2000_u64 {
             // Up to all of them far out, on either side.
             let mut words = [0; DEVIATES];
@@ -172,7 +190,10 @@ mod tests {
                 let shift = [0, 0, 3, 20, 40, 60][(turn % 6) as usize];
                 *word = if random % 5 < 3 { random >> shift } else { !(random >> shift) };
             }
-            assert_eq!(normals(&words), words.map(one), "{turn}");
+            let count = turn as usize % (DEVIATES + 1);
+            let mut deviates = [0.0; DEVIATES];
+            normals(&words[..count], &mut deviates[..count], &mut memory);
+            assert_eq!(deviates[..count], words.map(one)[..count], "{turn}");
         }
     }
 

@@ -4,7 +4,8 @@
 //! probability `1 - angle / pi`. Normative: `format-spec/hashing.md`.
 
 use super::hash::{Keys, Purpose, mix, stir};
-use super::numbers::{DEVIATES, normals};
+use super::numbers::{DEVIATES, Far, normals};
+use crate::kernel::{Kernel, Work};
 use crate::scheme::Scheme;
 
 /// The sampler with its keys made ready.
@@ -24,25 +25,50 @@ impl SignProjection {
 
     /// The samples of a vector, given by its coordinates other than 0, their elements rising (SAMPLE-11).
     pub(crate) fn sample(&self, vector: &[(u64, f64)], samples: &mut [u64]) {
+        self.sample_by(Kernel::best(), vector, samples);
+    }
+
+    fn sample_by(&self, kernel: Kernel, vector: &[(u64, f64)], samples: &mut [u64]) {
         let largest = vector.iter().map(|(_, weight)| weight.abs()).fold(0.0, f64::max);
         // Lengths do not matter for the angle, and sums of scaled coordinates cannot overflow.
         let exponent = libm::ilogb(largest);
-        let mut sums = vec![0.0; samples.len()];
-        for &(x, weight) in vector {
-            let h = stir(x ^ self.element_key);
-            let weight = libm::scalbn(weight, -exponent);
-            let parts = self.projection_keys.chunks(DEVIATES);
-            for (sums, keys) in sums.chunks_mut(DEVIATES).zip(parts) {
-                let mut words = [0; DEVIATES];
-                words.iter_mut().zip(keys).for_each(|(word, key)| *word = mix(h ^ key));
-                for (sum, deviate) in sums.iter_mut().zip(normals(&words)) {
-                    *sum += weight * deviate;
-                }
+        let scaled: Vec<(u64, f64)> = vector
+            .iter()
+            .map(|&(x, weight)| (stir(x ^ self.element_key), libm::scalbn(weight, -exponent)))
+            .collect();
+        let parts = self.projection_keys.chunks(DEVIATES);
+        for (samples, keys) in samples.chunks_mut(DEVIATES).zip(parts) {
+            let sums = kernel.run(Round { vector: &scaled, keys });
+            for (sample, sum) in samples.iter_mut().zip(sums) {
+                *sample = u64::from(sum > 0.0);
             }
         }
-        for (sample, sum) in samples.iter_mut().zip(&sums) {
-            *sample = u64::from(*sum > 0.0);
+    }
+}
+
+/// Some projections of a vector, given by the hashes of its elements.
+struct Round<'a> {
+    vector: &'a [(u64, f64)],
+    keys: &'a [u64],
+}
+
+impl Work for Round<'_> {
+    type Done = [f64; DEVIATES];
+
+    #[inline(always)]
+    fn run(self) -> [f64; DEVIATES] {
+        let mut sums = [0.0; DEVIATES];
+        let (mut words, mut deviates) = ([0; DEVIATES], [0.0; DEVIATES]);
+        let mut far = Far::new();
+        for (h, weight) in self.vector {
+            words.iter_mut().zip(self.keys).for_each(|(word, key)| *word = mix(h ^ key));
+            let count = self.keys.len().min(DEVIATES);
+            normals(&words[..count], &mut deviates[..count], &mut far);
+            for (sum, deviate) in sums.iter_mut().zip(&deviates[..count]) {
+                *sum += weight * deviate;
+            }
         }
+        sums
     }
 }
 

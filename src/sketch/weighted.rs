@@ -4,10 +4,11 @@
 //! sum of the smaller weights over the sum of the larger ones. Normative: `format-spec/hashing.md`.
 //!
 //! Each element draws, for each sample, three random numbers that do not depend on its weight; its rank does, and the element
-//! of least rank wins. Most cannot win, which is seen before any logarithm is taken ([`Best::look_at`]).
+//! of least rank wins. Most cannot win, which is seen before any logarithm is taken ([`Round::look_at`]).
 
 use super::hash::{GOLDEN, Keys, Purpose, mix, stir};
 use super::numbers::{floor, ln, product, unit};
+use crate::kernel::{Kernel, Work};
 use crate::scheme::Scheme;
 
 /// The sampler with its keys made ready.
@@ -32,6 +33,10 @@ impl Weighted {
 
     /// The samples of a set of distinct elements with weights above 0 (SAMPLE-10).
     pub(crate) fn sample(&self, set: &[(u64, f64)], samples: &mut [u64]) {
+        self.sample_by(Kernel::best(), set, samples);
+    }
+
+    fn sample_by(&self, kernel: Kernel, set: &[(u64, f64)], samples: &mut [u64]) {
         let heaviest = set.iter().map(|(_, weight)| *weight).fold(0.0, f64::max);
         let mut elements: Vec<Element> = set
             .iter()
@@ -42,23 +47,18 @@ impl Weighted {
             })
             .collect();
         elements.sort_unstable_by(|a, b| a.lightness.total_cmp(&b.lightness));
-        let ln_heaviest = libm::log(heaviest);
-        for (j, sample) in samples.iter_mut().enumerate() {
-            let mut best = Best::new(ln_heaviest);
-            for part in elements.chunks(PART) {
-                best.look_at(part, self.draw_keys[j]);
+        let keys = self.draw_keys.chunks(ROUND).zip(self.sample_keys.chunks(ROUND));
+        for (samples, (keys, sample_keys)) in samples.chunks_mut(ROUND).zip(keys) {
+            let ln_heaviest = libm::log(heaviest);
+            let round = Round { elements: &elements, ln_heaviest, keys };
+            let best = kernel.run(round);
+            for (place, (sample, key)) in samples.iter_mut().zip(sample_keys).enumerate() {
+                let steps = GOLDEN.wrapping_mul(best.t[place] as i64 as u64);
+                *sample = mix(mix(best.h[place].wrapping_add(steps)) ^ key);
             }
-            let pair = mix(best.h.wrapping_add(GOLDEN.wrapping_mul(best.t as i64 as u64)));
-            *sample = mix(pair ^ self.sample_keys[j]);
         }
     }
 }
-
-/// Elements that are looked at together.
-const PART: usize = 64;
-
-/// Limits are larger by this than what they limit, which is far more than all roundings together.
-const SLACK: f64 = 1.0 + 1.0 / 1_048_576.0;
 
 /// What all samples ask of an element.
 struct Element {
@@ -68,102 +68,113 @@ struct Element {
     ln_weight: f64,
 }
 
-/// The element of least rank so far (SAMPLE-10).
-struct Best {
-    rank: f64,
-    h: u64,
-    t: f64,
+/// Most samples that are drawn together.
+const ROUND: usize = 64;
+
+/// Limits are larger by this than what they limit, which is far more than all roundings together.
+const SLACK: f64 = 1.0 + 1.0 / 1_048_576.0;
+
+/// Some samples of a set whose heaviest element comes first.
+struct Round<'a> {
+    elements: &'a [Element],
     ln_heaviest: f64,
-    /// `SLACK a W`, with the least rank `ln a` and the weight W of the heaviest element.
-    limit: f64,
+    keys: &'a [u64],
 }
 
-impl Best {
-    fn new(ln_heaviest: f64) -> Best {
-        Best { rank: f64::INFINITY, h: 0, t: 0.0, ln_heaviest, limit: f64::INFINITY }
-    }
+/// The elements of least rank so far (SAMPLE-10).
+struct Best {
+    rank: [f64; ROUND],
+    h: [u64; ROUND],
+    t: [f64; ROUND],
+    /// `SLACK a W`, with the least rank `ln a` and the weight W of the heaviest element.
+    limit: [f64; ROUND],
+}
 
-    /// Looks at elements, the heaviest of the set among the first.
+/// The random numbers of an element for all samples, then for those that it may win, which are `place`.
+struct Draws {
+    word: [u64; ROUND],
+    bound: [f64; ROUND],
+    place: [usize; ROUND],
+    v: [f64; ROUND],
+    z: [f64; ROUND],
+    u: [f64; ROUND],
+    t: [f64; ROUND],
+}
+
+impl Work for Round<'_> {
+    type Done = Best;
+
+    #[inline(always)]
+    fn run(self) -> Best {
+        let infinite = [f64::INFINITY; ROUND];
+        let mut best = Best { rank: infinite, h: [0; ROUND], t: [0.0; ROUND], limit: infinite };
+        let (word, place, [bound, v, z, u, t]) = ([0; ROUND], [0; ROUND], [[0.5; ROUND]; 5]);
+        let mut draws = Draws { word, bound, place, v, z, u, t };
+        for element in self.elements {
+            self.look_at(element, &mut draws, &mut best);
+        }
+        best
+    }
+}
+
+impl Round<'_> {
+    /// Sees in which samples an element may win, and ranks it there.
     ///
     /// A rank is `ln a`, where `a = g e^-r / y` and `y = e^(r (t - u))`, which is w or less: so `a >= g v / w` with `v = e^-r`.
     /// This v is no power to be computed but a product of two numbers that come with the word, and so is z in `g = -ln z`, which is
-    /// above `q + q^2/2 + q^3/3` with `q = 1 - z`. An element for which that is above the least a so far cannot win. With
-    /// one logarithm r is known and with it `e^(r f)`, f being what t lost when it was rounded down: the
-    /// factor by which `a` is above `g v / w`.
+    /// above `q + q^2/2 + q^3/3` with `q = 1 - z`. An element for which that is above the least a so far cannot win.
     ///
-    /// That neither test ever changes the winner: r, g and ln w are good to a unit in the last place, |ln w| < 746,
-    /// `2^-32 < r < 46` and `2^-98 < g v < 46`. Hence the rank, as it is computed, is `ln(g v e^(r f) / w)` to within 2^-38, and both
-    /// sides of the tests are good to one part in 2^36. The slack of one part in 2^20 is more than all of that. Nor
+    /// That this never changes the winner: r, g and ln w are good to a unit in the last place, |ln w| < 746,
+    /// `2^-32 < r < 46` and `2^-98 < g v < 46`. Hence the rank, as it is computed, is above `ln(g v / w) - 2^-38`, and both
+    /// sides of the test are good to one part in 2^36. The slack of one part in 2^20 is more than all of that. Nor
     /// is anything out of range: a limit is between 2^-99 and 47, since the heaviest element has `a <= g / W` and no
     /// element `a` below `g v / W`; and where the lightness of an element is beyond what doubles hold, it cannot win.
-    #[inline]
-    fn look_at(&mut self, part: &[Element], key: u64) {
-        let mut words = [0; PART];
-        let mut bounds = [f64::INFINITY; PART];
-        let mut least = f64::INFINITY;
-        for ((element, word), bound) in part.iter().zip(&mut words).zip(&mut bounds) {
+    #[inline(always)]
+    fn look_at(&self, element: &Element, draws: &mut Draws, best: &mut Best) {
+        let Draws { word, bound, place, v, z, u, t } = draws;
+        for ((word, bound), key) in word.iter_mut().zip(&mut *bound).zip(self.keys) {
             *word = mix(element.h ^ key);
             let q = 1.0 - product(Keys::below(*word).key(0));
             *bound = q * (1.0 + q * (0.5 + q * (1.0 / 3.0))) * product(*word) * element.lightness;
-            least = least.min(*bound);
         }
-        // The most promising one first: then few of the others are evaluated.
-        for turn in 0..2 {
-            for ((element, word), bound) in part.iter().zip(words).zip(&bounds) {
-                let wanted = if turn == 0 { *bound == least } else { *bound != least };
-                if wanted && *bound < self.limit {
-                    self.evaluate(element, word, *bound);
-                }
+        let mut count = 0;
+        for (i, (bound, limit)) in bound.iter().zip(&best.limit).take(self.keys.len()).enumerate() {
+            // The next one takes its place unless it stays.
+            place[count % ROUND] = i;
+            count += usize::from(bound < limit);
+        }
+        for (c, i) in place[..count].iter().enumerate() {
+            let word = word[*i];
+            v[c] = product(word);
+            z[c] = product(Keys::below(word).key(0));
+            u[c] = unit(Keys::below(word).key(1));
+        }
+        // A few too many, so that they are computed by fours; these have numbers of an earlier turn.
+        let filled = count.next_multiple_of(4).min(ROUND);
+        for (((v, z), u), t) in v.iter().zip(&mut *z).zip(u).zip(&mut *t).take(filled) {
+            (*z, *t) = rank(-ln(*v), -ln(*z), *u, element.ln_weight);
+        }
+        for ((i, rank), t) in place[..count].iter().zip(z).zip(t) {
+            let equal = *rank == best.rank[*i];
+            if *rank < best.rank[*i] || equal && element.h < best.h[*i] {
+                (best.rank[*i], best.h[*i], best.t[*i]) = (*rank, element.h, *t);
+                best.limit[*i] = SLACK * libm::exp(*rank + self.ln_heaviest);
             }
         }
     }
-
-    #[inline]
-    fn evaluate(&mut self, element: &Element, word: u64, bound: f64) {
-        let draw = Draw::new(word, element.ln_weight);
-        let e = draw.r * draw.lost;
-        if bound * (1.0 + e * (1.0 + e * (0.5 + e * (1.0 / 6.0)))) >= self.limit {
-            return;
-        }
-        let rank = draw.rank();
-        if rank < self.rank || rank == self.rank && element.h < self.h {
-            (self.rank, self.h, self.t) = (rank, element.h, draw.t);
-            self.limit = SLACK * libm::exp(rank + self.ln_heaviest);
-        }
-    }
 }
 
-/// The random numbers of an element for one sample, and what its weight makes of them (SAMPLE-10).
-struct Draw {
-    word: u64,
-    r: f64,
-    u: f64,
-    t: f64,
-    /// By how much t was rounded down.
-    lost: f64,
-}
-
-impl Draw {
-    #[inline]
-    fn new(word: u64, ln_weight: f64) -> Draw {
-        let r = -ln(product(word));
-        let u = unit(Keys::below(word).key(1));
-        let steps = ln_weight / r + u;
-        let t = floor(steps);
-        Draw { word, r, u, t, lost: steps - t }
-    }
-
-    #[inline]
-    fn rank(&self) -> f64 {
-        let g = -ln(product(Keys::below(self.word).key(0)));
-        ln(g) - self.r * (self.t - self.u) - self.r
-    }
+/// The rank of an element, and t (SAMPLE-10).
+#[inline(always)]
+fn rank(r: f64, g: f64, u: f64, ln_weight: f64) -> (f64, f64) {
+    let t = floor(ln_weight / r + u);
+    (ln(g) - r * (t - u) - r, t)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheme::{Parameters, presets};
+    use crate::scheme::{Parameters, Slots, presets};
 
     /// SAMPLE-10: what is left out could not have won. Every element evaluated in full, in the order of the set.
     #[test]
@@ -171,7 +182,10 @@ mod tests {
         let words = Keys::new(5, Purpose::Elements);
         for case in 0..400 {
             let word = |i: u64| words.key(case * 10_000 + i);
-            let scheme = Scheme::new(Parameters { seed: word(0), ..presets::WEIGHTED }).unwrap();
+            let (seed, slots) = (word(0), Slots::NONE);
+            let samples = [64, 1, 63, 65, 128][case as usize % 5];
+            let parameters = Parameters { seed, samples, slots, ..presets::WEIGHTED };
+            let scheme = Scheme::new(parameters).unwrap();
             let weighted = Weighted::new(&scheme);
             // From equal weights to all that a double can hold.
             let span = [0.0, 1e-9, 1.0, 14.0, 700.0, 1400.0][case as usize % 6];
@@ -180,13 +194,17 @@ mod tests {
             let weight =
                 |i| libm::exp(middle + span * (unit(word(i)) - 0.5)).max(f64::from_bits(1));
             let set: Vec<(u64, f64)> = (0..size).map(|i| (word(i) ^ i, weight(i + 1))).collect();
-            let mut samples = vec![0; 64];
-            weighted.sample(&set, &mut samples);
+            let mut samples = vec![0; weighted.draw_keys.len()];
+            let kernels = Kernel::available();
+            weighted.sample_by(kernels[case as usize % kernels.len()], &set, &mut samples);
             for (j, sample) in samples.into_iter().enumerate() {
                 let ranks = set.iter().map(|&(x, weight)| {
                     let h = stir(x ^ weighted.element_key);
-                    let draw = Draw::new(mix(h ^ weighted.draw_keys[j]), libm::log(weight));
-                    (draw.rank(), h, draw.t)
+                    let word = mix(h ^ weighted.draw_keys[j]);
+                    let [z, u] = [0, 1].map(|i| Keys::below(word).key(i));
+                    let [r, g] = [word, z].map(|word| -libm::log(product(word)));
+                    let t = (libm::log(weight) / r + unit(u)).floor();
+                    (libm::log(g) - r * (t - unit(u)) - r, h, t)
                 });
                 let winner = ranks.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
                 let (_, h, t) = winner.unwrap();
