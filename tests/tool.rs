@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use tool_run::{path, text, words};
 
 fn ringer(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ringer")).args(arguments).output().expect("the tool runs")
+    tool_run::ringer(arguments).output().expect("the tool runs")
 }
 
 /// Two near-duplicates, an exact copy in a subfolder, two others, a binary and an empty file.
@@ -173,4 +173,34 @@ fn the_database_can_be_kept() {
     assert_eq!(text(&keys.stdout).lines().count(), 4);
     let other = dedup(&["--features", "chunks", path(&folder.path().join("sub"))]);
     assert_eq!(other.status.code(), Some(2), "{}", text(&other.stderr));
+}
+
+/// A database has a seed of its own unless it is given one; and with one, everything comes out the same.
+#[test]
+fn seeds_are_random_unless_they_are_given() {
+    let folder = folder();
+    let create = |name: &str, seed: &[&str]| {
+        let db = folder.path().join(name);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ringer"));
+        let made = command.args(["create", path(&db), "--json"]).args(seed).output().unwrap();
+        assert_eq!(made.status.code(), Some(0));
+        let made: serde_json::Value = serde_json::from_str(&text(&made.stdout)).unwrap();
+        let scheme = made["scheme"].as_str().unwrap();
+        scheme.split(", ").find_map(|part| part.strip_prefix("seed ")).unwrap().to_string()
+    };
+    assert_ne!(create("1.ringer", &[]), create("2.ringer", &[]));
+    assert_eq!(create("3.ringer", &["--seed", "7"]), "7");
+    for name in ["1.ringer", "2.ringer", "3.ringer"] {
+        fs::remove_file(folder.path().join(name)).unwrap();
+    }
+    let shown = |seed: &str| {
+        text(&ringer(&["dedup", "--min", "0.1", "--seed", seed, path(folder.path())]).stdout)
+    };
+    assert_eq!(shown("7"), shown("7"));
+    let db = folder.path().join("kept.ringer");
+    let kept = ringer(&["dedup", "--seed", "7", "--db", path(&db), path(folder.path())]);
+    assert_eq!(kept.status.code(), Some(0));
+    let other = ringer(&["dedup", "--seed", "8", "--db", path(&db), path(folder.path())]);
+    assert_eq!(other.status.code(), Some(2));
+    assert!(text(&other.stderr).contains("has the seed 7, not 8"), "{}", text(&other.stderr));
 }

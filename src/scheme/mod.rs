@@ -51,6 +51,26 @@ pub struct Parameters {
     pub slots: Slots,
 }
 
+impl Parameters {
+    /// The same with a seed that nobody can know beforehand, from the randomness of the operating system.
+    ///
+    /// For sets that come from strangers: hashing is not cryptographic, and who knows the seed can make sets whose
+    /// signatures agree although they have nothing in common, or look like a given set, or crowd one posting list. The presets
+    /// have a fixed seed, since signatures can be compared under one seed only: what is sketched in several places needs the
+    /// same, and what one database keeps does not.
+    ///
+    /// ```
+    /// use ringer::{Scheme, presets};
+    /// let [a, b] = [0, 1].map(|_| presets::NEAR_DUPLICATE.with_random_seed());
+    /// assert_ne!(Scheme::new(a)?, Scheme::new(b)?);
+    /// # Ok::<(), ringer::Error>(())
+    /// ```
+    pub fn with_random_seed(self) -> Parameters {
+        use std::hash::{BuildHasher, RandomState};
+        Parameters { seed: RandomState::new().hash_one(self.seed), ..self }
+    }
+}
+
 impl Default for Parameters {
     fn default() -> Parameters {
         presets::PRECISE

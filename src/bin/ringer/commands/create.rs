@@ -71,7 +71,8 @@ pub(crate) struct Choices {
     /// What is kept of set sizes: none, linear4, linear8, log8 or exact.
     #[arg(long, value_name = "FIELD")]
     cardinality: Option<CardinalityField>,
-    /// The seed of all hashing. Signatures of different seeds cannot be compared.
+    /// The seed of all hashing [default: a random one, so that nobody can make sets that collide]. Signatures of
+    /// different seeds cannot be compared.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 }
@@ -90,7 +91,7 @@ impl Choices {
             let message = "--slots 0 is no index, and has no samples, values or matches";
             return Err(Failure::Usage(message.into()));
         }
-        let preset = self.preset();
+        let preset = self.preset().with_random_seed();
         let sampler = self.sampler.unwrap_or(preset.sampler);
         let parameters = Parameters {
             features: self.features,

@@ -46,6 +46,10 @@ pub(crate) struct Dedup {
     /// What files are compared by: text, grams, spots or chunks [default: text, or as the database says].
     #[arg(long)]
     features: Option<Features>,
+    /// The seed of all hashing [default: a random one, so that nobody can make files that collide, or as the database
+    /// says]. With a seed, estimates come out the same each time.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
     /// Every member is alike enough to the first one, not only through a chain.
     #[arg(long)]
     strict_linkage: bool,
@@ -113,13 +117,23 @@ impl Dedup {
                             db.scheme().features
                         )));
                     }
-                    _ => return Ok(db),
+                    _ => {}
                 }
+                return match self.seed {
+                    Some(seed) if seed != db.scheme().seed => Err(Failure::Usage(format!(
+                        "{} has the seed {}, not {seed}: choose another file, or no seed",
+                        path.display(),
+                        db.scheme().seed
+                    ))),
+                    _ => Ok(db),
+                };
             }
             (None, path) => path.clone().unwrap_or_default(),
         };
         let features = self.features.unwrap_or(Features::TEXT);
-        let scheme = Scheme::new(Parameters { features, ..presets::PRECISE });
+        let mut parameters = Parameters { features, ..presets::PRECISE }.with_random_seed();
+        parameters.seed = self.seed.unwrap_or(parameters.seed);
+        let scheme = Scheme::new(parameters);
         let scheme = scheme.map_err(exit::bad_argument)?;
         Ok(Database::create(path, &scheme, Options::default())?)
     }
