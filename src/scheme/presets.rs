@@ -64,7 +64,7 @@ pub const BING: Parameters = Parameters {
 };
 
 /// For weighted sets, such as texts whose words count by how often they come and how rare they are: the default with
-/// weighted samples. Sketching takes some tens of nanoseconds for each element and sample.
+/// weighted samples. Sketching takes about ten nanoseconds for each element and sample, five times what independent samples take.
 pub const WEIGHTED: Parameters = Parameters {
     measure: Measure::Weighted,
     sampler: Sampler::Weighted,

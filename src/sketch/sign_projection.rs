@@ -87,6 +87,11 @@ mod tests {
                 (0..50).map(|i| (i, (i as f64 - 20.5) * factor)).collect();
             let mut samples = vec![9; 256];
             signs.sample(&vector, &mut samples);
+            for kernel in Kernel::available() {
+                let mut same = vec![9; 256];
+                signs.sample_by(kernel, &vector, &mut same);
+                assert_eq!(same, samples, "{}", kernel.name());
+            }
             samples
         };
         let one = samples_of(1.0);

@@ -195,8 +195,12 @@ mod tests {
                 |i| libm::exp(middle + span * (unit(word(i)) - 0.5)).max(f64::from_bits(1));
             let set: Vec<(u64, f64)> = (0..size).map(|i| (word(i) ^ i, weight(i + 1))).collect();
             let mut samples = vec![0; weighted.draw_keys.len()];
-            let kernels = Kernel::available();
-            weighted.sample_by(kernels[case as usize % kernels.len()], &set, &mut samples);
+            weighted.sample(&set, &mut samples);
+            for kernel in Kernel::available() {
+                let mut same = vec![0; samples.len()];
+                weighted.sample_by(kernel, &set, &mut same);
+                assert_eq!(same, samples, "case {case} {}", kernel.name());
+            }
             for (j, sample) in samples.into_iter().enumerate() {
                 let ranks = set.iter().map(|&(x, weight)| {
                     let h = stir(x ^ weighted.element_key);

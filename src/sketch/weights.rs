@@ -56,6 +56,7 @@ mod tests {
             set.push((3, 2.0));
             settle(&mut set, Measure::Cosine).unwrap();
             assert_eq!((set.len(), set[0]), (2, (3, 2.0)));
+            assert_eq!(set[1], (7, -9e16 + 0.1 + 0.2 + 3.5 + 1e17));
             sums.insert(set[1].1.to_bits());
         }
         assert_eq!(sums.len(), 1);
