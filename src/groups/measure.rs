@@ -66,7 +66,9 @@ impl Measure {
             (Reach::Estimate, _) => {
                 // Chance agreements only add: single samples agree at least as often as the resemblance says.
                 let share = match self.law {
-                    Law::HalfBit(_) => half_bit::agreement(self.min.max(0.5)),
+                    // However few half bits agree, single ones count as agreeing in one half.
+                    Law::HalfBit(_) if self.min <= 0.5 => 0.0,
+                    Law::HalfBit(_) => half_bit::agreement(self.min),
                     _ => self.min,
                 };
                 (f64::from(k) * share * (1.0 - 1e-9)).ceil() as u32
