@@ -8,8 +8,10 @@ use std::sync::Arc;
 
 use allocations::taking;
 use ringer::format::signature_page;
+use ringer::scheme::{CardinalityField, Sampler, Slots};
 use ringer::{
-    Answer, Database, Explanation, Like, Options, Plan, Query, Scheme, Signature, Snapshot,
+    Answer, Database, Explanation, Like, Options, Parameters, Plan, Query, Scheme, Signature,
+    Sketcher, Snapshot, presets,
 };
 
 const SETS: u64 = 100_000;
@@ -260,5 +262,24 @@ fn strangers_that_share_no_slot_are_not_looked_at() {
         // Chains of a memtable lead to a few others.
         assert!(explanation.work.compared < 100, "{at}: {:?}", explanation.work);
         db.checkpoint().unwrap();
+    }
+}
+
+/// A stream that never ends and says the same again and again is remembered once, by the samplers that do so.
+#[test]
+fn repeats_of_a_stream_take_no_memory() {
+    for sampler in [Sampler::Lazy, Sampler::OnePermutation, Sampler::Independent] {
+        for cardinality in [CardinalityField::None, CardinalityField::Log8] {
+            let parameters = Parameters { sampler, cardinality, samples: 32, ..presets::PRECISE };
+            let parameters = Parameters { slots: Slots::NONE, ..parameters };
+            let sketcher = Sketcher::new(&Scheme::new(parameters).unwrap());
+            let (signature, taken) = taking(|| {
+                let mut stream = sketcher.stream();
+                (0..1_000_000).for_each(|i| stream.push(i % 3).unwrap());
+                stream.finish().unwrap()
+            });
+            assert!(taken < 100_000, "{sampler} {cardinality}: {taken} bytes");
+            assert_eq!(signature, sketcher.sketch(&[0, 1, 2]).unwrap());
+        }
     }
 }

@@ -142,6 +142,30 @@ fn intervals_cover() {
     }
 }
 
+/// In a universe that is half full, half bits take R = 0 for .5: the standard error says so. By the exact distribution of the
+/// count its mean square is at least a third of that of the error, and no more than that where nothing is taken for
+/// something else.
+#[test]
+fn standard_errors_hold_what_cannot_be_told_apart() {
+    use statrs::distribution::{Binomial, Discrete};
+    const K: u32 = 256;
+    for share in [0.1, 0.5, 0.8] {
+        let law = Law::HalfBit(Chance::dense(1, share, share));
+        for truth in [0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.99] {
+            let counts = Binomial::new(law.agreement(truth).min(1.0), K.into()).unwrap();
+            let (mut square, mut stated) = (0.0, 0.0);
+            for equal in 0..=K {
+                let sampling = Sampling::Independent;
+                let e = Agreement { equal, samples: K, law, sampling }.estimate();
+                square += counts.pmf(equal.into()) * (e.value - truth).powi(2);
+                stated += counts.pmf(equal.into()) * e.std_error.powi(2);
+            }
+            assert!(stated > square / 3.0, "{share} {truth}: {stated} {square}");
+            assert!(truth < 0.9 || stated < 1.1 * square, "{share} {truth}: {stated} {square}");
+        }
+    }
+}
+
 /// `P(R >= t)` falls from 1 to 0, is one half near the estimate, and counts both of what half bits cannot tell apart.
 #[test]
 fn probabilities_are_those_of_a_distribution() {
@@ -158,6 +182,7 @@ fn probabilities_are_those_of_a_distribution() {
             }
             assert_eq!(agreement.probability_at_least(law.least()), 1.0);
             assert_eq!(agreement.probability_at_least(1.1), 0.0);
+            assert_eq!(agreement.probability_at_least(f64::NAN), 0.0);
             if equal == 200 {
                 let p = agreement.probability_at_least(agreement.estimate().value);
                 assert!((p - 0.5).abs() < 0.1, "{law:?}: {p}");

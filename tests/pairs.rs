@@ -218,6 +218,35 @@ fn pairs_are_those_of_the_definition_wherever_rows_live() {
     }
 }
 
+/// Fewer than half of the half bits may agree, and the estimate is above 0 all the same where sets fill much of their
+/// universe: such pairs are not missed.
+#[test]
+fn half_bits_of_full_sets() {
+    let parameters = Parameters {
+        universe: Universe::Bounded(700),
+        cardinality: CardinalityField::Exact,
+        sampler: Sampler::Independent,
+        samples: 64,
+        slots: Slots { count: 12, samples_per_slot: 3, value_bits: 3, min_matches: 1 },
+        ..presets::HALF_BIT
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let scheme = Scheme::new(parameters).unwrap();
+    let db = Database::create(folder.path().join("x"), &scheme, options()).unwrap();
+    let (mut dice, mut rows) = (Dice(3), Rows::new());
+    for i in 0..70 {
+        let share = 5 + dice.roll(90);
+        let set: Vec<u64> = (0..700).filter(|_| dice.roll(100) < share).collect();
+        let key = format!("{i:02}").into_bytes();
+        let signature = db.sketcher().sketch(&set).unwrap();
+        db.put(&key, &set).unwrap();
+        rows.insert(key, signature);
+    }
+    let few = brute_force(&rows, 0, 0.2).into_values().filter(|(_, equal, _)| *equal < 32);
+    assert!(few.count() > 50);
+    check(&db.snapshot(), &rows, &[0.0, 0.1, 0.3, 0.45, 0.5, 0.51, 0.7], "full");
+}
+
 /// Signatures that are alike in whole stretches of samples, so that runs are long and are told further apart,
 /// and equal in several columns at once.
 #[test]

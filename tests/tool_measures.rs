@@ -88,6 +88,22 @@ fn weighted_sets_from_creation_to_pairs() {
     }
 }
 
+/// An array names every coordinate, also those that are not there.
+#[test]
+fn arrays_of_weights_may_have_zeros() {
+    let tool = Tool::new();
+    tool.run(&["create", "h.ringer", "--features", "ids", "--sampler", "weighted"]).with_status(0);
+    let lines = "{\"id\": \"a\", \"text\": [0, 2, 0.0, 1, -0.0]}\n{\"id\": \"b\", \"text\": {\"1\": 2, \"3\": 1}}\n\
+                 {\"id\": \"empty\", \"text\": [0]}\n{\"id\": \"bad\", \"text\": [1, -1]}\n\
+                 {\"id\": \"named\", \"text\": {\"1\": 0}}\n";
+    fs::write(tool.path("h.jsonl"), lines).unwrap();
+    let added = tool.run(&["add", "h.ringer", "--jsonl", "h.jsonl", "--weighted"]).with_status(0);
+    let said = "added 3 sets, 1 of them empty; left out: 2 malformed";
+    assert!(added.err.contains(said), "{}", added.err);
+    let same = tool.run(&["estimate", "h.ringer", "a", "b", "--json"]).with_status(0).json();
+    assert_eq!(number(&same[0], "resemblance"), 1.0);
+}
+
 #[test]
 fn vectors_from_creation_to_clusters() {
     let tool = Tool::new();

@@ -88,6 +88,20 @@ impl Law {
         }
     }
 
+    /// What the similarity errs by, on top of its variance, where another one has the same agreement: half bits cannot tell
+    /// P from 1 - P, where that is possible, too. The greater is given, and either may be the true one.
+    pub fn ambiguity(&self, agreement: f64, samples: f64) -> f64 {
+        let Law::HalfBit(chance) = self else { return 0.0 };
+        // The agreement is itself uncertain. Of sets tiny against their universe no P is below one half.
+        let error = (agreement * (1.0 - agreement) / samples).sqrt();
+        let least = 1.0 - half_bit::one_bit_agreement(agreement - error);
+        if chance.c1 >= 0.5 || least < chance.c1 {
+            return 0.0;
+        }
+        let p = half_bit::one_bit_agreement(agreement);
+        (chance.resemblance(p) - chance.resemblance((1.0 - p).max(chance.c1))) / 2.0_f64.sqrt()
+    }
+
     /// The similarities whose agreement lies in `low..=high`: the least and the greatest of them, cut to what is
     /// possible.
     pub fn interval(&self, low: f64, high: f64) -> (f64, f64) {

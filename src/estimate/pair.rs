@@ -101,7 +101,9 @@ impl Agreement {
             let most = self.total_size().map(missed).map_or(0.0, |(a, t)| a / (t - a));
             high = high.max(most);
         }
-        Estimate { value: self.value(), std_error: variance.sqrt(), low, high }
+        let ambiguity = self.law.ambiguity(self.rate(), f64::from(self.samples));
+        let std_error = (variance + ambiguity * ambiguity).sqrt();
+        Estimate { value: self.value(), std_error, low, high }
     }
 
     /// The angle between two vectors, from the signs of their projections: unbiased, in radians, with its 95 % interval.
@@ -136,7 +138,8 @@ impl Agreement {
         if threshold <= least {
             return 1.0;
         }
-        if threshold > 1.0 {
+        // What is no number is reached by nothing.
+        if threshold.is_nan() || threshold > 1.0 {
             return 0.0;
         }
         let n = self.effective_samples();

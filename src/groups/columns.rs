@@ -1,6 +1,6 @@
 //! Where two signatures that are alike enough must agree.
 //!
-//! A pair that reaches the least resemblance has at least E of k samples in common, so it differs in at most
+//! A pair that is alike enough has at least E of k samples in common, so it differs in at most
 //! d = k - E. Cut the samples into d + 1 columns: one of them has none of the differences. The same holds for
 //! slots: of L slots at most d differ, and at least m must not, so of any L - max(m, L - d) + 1 slots one is in
 //! common. Whichever brings fewer strangers together is taken; if both bring nearly all, there are no columns,

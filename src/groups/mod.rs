@@ -1,6 +1,6 @@
 //! Which sets look like each other? All pairs, clusters and triples of a database.
 //!
-//! In: a snapshot and a least resemblance. Out: each pair of sets that a [query](crate::query) for one of
+//! In: a snapshot and a least resemblance or cosine. Out: each pair of sets that a [query](crate::query) for one of
 //! them would find, exactly once ([`Pairs`]); clusters of sets that hang together ([`Clusters`]); threes that
 //! are alike all together, which pairs alone cannot tell ([`Triples`]); clusters that grow with the database
 //! ([`Clustering`]). As everywhere the answer is defined by the data alone, not by how rows are stored.

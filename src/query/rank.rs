@@ -49,7 +49,7 @@ impl Ranking {
         Ranking { top, threshold, best: BinaryHeap::new() }
     }
 
-    /// Nothing below this resemblance can enter any more.
+    /// Nothing below this similarity can enter any more.
     pub(super) fn bound(&self) -> f64 {
         match self.best.peek() {
             _ if self.top == 0 => f64::INFINITY,

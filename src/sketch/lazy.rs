@@ -53,8 +53,8 @@ struct Block {
 #[derive(Default)]
 pub(crate) struct Claims {
     best: Vec<Best>,
-    /// Samples that are claimed with the extension 0, which elsewhere means that nobody claims them. As good as never
-    /// are there any.
+    /// Samples that were claimed with the extension 0, which elsewhere means that nobody claims them. As good as never
+    /// are there any; but who knows the seed can make elements that do so.
     zeros: Vec<usize>,
     /// Made when they are needed: other samplers do without.
     chunk: Option<Box<Chunk>>,
@@ -149,10 +149,12 @@ impl Lazy {
 
     /// How many samples nobody claims.
     pub(crate) fn unclaimed(&self, claims: &Claims) -> usize {
-        let zeros = self.blocks.iter().zip(&claims.best).map(|(block, best)| {
-            best.extensions[..block.width].iter().filter(|extension| **extension == 0).count()
+        let open = self.blocks.iter().zip(&claims.best).map(|(block, best)| {
+            let extensions = best.extensions[..block.width].iter().enumerate();
+            let open = |place| !claims.zeros.contains(&(block.start + place));
+            extensions.filter(|(place, extension)| **extension == 0 && open(*place)).count()
         });
-        zeros.sum::<usize>() - claims.zeros.len()
+        open.sum()
     }
 
     /// The samples (SAMPLE-9). `elements` are all that were absorbed, unless the claims are complete.

@@ -192,7 +192,7 @@ fn a_bit_is_drawn_for_each_element_and_sample() {
     }
 }
 
-/// SAMPLE-9: extensions that are equal, and 0, which hashes cannot be made to show.
+/// SAMPLE-9: extensions that are equal, and 0, which hashes as good as never show.
 #[test]
 fn equal_extensions_are_settled_by_tie_words() {
     let block = Block::new(5, 130, 100, 128);
@@ -238,6 +238,15 @@ fn a_claim_of_extension_zero_counts() {
         Race { block, best, zeros, tie_keys: &lazy.tie_keys }.claim(place, 0, 77);
     }
     assert_eq!(lazy.unclaimed(&claims), open - 2);
+    // Nor does it count twice when a better claim comes.
+    let mut better = Claims::default();
+    lazy.start(&mut better);
+    let Claims { best, zeros, .. } = &mut better;
+    for (block, extension) in [(0, 0), (1, 0), (1, 5)] {
+        let (block, best) = (&lazy.blocks[block], &mut best[block]);
+        Race { block, best, zeros, tie_keys: &lazy.tie_keys }.claim(7, extension, 77);
+    }
+    assert_eq!(lazy.unclaimed(&better), 198);
     let mut found = vec![0; 200];
     lazy.finish(&set, &mut claims, &mut found);
     for (j, sample) in found.into_iter().enumerate() {

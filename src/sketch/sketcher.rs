@@ -382,7 +382,7 @@ pub struct Stream<'a> {
 impl Stream<'_> {
     /// Adds an element. After an error the stream is as if the element had not come.
     pub fn push(&mut self, element: u64) -> Result<()> {
-        let Stream { sketcher, scratch, waiting, any, .. } = self;
+        let Stream { sketcher, scratch, waiting, taken, any } = self;
         if sketcher.weighs() {
             scratch.weighted.push((element, 1.0));
             return Ok(());
@@ -394,7 +394,7 @@ impl Stream<'_> {
             return Ok(());
         }
         waiting.push(element);
-        if waiting.len().is_multiple_of(STREAM_CHUNK) {
+        if waiting.len() - *taken >= STREAM_CHUNK {
             self.take_in();
         }
         Ok(())
@@ -430,11 +430,14 @@ impl Stream<'_> {
     fn take_in(&mut self) {
         if self.sketcher.scheme.universe == Universe::Open {
             self.sketcher.absorb(&self.waiting[self.taken..], &mut self.scratch);
-            self.taken = self.waiting.len();
             if self.sketcher.may_forget(&self.scratch) {
                 self.waiting.clear();
-                self.taken = 0;
+            } else {
+                // Repeats are needed once.
+                self.waiting.sort_unstable();
+                self.waiting.dedup();
             }
+            self.taken = self.waiting.len();
         }
     }
 

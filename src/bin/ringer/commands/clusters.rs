@@ -11,8 +11,8 @@ use crate::{interrupt, open};
 
 /// Print clusters of sets that look alike.
 ///
-/// A cluster is a connected component: from each set to each other leads a chain of pairs of at least the
-/// resemblance asked for. Each is printed with its smallest key first and how alike the others are to it.
+/// A cluster is a connected component: from each set to each other leads a chain of pairs that are as
+/// alike as asked for. Each is printed with its smallest key first and how alike the others are to it.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ringer clusters notes.ringer --min 0.8

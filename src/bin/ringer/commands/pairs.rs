@@ -14,7 +14,7 @@ use crate::{interrupt, open};
 /// make five billion pairs.
 const MOST_EXPANDED: usize = 100;
 
-/// Print all pairs of sets of at least a resemblance, each once.
+/// Print all pairs of sets that look alike, each once.
 ///
 /// More than 100 sets with equal signatures are printed as one group and are named in pairs by their
 /// smallest key; --expand takes those apart, too.

@@ -49,7 +49,7 @@ pub(crate) struct Query {
     /// Elements come with weights: `element:weight`.
     #[arg(long, conflicts_with_all = ["key", "text", "file"])]
     weighted: bool,
-    /// Say how the answer was found, and the chance that a set of this resemblance is.
+    /// Say how the answer was found, and the chance that a set just as alike as --min is found.
     #[arg(long, conflicts_with = "sets")]
     explain: bool,
     /// Stop at the first malformed line.

@@ -112,11 +112,13 @@ fn json_set<'a>(value: &str, features: Features) -> Option<Content<'a>> {
 
 const EXPECTED_WEIGHTS: &str = "a string of `element:weight` nor, for ids, an array of coordinates";
 
-/// For tokens and ids, an object of elements with their weights; for ids, an array of coordinates.
+/// For tokens and ids, an object of elements with their weights; for ids, an array of coordinates, of which zeros are not
+/// there.
 fn json_weights<'a>(value: &str, features: Features) -> Option<Content<'a>> {
     if features == Features::Ids && value.starts_with('[') {
         let coordinates: Vec<f64> = serde_json::from_str(value).ok()?;
-        return Some(Content::WeightedSet((0..).zip(coordinates).collect()));
+        let there = (0..).zip(coordinates).filter(|(_, coordinate)| *coordinate != 0.0);
+        return Some(Content::WeightedSet(there.collect()));
     }
     let weights: BTreeMap<String, f64> = serde_json::from_str(value).ok()?;
     let element = |text: &str| match features {
