@@ -333,17 +333,18 @@ fn split(draw: u64, index: u64, range: u64) -> (usize, u64) {
 }
 
 /// `T_v = 2^64 Pr[c <= v]`, where c is how many of `width` samples an element claims, each with probability
-/// 1/m (SAMPLE-8).
+/// 1/m (SAMPLE-8). Only for the v that are possible: beyond them the sum no longer grows.
 fn thresholds(width: usize, m: usize) -> Vec<u64> {
     let (width, m) = (width as u128, m as u128);
     let mut probability = (0..width).fold(1_u128 << 96, |p, _| p * (m - 1) / m);
     let mut sum = 0;
     let next = |v| {
+        let possible = probability > 0;
         sum += probability;
         probability = probability * (width - v) / ((v + 1) * (m - 1));
-        (sum >> 32) as u64
+        possible.then_some((sum >> 32) as u64)
     };
-    (0..width).map(next).collect()
+    (0..width).map_while(next).collect()
 }
 
 #[cfg(test)]

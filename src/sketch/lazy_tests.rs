@@ -52,13 +52,14 @@ fn drawn(scheme: &Scheme, x: u64) -> Drawn {
     Drawn { claims, tie_words: all(Purpose::Ties), samples: all(Purpose::Samples), words }
 }
 
-/// `T_0` to `T_{w-1}` of SAMPLE-8.
+/// The `T_v` of SAMPLE-8 with `P_v > 0`.
 fn table(w: u64, m: u64) -> Vec<u64> {
     let (w, m) = (u128::from(w), u128::from(m));
     let mut p = vec![(0..w).fold(1_u128 << 96, |p, _| p * (m - 1) / m)];
     for v in 0..w - 1 {
         p.push(p[v as usize] * (w - v) / ((v + 1) * (m - 1)));
     }
+    p.retain(|p| *p > 0);
     (1..=p.len()).map(|v| (p[..v].iter().sum::<u128>() / (1 << 32)) as u64).collect()
 }
 
