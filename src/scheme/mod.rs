@@ -278,7 +278,7 @@ fn check_measure(p: &Parameters) -> Result<(), Violation> {
         permutes || universe == Universe::Open,
         "SCHEME-14",
         format!("sampler `{sampler}` in a bounded universe"),
-        "it permutes nothing; choose one-permutation, independent, or the open universe".into(),
+        "it permutes nothing; choose independent, or the open universe".into(),
     )?;
     rule(
         measure == Measure::Jaccard || p.cardinality == CardinalityField::None,

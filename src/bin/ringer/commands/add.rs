@@ -45,8 +45,8 @@ pub(crate) struct Add {
     /// The field of the document: a string, or for tokens and ids an array of them.
     #[arg(long, value_name = "NAME", default_value = "text", conflicts_with_all = ["paths", "sets"])]
     text_field: String,
-    /// Elements come with weights: `element:weight`; in JSON an object of weights, or for ids an array of
-    /// coordinates. For databases of tokens or ids that measure by weights; there, without this, an element's
+    /// Elements come with weights: `element:weight`; in JSON an object of weights (of an element named twice the
+    /// last one), or for ids an array of coordinates. For databases of tokens or ids that measure by weights; there, without this, an element's
     /// weight is how often it comes.
     #[arg(long, conflicts_with = "paths")]
     weighted: bool,
