@@ -281,3 +281,54 @@ impl Asked {
         assert!(self.errors > before || rows.next().is_none(), "rows are missing");
     }
 }
+
+/// What a killed writer left: the file, and commits in the hot tier.
+pub(crate) struct Killed {
+    image: MemoryFiles,
+    pub(crate) bytes: Vec<u8>,
+    rows: BTreeMap<Vec<u8>, Stored>,
+}
+
+impl Killed {
+    pub(crate) fn new(swept: &Swept) -> Killed {
+        let files = MemoryFiles::new().with_file(PATH, swept.bytes.to_vec());
+        let db = Database::open_in(Arc::new(files.clone()), Path::new(PATH), options()).unwrap();
+        for i in 0..6 {
+            db.put(key(i * 50 + 1), &set(700 + i)).unwrap();
+            db.delete(key(i * 50 + 3)).unwrap();
+        }
+        let rows: BTreeMap<_, _> = db.snapshot().range::<&[u8]>(..).map(owned).collect();
+        let image = MemoryFiles::from_entries(files.entries());
+        assert!(image.files().len() > 1 && rows != swept.rows, "{:?}", image.files());
+        let bytes = image.contents(PATH).unwrap();
+        Killed { image, bytes, rows }
+    }
+
+    /// Opens it with these bytes for a file, and says whether all was answered.
+    pub(crate) fn check(&self, bytes: Vec<u8>) -> bool {
+        let damaged = MemoryFiles::from_entries(self.image.entries()).with_file(PATH, bytes);
+        // But for the lock file: whoever takes the lock of a killed writer removes it in the end.
+        let contents = |files: &MemoryFiles| {
+            let lock = Path::new(PATH).with_extension("ringer-lock");
+            let entries = files.entries().into_iter().filter(|entry| entry.path != lock);
+            entries.map(|e| (e.path, e.bytes.map(|bytes| bytes.to_vec()))).collect::<Vec<_>>()
+        };
+        let before = contents(&damaged);
+        let mut asked = Asked::default();
+        match Database::open_in(Arc::new(damaged.clone()), Path::new(PATH), options()) {
+            Ok(db) => {
+                asked.compare_rows(&db.snapshot(), &self.rows);
+                return asked.errors == 0;
+            }
+            Err(error) => {
+                let hot =
+                    matches!(error, Error::HotTierMissing { .. } | Error::HotTierDamaged { .. });
+                if !hot {
+                    check_error(&error);
+                }
+                assert!(contents(&damaged) == before, "{error}: a refused open changed bytes");
+            }
+        }
+        false
+    }
+}
