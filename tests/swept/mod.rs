@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use ringer::format::manifest::SegmentEntry;
 use ringer::scheme::{CardinalityField, Slots};
 use ringer::store::file_layer::memory::MemoryFiles;
 use ringer::store::file_layer::{Access, FileLayer};
@@ -156,7 +157,7 @@ impl Swept {
             Part { kind: 0, offset: 0, length: 4096 },
             Part { kind: 0, offset: 4096, length: 4096 },
         ];
-        for block in state.manifest.segments.iter().flat_map(|segment| segment.blocks()) {
+        for block in state.manifest.segments.iter().flat_map(SegmentEntry::blocks) {
             let (mut at, end) = (block.offset as usize, (block.offset + block.length) as usize);
             while at < end {
                 let header = &self.bytes[at..at + 24];
