@@ -5,10 +5,13 @@
 mod child;
 mod folder;
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use child::{Known, Said, Task};
+use ringer::store::file_layer::real::RealFiles;
+use ringer::store::file_layer::{Access, FileLayer};
 use ringer::{Database, Error, HotTierKind, Options, Scheme};
 
 /// Not a test by itself: the process that runs out of space.
@@ -68,11 +71,18 @@ fn kinds(said: &Said) -> Vec<String> {
     kinds
 }
 
-/// No file may grow beyond so many blocks of 512 bytes.
-fn limited(path: &Path, blocks: u64, task: Task) -> Command {
+/// This program, where no file may grow beyond so many blocks of 512 bytes.
+fn under_limit(blocks: u64) -> Command {
     let mut command = Command::new("sh");
     let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
-    command.arg("-c").arg(script).arg(std::env::current_exe().unwrap()).args(child::ARGUMENTS);
+    command.arg("-c").arg(script).arg(std::env::current_exe().unwrap());
+    command
+}
+
+/// The process that commits, under such a limit.
+fn limited(path: &Path, blocks: u64, task: Task) -> Command {
+    let mut command = under_limit(blocks);
+    command.args(child::ARGUMENTS);
     child::tell(&mut command, path, task);
     command
 }
@@ -94,6 +104,31 @@ fn a_limit_of_file_sizes_stops_commits_and_loses_nothing() {
         check(&path, &said);
     }
     assert!(failed[0] > 3 && failed[1] > 0, "{failed:?}");
+}
+
+/// What tells a process where to write more than it may.
+const CUT_SHORT: &str = "RINGER_CUT_SHORT";
+
+/// Not a test by itself: writes across the limit of file sizes, where the system writes a part.
+#[test]
+fn write_across_a_limit() {
+    let Some(path) = std::env::var_os(CUT_SHORT) else { return };
+    let file = RealFiles.open(Path::new(&path), Access::CreateNew).unwrap();
+    let error = file.write_all_at(&[7; 5000], 0).expect_err("a part was written");
+    assert_eq!(error.kind(), ErrorKind::FileTooLarge);
+    assert_eq!(file.length().unwrap(), 4096, "a part was written, and the rest was refused");
+}
+
+#[test]
+fn a_write_of_which_only_a_part_fits_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("short");
+    let mut command = under_limit(8);
+    let command = command.args(["--exact", "write_across_a_limit"]).env(CUT_SHORT, &path);
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(std::fs::read(&path).unwrap(), [7; 4096]);
 }
 
 /// A small file system in memory, until it is dropped.

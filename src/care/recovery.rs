@@ -90,6 +90,8 @@ pub(super) fn open_with(
     let tier = Tier { layer, directory: &hot };
     let replay = replay(&tier, &state, &scheme, options.recovery, &mut report)?;
 
+    hot_tier::check_unfinished(layer, &hot)?;
+
     let path: Arc<Path> = path.into();
     let named = state.superblock.hot_tier != 0;
     let writer = Writer::new(Opened {

@@ -8,20 +8,27 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ringer::store::file_layer::{Access, File, FileLayer, Identity, Kind, Lock};
 
-/// Bytes, of which one may be changed, cut or followed by others. Also a file system with that one file,
+/// Bytes, of which some may be changed, cut or followed by others. Also a file system with that one file,
 /// whatever name it is asked for.
 #[derive(Debug, Clone)]
 pub(crate) struct Damaged {
     pub(crate) bytes: Arc<Vec<u8>>,
     /// The bit that is flipped.
     pub(crate) flipped: Option<usize>,
+    /// Bytes that stand at a place instead of those that belong there.
+    pub(crate) patches: Vec<(usize, Vec<u8>)>,
     /// How long the file is. What goes beyond its bytes is 0xA5.
     pub(crate) length: usize,
 }
 
 impl Damaged {
     pub(crate) fn new(bytes: &Arc<Vec<u8>>) -> Damaged {
-        Damaged { bytes: Arc::clone(bytes), flipped: None, length: bytes.len() }
+        Damaged {
+            bytes: Arc::clone(bytes),
+            flipped: None,
+            patches: Vec::new(),
+            length: bytes.len(),
+        }
     }
 
     fn read(&self, buffer: &mut [u8], offset: u64) -> usize {
@@ -32,6 +39,13 @@ impl Damaged {
         let there = from.len().min(n);
         buffer[..there].copy_from_slice(&from[..there]);
         buffer[there..].fill(0xA5);
+        for (at, patch) in &self.patches {
+            let end = (start + n).min(at + patch.len());
+            let from = start.max(*at);
+            if from < end {
+                buffer[from - start..end - start].copy_from_slice(&patch[from - at..end - at]);
+            }
+        }
         if let Some(bit) = self.flipped
             && let Some(byte) = (bit / 8).checked_sub(start).and_then(|i| buffer.get_mut(i))
         {

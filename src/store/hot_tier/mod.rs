@@ -205,6 +205,16 @@ pub fn remove(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> {
     sync_parent(layer, directory)
 }
 
+/// Refuses what stands where a tier would be put before it is removed, unless it is a directory, which is
+/// removed first. For whoever must know this before anything is changed.
+pub fn check_unfinished(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> {
+    let new = beside(directory, "-new");
+    match at(&new, "look at", layer.kind(&new))? {
+        None | Some(Kind::Directory) => Ok(()),
+        Some(Kind::File | Kind::Other) => Err(Error::Exists { path: new }),
+    }
+}
+
 /// Removes what an interrupted creation or removal left. No database names it.
 pub fn remove_unfinished(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> {
     let new = beside(directory, "-new");

@@ -91,7 +91,12 @@ impl FileLayer for RealFiles {
     }
 
     fn is_locked(&self, path: &Path) -> io::Result<bool> {
-        let file = match fs::File::open(path) {
+        // Looked at first: opening a FIFO would wait for its other end. A link is no lock, as when it is taken.
+        let opened = fs::symlink_metadata(path).and_then(|found| {
+            check_regular(&found)?;
+            fs::File::open(path)
+        });
+        let file = match opened {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             file => file?,
         };

@@ -17,6 +17,7 @@ fn a_fifo_or_device_is_refused_without_waiting() {
             assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
         }
     }
+    assert_eq!(RealFiles.is_locked(&fifo).unwrap_err().kind(), io::ErrorKind::InvalidInput);
     assert_eq!(RealFiles.try_lock(&fifo).unwrap_err().kind(), io::ErrorKind::InvalidInput);
     let error = RealFiles.sync_dir(&fifo).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::NotADirectory);
