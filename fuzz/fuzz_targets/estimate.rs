@@ -3,10 +3,10 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use ringer::estimate::{Chance, Law};
 use ringer::estimate::many::Patterns;
 use ringer::estimate::pair::{Agreement, Sampling};
 use ringer::estimate::small_sets::{unseen, variance_factor};
+use ringer::estimate::{Chance, Law};
 
 #[derive(Arbitrary, Debug)]
 struct Input {
@@ -41,7 +41,10 @@ fuzz_target!(|input: Input| {
             (Law::Minwise(chance), Sampling::Independent),
             (Law::Minwise(chance), Sampling::OnePermutation { total_size }),
             (Law::HalfBit(Chance::sparse(1)), Sampling::Independent),
-            (Law::HalfBit(if one_bit.c2 > 0.999 { chance } else { one_bit }), Sampling::Independent),
+            (
+                Law::HalfBit(if one_bit.c2 > 0.999 { chance } else { one_bit }),
+                Sampling::Independent,
+            ),
             (Law::Sign, Sampling::Independent),
         ];
         for (law, sampling) in cases {
