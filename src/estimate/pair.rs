@@ -1,6 +1,6 @@
-//! The resemblance of two sets from a count of equal samples.
+//! How alike two sets or vectors are, from a count of equal samples.
 //!
-//! In: x of k samples agree, the chance agreements, and how the samples were drawn. Out: resemblance
+//! In: x of k samples agree, the law by which they do, and how the samples were drawn. Out: resemblance or cosine
 //! with standard error and interval, and the probability that it reaches a threshold.
 
 use std::f64::consts::PI;

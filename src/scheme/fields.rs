@@ -95,8 +95,8 @@ coded! {
         OnePermutation = 1, "one-permutation";
         /// k independent permutations, the minimum of each. k hashes an element: the reference.
         Independent = 2, "independent";
-        /// The distribution of independent permutations for a hash or two an element and 128 samples; sets
-        /// of fewer than a few hundred elements take as long as with independent ones.
+        /// The distribution of independent permutations for a hash or two an element and 128 samples: over 20 times
+        /// as fast for a thousand elements, twice for a hundred, not at all for five.
         Lazy = 3, "lazy";
         /// Consistent samples of weighted sets: for weighted resemblance.
         Weighted = 4, "weighted";

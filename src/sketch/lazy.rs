@@ -1,5 +1,6 @@
-//! `Lazy`: the distribution of independent permutations for a hash or two an element. Broder and Mitzenmacher's
-//! thought: compare the random numbers of elements bit by bit, and draw no bit that is not looked at.
+//! `Lazy`: the distribution of independent permutations for a hash or two an element. The thought is that of Manasse's *On the
+//! Efficient Determination of Most Near Neighbors*, chapter 4: compare the random numbers of elements bit by bit, and draw no bit
+//! that is not looked at.
 //!
 //! In: the elements of a set that is not empty. Out: as many samples as are drawn. Normative:
 //! `format-spec/hashing.md`.

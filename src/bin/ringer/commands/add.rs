@@ -46,8 +46,8 @@ pub(crate) struct Add {
     #[arg(long, value_name = "NAME", default_value = "text", conflicts_with_all = ["paths", "sets"])]
     text_field: String,
     /// Elements come with weights: `element:weight`; in JSON an object of weights (of an element named twice the
-    /// last one), or for ids an array of coordinates. For databases of tokens or ids that measure by weights; there, without this, an element's
-    /// weight is how often it comes.
+    /// last one), or for ids an array of coordinates. For databases of tokens or ids that measure by weights;
+    /// there, without this, an element's weight is how often it comes.
     #[arg(long, conflicts_with = "paths")]
     weighted: bool,
     #[command(flatten)]
