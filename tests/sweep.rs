@@ -110,7 +110,6 @@ fn every_flipped_bit() {
     let same = try_all("flips of index, liveness, copies, headers, manifest", &most, flip);
     // The manifest's padding has no checksum and says nothing.
     assert!(same < 8 * 64, "{same}");
-    let rest: Vec<usize> = share(rest.len(), 7).into_iter().map(|i| rest[i]).collect();
     let same = try_all("other flips", &rest, flip);
     assert!((1..rest.len()).contains(&same));
 }
@@ -119,7 +118,8 @@ fn every_flipped_bit() {
 fn every_cut_and_some_extensions() {
     let length = SWEPT.bytes.len();
     let cut = |length| Damaged { length, ..damaged() };
-    assert_eq!(try_all("cuts", &share(length, 5), cut), 0, "the file ends where its data ends");
+    let all: Vec<usize> = (0..length).collect();
+    assert_eq!(try_all("cuts", &all, cut), 0, "the file ends where its data ends");
     let longer: Vec<usize> = (1..200).chain([4096, 70_000]).collect();
     let same =
         try_all("extensions", &longer, |more| Damaged { length: length + more, ..damaged() });

@@ -291,7 +291,7 @@ fn use_all_of(page: &SignaturePage, scheme: &Arc<Scheme>, payload: &[u8]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn changed_bytes_never_panic_and_none_is_ignored(

@@ -44,15 +44,16 @@ impl Kernel {
 
     /// Every kernel that this machine can run, the slowest first.
     pub fn available() -> Vec<Kernel> {
-        let mut all = vec![Kernel(Chosen::Portable)];
-        #[cfg(target_arch = "x86_64")]
-        {
-            all.extend(Avx2::new().map(|proof| Kernel(Chosen::Avx2(proof))));
-            all.extend(Avx512::new().map(|proof| Kernel(Chosen::Avx512(proof))));
-        }
-        #[cfg(target_arch = "aarch64")]
-        all.extend(Neon::new().map(|proof| Kernel(Chosen::Neon(proof))));
-        all
+        let all = [
+            Some(Chosen::Portable),
+            #[cfg(target_arch = "x86_64")]
+            Avx2::new().map(Chosen::Avx2),
+            #[cfg(target_arch = "x86_64")]
+            Avx512::new().map(Chosen::Avx512),
+            #[cfg(target_arch = "aarch64")]
+            Neon::new().map(Chosen::Neon),
+        ];
+        all.into_iter().flatten().map(Kernel).collect()
     }
 
     /// The name of the instruction set.

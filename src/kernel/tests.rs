@@ -175,7 +175,7 @@ fn packing_and_occupancy() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn random_shapes(k in 1_usize..700, bits in 1_u8..=16, rows in 1_usize..70, seed: u64) {

@@ -39,8 +39,16 @@ fn written(folder: &Path) -> (Place, PathBuf) {
             tier.trim(sequence - 10).unwrap();
         }
     }
+    drop(tier);
     let log = place.directory.join(NAME).join(LOG);
+    let_go(&log);
     (place, log)
+}
+
+/// Waits until the threads of a sled that was dropped are done with its log: as long as one of them may write
+/// to it, it is locked.
+fn let_go(log: &Path) {
+    fs::File::open(log).unwrap().lock().unwrap();
 }
 
 fn long(sequence: u64) -> Vec<u8> {
@@ -56,8 +64,7 @@ fn prefix_of(place: &Place, what: &str) -> Replayed {
     replayed
 }
 
-/// Puts other bytes in the place of sled's log: as a new file, because a thread of sled may still hold the
-/// old one.
+/// Puts other bytes in the place of sled's log.
 fn put(log: &Path, bytes: &[u8]) {
     fs::remove_file(log).unwrap();
     fs::write(log, bytes).unwrap();
