@@ -49,6 +49,9 @@ struct Tier<'a> {
 /// What a hot tier gave.
 struct Replay {
     memtable: Memtable,
+    /// The last commit that could be read.
+    read: u64,
+    /// The last commit that there was, as far as is known.
     last: u64,
     damage: Option<String>,
 }
@@ -104,7 +107,7 @@ pub(super) fn open_with(
         options,
     })?;
     let swaps = mend(&writer)?;
-    let prepare = || writer.prepare(&replay.memtable, replay.last);
+    let prepare = || writer.prepare(&replay.memtable, replay.read);
     // Segments that will be swapped cannot be searched before.
     let prepared = swaps.is_empty().then(prepare).transpose()?;
 
@@ -118,10 +121,15 @@ pub(super) fn open_with(
         writer.swap_segment(*old, new.as_ref())?;
     }
     if named {
-        writer.adopt(&prepared.map_or_else(prepare, Ok)?)?;
-        match replay.damage {
-            Some(_) => report.quarantine = quarantine(layer, &hot)?,
-            None => hot_tier::remove(layer, &hot)?,
+        let prepared = prepared.map_or_else(prepare, Ok)?;
+        if replay.damage.is_some() {
+            // The tier is named until it is out of the way: one that nobody names is removed by the next open.
+            writer.adopt(&prepared)?;
+            report.quarantine = quarantine(layer, &hot)?;
+            writer.leave_tier(replay.last)?;
+        } else {
+            writer.adopt_and_leave(&prepared)?;
+            hot_tier::remove(layer, &hot)?;
         }
     }
     Ok((writer, report))
@@ -179,7 +187,8 @@ fn replay(
     report: &mut OpenReport,
 ) -> Result<Replay> {
     let (superblock, sealed) = (&state.superblock, state.manifest.sealed);
-    let mut replay = Replay { memtable: Memtable::new(scheme), last: sealed, damage: None };
+    let mut replay =
+        Replay { memtable: Memtable::new(scheme), read: sealed, last: sealed, damage: None };
     if superblock.hot_tier == 0 {
         return Ok(replay);
     }
@@ -198,6 +207,7 @@ fn replay(
             let mut visit =
                 |sequence, payload: Vec<u8>| take(&replay.memtable, sequence, &payload, scheme);
             let replayed = hot_tier::replay(tier.layer, tier.directory, id, sealed, &mut visit)?;
+            replay.read = replayed.last;
             replay.last = replayed.last;
             report.commits_replayed = replayed.last - sealed;
             report.hot_tier_damage = replayed.damage.clone();
