@@ -1,13 +1,12 @@
-//! Runs the real binary under `strace`, which lets one of its system calls fail, or kills it there.
+//! Runs a program under `strace`, which lets one of its system calls fail, or kills it there.
 //!
 //! In: a command and a call. Out: what came of it, and whether the call was reached. `strace` counts the calls
 //! of each thread by itself: "the third write" is the third of any thread.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::process::{Command, Stdio};
-
-use crate::tool_run::{Ran, Tool, ran, ringer};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
 
 /// The calls that change a disk, or tell of it. Not every system has all of them.
 const CALLS: [&str; 20] = [
@@ -40,18 +39,22 @@ pub(crate) enum Strike {
     Kill,
     /// It fails: no space is left.
     Full,
+    /// It and all later ones of its name fail: no space is left.
+    FullForGood,
     /// It fails: the device does.
     Device,
 }
 
-pub(crate) const STRIKES: [Strike; 3] = [Strike::Kill, Strike::Full, Strike::Device];
+pub(crate) const STRIKES: [Strike; 4] =
+    [Strike::Kill, Strike::Full, Strike::FullForGood, Strike::Device];
 
 impl Strike {
-    fn option(self) -> &'static str {
+    fn option(self, n: usize) -> String {
         match self {
-            Strike::Kill => "signal=KILL",
-            Strike::Full => "error=ENOSPC",
-            Strike::Device => "error=EIO",
+            Strike::Kill => format!("signal=KILL:when={n}"),
+            Strike::Full => format!("error=ENOSPC:when={n}"),
+            Strike::FullForGood => format!("error=ENOSPC:when={n}+"),
+            Strike::Device => format!("error=EIO:when={n}"),
         }
     }
 }
@@ -63,17 +66,16 @@ pub(crate) struct Call {
     pub(crate) n: usize,
 }
 
-/// What a command came to whose call was struck.
-pub(crate) struct Struck {
-    pub(crate) ran: Ran,
-    /// Whether the call was reached.
-    pub(crate) hit: bool,
-}
+/// All threads, and nothing said of them.
+const OPTIONS: [&str; 2] = ["-f", "-qq"];
+
+/// No stop at calls that are not asked for: much faster, but then no signals come.
+const QUICK: &str = "--seccomp-bpf";
 
 /// Whether processes can be traced here. Says so if not.
 pub(crate) fn is_possible() -> bool {
     let mut command = Command::new("strace");
-    command.args(["-f", "-qq", "-e", "trace=write", "-e", "inject=write:error=EIO:when=1"]);
+    command.args(OPTIONS).args(["-e", "trace=write", "-e", "inject=write:error=EIO:when=1"]);
     let traced = command.args(["-o", "/dev/null", "echo"]).output();
     // The one that writes nothing fails.
     let possible = traced.is_ok_and(|output| !output.status.success() && output.stdout.is_empty());
@@ -83,29 +85,28 @@ pub(crate) fn is_possible() -> bool {
     possible
 }
 
-const LOG: &str = "calls.trace";
-
-fn traced(tool: &Tool, options: &[&str], arguments: &[&str]) -> Ran {
-    let plain = ringer(arguments);
+fn traced(plain: &Command, log: &Path, options: &[&str]) -> Output {
     let mut command = Command::new("strace");
-    command.args(["-f", "-qq", "-o", LOG]).args(options).arg(plain.get_program());
-    command.args(plain.get_args()).current_dir(tool.folder.path()).stdin(Stdio::null());
-    ran(&command.output().expect("strace runs"))
+    command.args(OPTIONS).arg("-o").arg(log).args(options);
+    command.arg(plain.get_program()).args(plain.get_args()).stdin(Stdio::null());
+    plain.get_current_dir().map(|folder| command.current_dir(folder));
+    let told = plain.get_envs().filter_map(|(name, value)| Some((name, value?)));
+    command.envs(told).output().expect("strace runs")
 }
 
-fn take_log(tool: &Tool) -> String {
-    let log = fs::read_to_string(tool.path(LOG)).unwrap_or_default();
-    let _ = fs::remove_file(tool.path(LOG));
-    log
+fn take(log: &Path) -> String {
+    let text = fs::read_to_string(log).unwrap_or_default();
+    let _ = fs::remove_file(log);
+    text
 }
 
-/// The calls that a command makes which can be struck.
-pub(crate) fn calls(tool: &Tool, arguments: &[&str]) -> (Ran, Vec<Call>) {
+/// What came of a command, and the calls of it that can be struck. The log is gone afterwards.
+pub(crate) fn calls(plain: &Command, log: &Path) -> (Output, Vec<Call>) {
     // Those that a system does not have are no mistake.
     let all = format!("trace={}", CALLS.map(|name| format!("?{name}")).join(","));
-    let ran = traced(tool, &["-e", &all], arguments);
-    let (mut counts, mut found) = (BTreeMap::new(), BTreeSet::new());
-    for line in take_log(tool).lines() {
+    let output = traced(plain, log, &[QUICK, "-e", &all]);
+    let (mut counts, mut found, mut other) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
+    for line in take(log).lines() {
         let Some((thread, call)) = line.split_once(char::is_whitespace) else { continue };
         let Some((name, rest)) = call.trim_start().split_once('(') else { continue };
         if !CALLS.contains(&name) {
@@ -119,20 +120,19 @@ pub(crate) fn calls(tool: &Tool, arguments: &[&str]) -> (Ran, Vec<Call>) {
             "write" => !rest.starts_with("2,"),
             _ => true,
         };
-        if ours {
-            found.insert(Call { name: name.to_string(), n: *n });
-        }
+        let into = if ours { &mut found } else { &mut other };
+        into.insert(Call { name: name.to_string(), n: *n });
     }
-    (ran, found.into_iter().collect())
+    (output, found.difference(&other).cloned().collect())
 }
 
-/// Runs a command with one call struck.
-pub(crate) fn strike(tool: &Tool, arguments: &[&str], call: &Call, strike: Strike) -> Struck {
+/// What came of a command of which one call was struck, and whether it was reached.
+pub(crate) fn strike(plain: &Command, log: &Path, call: &Call, strike: Strike) -> (Output, bool) {
     let Call { name, n } = call;
     let trace = format!("trace={name}");
-    let inject = format!("inject={name}:{}:when={n}", strike.option());
-    let ran = traced(tool, &["-e", &trace, "-e", &inject], arguments);
-    let log = take_log(tool);
-    let hit = log.contains("(INJECTED)") || log.contains("killed by SIGKILL");
-    Struck { ran, hit }
+    let inject = format!("inject={name}:{}", strike.option(*n));
+    let quick = if strike == Strike::Kill { &[][..] } else { &[QUICK] };
+    let output = traced(plain, log, &[quick, &["-e", &trace, "-e", &inject]].concat());
+    let text = take(log);
+    (output, text.contains("(INJECTED)") || text.contains("killed by SIGKILL"))
 }
