@@ -185,6 +185,7 @@ fn every_crash_of_a_repair_can_be_repaired() {
         assert_eq!(rows_of(&image.contents(PATH).unwrap()).as_ref(), Ok(&rows), "{at} {kind:?}");
         crashes += 1;
     });
+    eprintln!("{crashes} images of a repair");
     assert!(crashes > 50, "{crashes}");
 }
 

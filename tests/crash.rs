@@ -6,22 +6,13 @@ mod history;
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use rayon::prelude::*;
 use ringer::Options;
 use ringer::store::file_layer::faulty::{CrashKind, CrashWalk, FaultyFiles};
 use ringer::store::file_layer::memory::MemoryFiles;
 
-use history::{History, PATH, Step, create, open, script};
-
-/// Says where a check failed, and fails.
-fn at<T>(place: impl FnOnce() -> String, check: impl FnOnce() -> T) -> T {
-    catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|panic| {
-        eprintln!("failed after {}", place());
-        resume_unwind(panic)
-    })
-}
+use history::{History, PATH, Step, at, create, open, script};
 
 /// The change before a point of a run, as text.
 fn last_change(walk: &CrashWalk) -> String {

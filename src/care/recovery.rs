@@ -13,10 +13,10 @@ use crate::format::superblock::Superblock;
 use crate::ingest::writer::{Opened, Writer, beside, remove_leftovers};
 use crate::options::{Options, Recovery};
 use crate::scheme::Scheme;
-use crate::store::file_layer::{Access, File, FileLayer};
+use crate::store::file_layer::{Access, File, FileLayer, Lock};
 use crate::store::hot_tier::{self, Found, TierId};
 use crate::store::memtable::Memtable;
-use crate::store::new_file::{parent_of, temporary_name};
+use crate::store::new_file::{NewFile, parent_of, temporary_name};
 use crate::store::segment::writer::NewSegment;
 use crate::store::state_file::{self, FileState};
 
@@ -49,6 +49,9 @@ struct Tier<'a> {
 /// What a hot tier gave.
 struct Replay {
     memtable: Memtable,
+    /// The last commit that could be read.
+    read: u64,
+    /// The last commit that there was, as far as is known.
     last: u64,
     damage: Option<String>,
 }
@@ -80,6 +83,35 @@ pub(super) fn open_with(
     let lock_path = beside(&path, "-lock");
     let lock = layer.try_lock(&lock_path).map_err(|e| Error::io("lock", &lock_path, e))?;
     let Some(lock) = lock else { return Err(Error::Locked { path }) };
+    open_locked(layer, path, lock, options, mend)
+}
+
+/// Opens a new database, which has only its temporary name. The lock of its name to come is held.
+pub(super) fn open_new(
+    layer: &Arc<dyn FileLayer>,
+    new: &NewFile,
+    options: Options,
+) -> Result<Writer> {
+    options.check()?;
+    let path = layer.canonical(new.path()).map_err(|e| Error::io("open", new.path(), e))?;
+    let (writer, _) = open_locked(layer, path, Box::new(HeldByMaker), options, |_| Ok(Vec::new()))?;
+    Ok(writer)
+}
+
+/// Stands for the lock that a [`NewFile`] holds.
+#[derive(Debug)]
+struct HeldByMaker;
+
+impl Lock for HeldByMaker {}
+
+/// The rest of opening, at a path without links.
+fn open_locked(
+    layer: &Arc<dyn FileLayer>,
+    path: PathBuf,
+    lock: Box<dyn Lock>,
+    options: Options,
+    mend: impl FnOnce(&Writer) -> Result<Vec<Swap>>,
+) -> Result<(Writer, OpenReport)> {
     let file = state_file::open(&**layer, &path, Access::Write)?;
     check_names(layer, &path, &*file)?;
     let state = state_file::read(&*file, &path)?;
@@ -104,7 +136,7 @@ pub(super) fn open_with(
         options,
     })?;
     let swaps = mend(&writer)?;
-    let prepare = || writer.prepare(&replay.memtable, replay.last);
+    let prepare = || writer.prepare(&replay.memtable, replay.read);
     // Segments that will be swapped cannot be searched before.
     let prepared = swaps.is_empty().then(prepare).transpose()?;
 
@@ -118,10 +150,15 @@ pub(super) fn open_with(
         writer.swap_segment(*old, new.as_ref())?;
     }
     if named {
-        writer.adopt(&prepared.map_or_else(prepare, Ok)?)?;
-        match replay.damage {
-            Some(_) => report.quarantine = quarantine(layer, &hot)?,
-            None => hot_tier::remove(layer, &hot)?,
+        let prepared = prepared.map_or_else(prepare, Ok)?;
+        if replay.damage.is_some() {
+            // The tier is named until it is out of the way: one that nobody names is removed by the next open.
+            writer.adopt(&prepared)?;
+            report.quarantine = quarantine(layer, &hot)?;
+            writer.leave_tier(replay.last)?;
+        } else {
+            writer.adopt_and_leave(&prepared)?;
+            hot_tier::remove(layer, &hot)?;
         }
     }
     Ok((writer, report))
@@ -179,7 +216,8 @@ fn replay(
     report: &mut OpenReport,
 ) -> Result<Replay> {
     let (superblock, sealed) = (&state.superblock, state.manifest.sealed);
-    let mut replay = Replay { memtable: Memtable::new(scheme), last: sealed, damage: None };
+    let mut replay =
+        Replay { memtable: Memtable::new(scheme), read: sealed, last: sealed, damage: None };
     if superblock.hot_tier == 0 {
         return Ok(replay);
     }
@@ -198,6 +236,7 @@ fn replay(
             let mut visit =
                 |sequence, payload: Vec<u8>| take(&replay.memtable, sequence, &payload, scheme);
             let replayed = hot_tier::replay(tier.layer, tier.directory, id, sealed, &mut visit)?;
+            replay.read = replayed.last;
             replay.last = replayed.last;
             report.commits_replayed = replayed.last - sealed;
             report.hot_tier_damage = replayed.damage.clone();

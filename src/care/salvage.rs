@@ -20,6 +20,7 @@ use crate::sketch::Signature;
 use crate::store::file_layer::{Access, File, FileLayer};
 use crate::store::hot_tier::{self, Found, TierId};
 use crate::store::memtable::Memtable;
+use crate::store::new_file::NewFile;
 use crate::store::page_cache::PageCache;
 use crate::store::page_source::PageSource;
 use crate::store::segment::rows::SignatureCursor;
@@ -71,13 +72,15 @@ pub fn salvage(
     let fresh = fresh(layer, source, state.as_ref(), &scheme)?;
     let sealed = state.as_ref().map_or(0, |state| state.manifest.sealed);
     report.commits_replayed = fresh.last().saturating_sub(sealed);
-    create::create(layer, target, &scheme)?;
-    let (writer, _) = recovery::open(layer, target, options)?;
-    let writer = Arc::new(writer);
+    // Filled under a temporary name: what has the target's name is whole (STEP-2).
+    let new = NewFile::create(layer, target)?;
+    state_file::write_new(new.file(), new.path(), create::new_id(), &scheme)?;
+    let writer = Arc::new(recovery::open_new(layer, &new, options)?);
     let mut load = BulkLoad::new(Arc::clone(&writer));
     merge(&segments, &fresh, &mut load, &mut report)?;
     report.sets = load.commit()?.stored as u64;
     writer.close()?;
+    new.name()?;
     Ok(report)
 }
 

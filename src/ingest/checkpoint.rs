@@ -74,17 +74,31 @@ impl Writer {
 
     /// Takes the commits of a hot tier over from recovery and puts them into a segment; the tier that they
     /// came from is no longer part of the state (STEP-3).
-    pub fn adopt(&self, recovered: &Recovered) -> Result<()> {
-        let Recovered { segment, hides, sealed } = recovered;
-        let mut commits = lock(&self.commits);
+    pub fn adopt_and_leave(&self, recovered: &Recovered) -> Result<()> {
         let mut appending = Appending::new(self, lock(&self.file));
         appending.without_hot_tier();
+        self.take_over(appending, recovered)
+    }
+
+    /// The same, but the tier, which holds more that cannot be read, is still part of the state.
+    pub fn adopt(&self, recovered: &Recovered) -> Result<()> {
+        self.take_over(Appending::new(self, lock(&self.file)), recovered)
+    }
+
+    /// The tier of a crashed writer is no longer part of the state. Commits are counted on from `last`.
+    pub fn leave_tier(&self, last: u64) -> Result<()> {
+        let nothing = Recovered { segment: None, hides: Hides::new(), sealed: last };
+        self.adopt_and_leave(&nothing)
+    }
+
+    fn take_over(&self, mut appending: Appending<'_>, recovered: &Recovered) -> Result<()> {
+        let Recovered { segment, hides, sealed } = recovered;
         if let Some(segment) = segment {
             appending.add(segment)?;
         }
         appending.hide(hides)?;
         appending.seal(*sealed, |state| state.sequence = *sealed)?;
-        commits.last = *sealed;
+        lock(&self.commits).last = *sealed;
         Ok(())
     }
 

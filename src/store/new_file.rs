@@ -52,7 +52,7 @@ impl NewFile {
     }
 
     /// Gives the file, which must be synced, its name, and makes the name durable. Never replaces
-    /// anything.
+    /// anything. If it fails, the name is free again, as far as the disk lets it.
     pub fn name(self) -> Result<()> {
         match self.layer.link(&self.path, &self.target) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -60,6 +60,12 @@ impl NewFile {
             }
             linked => linked.map_err(|error| Error::io("name", &self.target, error))?,
         }
+        // The lock is still held: what has the name is this file.
+        self.settle().inspect_err(|_| drop(self.layer.remove_file(&self.target)))
+    }
+
+    /// Leaves the new name only, for good.
+    fn settle(&self) -> Result<()> {
         let removed = self.layer.remove_file(&self.path);
         removed.map_err(|error| Error::io("remove", &self.path, error))?;
         let parent = parent_of(&self.target);

@@ -11,6 +11,7 @@ mod likes;
 pub(crate) mod script;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -425,6 +426,14 @@ impl History {
         copy.close().unwrap();
         assert_eq!(names_of(image, PACKED), [PathBuf::from(PACKED)], "a copy is one file");
     }
+}
+
+/// Says where a check failed, and fails.
+pub(crate) fn at<T>(place: impl FnOnce() -> String, check: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|panic| {
+        eprintln!("failed after {}", place());
+        resume_unwind(panic)
+    })
 }
 
 /// Makes the database.

@@ -129,7 +129,8 @@ impl Tool {
     }
 }
 
-fn ran(output: &Output) -> Ran {
+/// What came of a command that has ended.
+pub(crate) fn ran(output: &Output) -> Ran {
     Ran { status: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
 }
 

@@ -1,0 +1,185 @@
+//! Crashes of what makes, copies, saves and mends databases: at every change of the disk, with every disk that
+//! a crash there can leave, and again in the second try. A new database is there whole or not at all, the old
+//! one is as it was, and nothing is left that hinders the next try.
+//!
+//! `RINGER_CRASHES=all` goes on to a second crash from hundreds of disks instead of a few.
+
+mod cared;
+mod history;
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use ringer::store::file_layer::faulty::{CrashKind, FaultyFiles};
+use ringer::store::file_layer::memory::MemoryFiles;
+use ringer::{Database, Error};
+
+use cared::{Layer, Making, Rows, TARGET, check_whole, copy, fingerprint, rows_of};
+use history::{PATH, bytes_of, open};
+
+/// The different disks that crashes of a run leave, with where they are from.
+fn disks_of(files: &FaultyFiles) -> Vec<(usize, CrashKind, MemoryFiles)> {
+    let (mut seen, mut disks) = (HashSet::new(), Vec::new());
+    files.for_each_crash(|at, kind, disk| {
+        if seen.insert(fingerprint(&disk)) {
+            disks.push((at, kind, disk));
+        }
+    });
+    disks
+}
+
+/// Some of the disks, from which to go on to a second crash: whole ones, and a share of the others.
+fn some(disks: Vec<(usize, CrashKind, MemoryFiles)>) -> Vec<MemoryFiles> {
+    let whole = |kind| matches!(kind, CrashKind::Killed | CrashKind::NothingUnsynced);
+    let most = (SECOND_DISKS / disks.len().max(1)).clamp(2, 8);
+    let disks = disks.into_iter().enumerate();
+    let chosen = disks.filter(|(i, (_, kind, _))| whole(*kind) || i % 9 == 0);
+    let chosen: Vec<_> = chosen.map(|(_, (.., disk))| disk).collect();
+    let all = std::env::var("RINGER_CRASHES").is_ok_and(|asked| asked == "all");
+    let step = if all { 1 } else { chosen.len().div_ceil(most) };
+    chosen.into_iter().step_by(step.max(1)).collect()
+}
+
+/// About so many disks of second crashes, unless all are asked for.
+const SECOND_DISKS: usize = 2500;
+
+/// Checks all crashes of making a new database on a disk, and gives those that left none.
+fn crash_making(
+    making: &Making,
+    disk: MemoryFiles,
+) -> (usize, Vec<(usize, CrashKind, MemoryFiles)>) {
+    let files = FaultyFiles::resume(disk);
+    making.act(files.clone()).unwrap();
+    let disks = disks_of(&files);
+    let count = disks.len();
+    let without = disks.into_par_iter().panic_fuse().filter(|(at, kind, disk)| {
+        history::at(
+            || format!("{}, {at} changes, {kind:?}", making.name),
+            || {
+                making.check_source(disk);
+                let there = disk.contents(TARGET).is_some();
+                if there {
+                    making.check_target(disk);
+                    let again = making.act(copy(disk));
+                    assert!(matches!(again, Err(Error::Exists { .. })), "{again:?}");
+                } else {
+                    making.check_again(disk);
+                }
+                !there
+            },
+        )
+    });
+    (count, without.collect())
+}
+
+#[test]
+fn every_crash_of_making_a_database_leaves_a_whole_one_or_none() {
+    for making in cared::makings() {
+        let (first, without) = crash_making(&making, making.disk());
+        let again = some(without);
+        let tries = again.len();
+        let second: usize = again.into_iter().map(|disk| crash_making(&making, disk).0).sum();
+        println!(
+            "{}: {first} disks, {second} of the second try after {tries} of them",
+            making.name
+        );
+        assert!(first > 10 && second > 10);
+    }
+}
+
+/// Repairs a disk, and checks that a crash at any point of that leaves what can be repaired.
+fn crash_repair(disk: MemoryFiles, rows: &Rows) -> Vec<(usize, CrashKind, MemoryFiles)> {
+    let files = FaultyFiles::resume(disk);
+    cared::mend(&(Arc::new(files.clone()) as Layer)).unwrap();
+    let disks = disks_of(&files);
+    disks.par_iter().panic_fuse().for_each(|(at, kind, disk)| {
+        history::at(
+            || format!("repair, {at} changes, {kind:?}"),
+            || {
+                let layer: Layer = Arc::new(copy(disk));
+                cared::mend(&layer).unwrap();
+                check_whole(&layer, PATH, rows);
+            },
+        );
+    });
+    disks
+}
+
+/// Also of the repair of what a crash of a repair left, with commits in a hot tier.
+#[test]
+fn every_crash_of_a_second_repair_can_be_repaired() {
+    let (disk, rows) = cared::mendable();
+    let first = crash_repair(disk, &rows);
+    let images = first.len();
+    let again = some(first);
+    let tries = again.len();
+    let second: usize = again.into_iter().map(|disk| crash_repair(disk, &rows).len()).sum();
+    println!("repair: {images} disks, {second} of the second try after {tries} of them");
+    assert!(images > 50 && second > images);
+}
+
+/// The bytes of the hot tier, wherever it is.
+fn tiers(disk: &MemoryFiles) -> Vec<Vec<u8>> {
+    let log = |path: &Path| path.file_name().is_some_and(|name| name == "log");
+    bytes_of(disk)
+        .into_iter()
+        .filter(|(path, _)| log(path))
+        .filter_map(|(_, bytes)| bytes)
+        .collect()
+}
+
+/// Opens a disk in salvage mode, and checks that a crash at any point of that loses nothing that could be
+/// read, nor the damaged tier itself.
+fn crash_salvaging(disk: MemoryFiles, rows: &Rows) -> Vec<(usize, CrashKind, MemoryFiles)> {
+    let tier = tiers(&disk);
+    let files = FaultyFiles::resume(disk);
+    let db = cared::open_salvaging(&(Arc::new(files.clone()) as Layer)).unwrap();
+    assert!(rows_of(&db.snapshot()) == *rows);
+    let opened = files.operations();
+    drop(db);
+    let mut disks = disks_of(&files);
+    disks.retain(|(at, ..)| *at <= opened);
+    disks.par_iter().panic_fuse().for_each(|(at, kind, disk)| {
+        history::at(
+            || format!("salvaging, {at} changes of {opened}, {kind:?}"),
+            || check_salvaged(disk, rows, &tier),
+        );
+    });
+    disks
+}
+
+fn check_salvaged(disk: &MemoryFiles, rows: &Rows, tier: &[Vec<u8>]) {
+    assert!(tiers(disk) == tier, "the damaged tier is gone");
+    let strict = copy(disk);
+    match open(&strict) {
+        Ok(db) => assert!(rows_of(&db.snapshot()) == *rows),
+        Err(Error::HotTierDamaged { .. } | Error::HotTierMissing { .. }) => {
+            assert!(bytes_of(&strict) == bytes_of(disk), "a refused open changed bytes");
+        }
+        Err(error) => panic!("{error}"),
+    }
+    let files = copy(disk);
+    let layer: Layer = Arc::new(files.clone());
+    let db: Database = cared::open_salvaging(&layer).unwrap();
+    assert!(rows_of(&db.snapshot()) == *rows);
+    let last = db.snapshot().sequence();
+    assert_eq!(db.put("one more", &[1, 2]).unwrap().sequence, last + 1);
+    db.close().unwrap();
+    assert!(tiers(&files) == tier, "the damaged tier is gone");
+    assert_eq!(rows_of(&open(&files).unwrap().snapshot()).len(), rows.len() + 1);
+}
+
+#[test]
+fn every_crash_of_opening_in_salvage_mode_keeps_what_can_be_read_and_the_damaged_tier() {
+    let (disk, rows) = cared::cut_short();
+    assert_eq!(tiers(&disk).len(), 1);
+    let first = crash_salvaging(disk, &rows);
+    let images = first.len();
+    let again = some(first);
+    let tries = again.len();
+    let second: usize = again.into_iter().map(|disk| crash_salvaging(disk, &rows).len()).sum();
+    println!("salvage mode: {images} disks, {second} of the second try after {tries} of them");
+    assert!(images > 20 && second > images);
+}
