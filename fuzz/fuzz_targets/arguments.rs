@@ -30,7 +30,7 @@ mod progress;
 mod show;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
@@ -42,27 +42,17 @@ use libfuzzer_sys::fuzz_target;
 use ringer::scheme::{CardinalityField, Features, Sampler};
 use ringer::{Parameters, Scheme, Sketcher, presets};
 
-/// The folder that commands run in, and what is put there.
-struct Place {
-    root: PathBuf,
-    files: Files,
+/// A folder of its own for each input: in memory, if there is such a place.
+fn folder() -> tempfile::TempDir {
+    let shared = Path::new("/dev/shm");
+    let above = if shared.is_dir() { shared.to_path_buf() } else { std::env::temp_dir() };
+    tempfile::tempdir_in(above).expect("a temporary folder")
 }
 
-impl Place {
-    fn work(&self) -> PathBuf {
-        self.root.join("work")
-    }
-}
-
-/// One folder for the whole run: in memory, if there is such a place. It is left behind.
-fn place() -> &'static Place {
-    static PLACE: OnceLock<Place> = OnceLock::new();
-    PLACE.get_or_init(|| {
-        let shared = Path::new("/dev/shm");
-        let above = if shared.is_dir() { shared.to_path_buf() } else { std::env::temp_dir() };
-        let root = tempfile::tempdir_in(above).expect("a temporary folder").keep();
-        Place { root, files: Files::new().expect("databases") }
-    })
+/// What is put there.
+fn files() -> &'static Files {
+    static FILES: OnceLock<Files> = OnceLock::new();
+    FILES.get_or_init(|| Files::new().expect("databases"))
 }
 
 fuzz_target!(|bytes: &[u8]| {
@@ -79,19 +69,20 @@ fuzz_target!(|bytes: &[u8]| {
     if given.arguments.is_empty() {
         return;
     }
-    let place = place();
-    fs::create_dir(place.work()).expect("nothing stands there");
-    place.files.fill(&place.work(), &given.lines).expect("it can be filled");
-    std::env::set_current_dir(place.work()).expect("it is there");
+    let root = folder();
+    let work = root.path().join("work");
+    fs::create_dir(&work).expect("nothing stands there");
+    files().fill(&work, &given.lines).expect("it can be filled");
+    std::env::set_current_dir(&work).expect("it is there");
     let command = [std::ffi::OsString::from("ringer")].into_iter().chain(given.arguments);
     if let Ok(Arguments { command, style }) = Arguments::try_parse_from(command) {
         let status = exit::report(command.run(style));
         assert!([0, 1, 2, 3, 4, 5, 6].map(ExitCode::from).contains(&status), "{status:?}");
     }
-    let beside: Vec<_> = fs::read_dir(&place.root).expect("it is there").collect();
+    let beside: Vec<_> = fs::read_dir(root.path()).expect("it is there").collect();
     assert_eq!(beside.len(), 1, "{beside:?}");
-    std::env::set_current_dir(&place.root).expect("it is there");
-    fs::remove_dir_all(place.work()).expect("it can be removed");
+    // What is removed next is nobody's current folder.
+    std::env::set_current_dir("/").expect("it is there");
 });
 
 /// All ways to read a line.
