@@ -15,9 +15,16 @@ const SETS: usize = 100_000;
 /// Data that a command may have: enough for its caches and threads.
 const MOST_KIB: usize = 400 << 10;
 
+/// The same for one line of 24 MiB, which is read into a buffer that grows by doubling.
+const MOST_KIB_OF_LINE: usize = 144 << 10;
+
 /// Runs the tool with no more memory than that.
 fn limited(tool: &Tool, arguments: &[&str]) -> Ran {
-    let limit = format!("ulimit -d {MOST_KIB}; exec \"$0\" \"$@\"");
+    limited_to(MOST_KIB, tool, arguments)
+}
+
+fn limited_to(most_kib: usize, tool: &Tool, arguments: &[&str]) -> Ran {
+    let limit = format!("ulimit -d {most_kib}; exec \"$0\" \"$@\"");
     let ran = Command::new("sh")
         .args(["-c", &limit, env!("CARGO_BIN_EXE_ringer")])
         .args(arguments)
@@ -93,7 +100,7 @@ fn a_line_of_very_many_elements_takes_little_memory() {
     tool.run(&["create", "db.ringer", "--features", "tokens"]).with_status(0);
     let letters: String = ('a'..='z').map(|letter| format!("{letter} ")).collect();
     tool.write("lines", format!("short\t{letters}\nlong\t{}\n", letters.repeat((24 << 20) / 52)));
-    limited(&tool, &["add", "db.ringer", "--sets", "lines"]);
+    limited_to(MOST_KIB_OF_LINE, &tool, &["add", "db.ringer", "--sets", "lines"]);
     let found = ask(&tool, &["query", "db.ringer", "--key", "short"]);
     assert_eq!((&found[0]["key"], &found[0]["resemblance"]), (&"long".into(), &1.0.into()));
 }

@@ -25,7 +25,7 @@ pub(super) fn identity(found: &Metadata) -> Identity {
 
 /// The permissions of a folder whose files are for those whom a file is for: who may read may look into it. Its owner
 /// always may.
-pub(super) fn of_folder(file: Permissions) -> Permissions {
+pub(super) fn of_folder(file: &Permissions) -> Permissions {
     let mode = file.mode() & 0o666;
     Permissions::from_mode(mode | (mode & 0o444) >> 2 | 0o700)
 }

@@ -35,6 +35,6 @@ pub(super) fn identity(found: &Metadata) -> Identity {
 }
 
 /// A folder has the permissions of the folder that it is in.
-pub(super) fn of_folder(file: Permissions) -> Permissions {
-    file
+pub(super) fn of_folder(file: &Permissions) -> Permissions {
+    file.clone()
 }
