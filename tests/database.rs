@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ringer::{Database, Error, Options, Scheme};
+use ringer::{Database, Error, HotTierKind, Options, Scheme};
 
 fn scheme() -> Scheme {
     Scheme::precise()
@@ -189,6 +189,25 @@ fn a_vacuum_keeps_the_permissions_of_the_file() {
     db.put("a", &set(1)).unwrap();
     db.compact().unwrap();
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+/// Commits wait beside the file: whoever may not read the one has no business with the other.
+#[cfg(unix)]
+#[test]
+fn a_hot_tier_is_for_those_whom_the_file_is_for() {
+    use std::os::unix::fs::PermissionsExt;
+    for (file, folder_of_commits) in [(0o600, 0o700), (0o640, 0o750), (0o644, 0o755)] {
+        for hot_tier in [HotTierKind::Log, HotTierKind::Sled] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("corpus.ringer");
+            let options = Options { hot_tier, ..Options::default() };
+            let db = Database::create(&path, &scheme(), options).unwrap();
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(file)).unwrap();
+            db.put("a", &set(1)).unwrap();
+            let hot = std::fs::metadata(folder.path().join("corpus.ringer-hot")).unwrap();
+            assert_eq!(hot.permissions().mode() & 0o777, folder_of_commits, "{hot_tier:?}");
+        }
+    }
 }
 
 /// A memtable takes bytes when it is empty, more than it may have here: that is no reason to put it into

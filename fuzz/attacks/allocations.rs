@@ -53,10 +53,15 @@ unsafe impl GlobalAlloc for Counting {
 
 /// Runs an attack and fails if it took too much.
 pub(crate) fn capped(attack: fn(&[u8]), bytes: &[u8]) {
+    capped_call(|| attack(bytes));
+}
+
+/// The same for anything that is called.
+pub(crate) fn capped_call(attack: impl FnOnce()) {
     let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let before = IN_USE.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
-    attack(bytes);
+    attack();
     let taken = PEAK.load(Ordering::Relaxed) - before;
     assert!(taken <= MOST, "{taken} bytes were in use");
 }

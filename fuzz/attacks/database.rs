@@ -6,16 +6,19 @@
 //! - a deeper check finds something where a shallower one does;
 //! - if a full check finds nothing, every page can be read; if a deep check finds nothing, every reader gets
 //!   the same rows, salvage and pack save exactly those, and queries find what brute force finds in them;
-//! - what salvage and pack write has no damage, whatever they read.
+//! - what salvage and pack write has no damage, whatever they read;
+//! - nothing but the database, its companions and what is to be written is touched, and the bytes that are read
+//!   are a small multiple of those of the file.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
 use ringer::care::{check, repair, salvage};
 use ringer::format::bytes::Seal;
+use ringer::store::file_layer::Access;
 use ringer::store::file_layer::memory::MemoryFiles;
-use ringer::store::file_layer::{Access, FileLayer};
 use ringer::store::page_cache::PageCache;
 use ringer::store::page_source::PageSource;
 use ringer::store::segment::Segment;
@@ -25,6 +28,7 @@ use ringer::{Database, Depth, Error, Like, Reader, Result, Signature, Stored};
 use super::edits::{Edited, edited};
 use super::likes::{self, Ask};
 use super::seeds::{PATH, key, options};
+use super::watched::Watched;
 
 /// Rows by key.
 type Rows = BTreeMap<Box<[u8]>, Stored>;
@@ -32,17 +36,26 @@ type Rows = BTreeMap<Box<[u8]>, Stored>;
 /// No file grows beyond this.
 const LONGEST: u64 = 16 << 20;
 
+/// Where salvage and pack write.
+const SAVED: &str = "/saved.ringer";
+const PACKED: &str = "/packed.ringer";
+
 /// See [`edited`] for what an input says.
 pub(crate) fn database(bytes: &[u8]) {
     let Edited { bytes, write, keys, .. } = edited(bytes);
-    let layer = layer_of(&bytes);
+    whole(&bytes, write, &keys);
+}
+
+/// A file, whether it is to be written to, too, and keys to ask for.
+pub(crate) fn whole(bytes: &[u8], write: bool, keys: &[u8]) -> Work {
+    let layer = layer_of(bytes);
     let [quick, full, deep] = [Depth::Quick, Depth::Full, Depth::Deep].map(|depth| {
         let report = check::check(&layer, Path::new(PATH), depth);
         report.expect("a file in memory can be read").findings
     });
     assert!(quick.is_empty() || !full.is_empty(), "{quick:?}");
     assert!(full.is_empty() || !deep.is_empty(), "{full:?}");
-    let rows = read(&layer, PATH, &keys);
+    let rows = read(&layer, PATH, keys);
     if let Err(error) = &rows {
         assert!(is_damage(error), "{error}");
         assert!(!full.is_empty(), "{error}");
@@ -51,25 +64,49 @@ pub(crate) fn database(bytes: &[u8]) {
         assert!(is_damage(&error), "{error}");
         assert!(!full.is_empty(), "{error}");
     }
-    if let Err(error) = queried(&layer, rows.as_ref().ok().filter(|_| deep.is_empty()), &keys) {
+    if let Err(error) = queried(&layer, rows.as_ref().ok().filter(|_| deep.is_empty()), keys) {
         assert!(is_damage(&error), "{error}");
         assert!(!full.is_empty(), "{error}");
     }
     let clean = deep.is_empty().then(|| rows.as_ref().expect("a full check found nothing"));
     salvaged(&layer, clean);
     packed(&layer, rows.as_ref().ok(), clean.is_some());
+    let mut work = Work { read: bounded(&layer, bytes, MOST_READ), ..Work::default() };
+    work.clean = deep.is_empty();
     if write {
-        repaired(&bytes);
-        written(&bytes, clean);
+        work.repair = bounded(&repaired(bytes), bytes, MOST_WRITTEN);
+        work.written = bounded(&written(bytes, clean), bytes, MOST_WRITTEN);
     }
+    work
 }
 
-fn layer_of(bytes: &[u8]) -> MemoryFiles {
-    MemoryFiles::new().with_file(PATH, bytes).limited_to(LONGEST)
+/// How many times the bytes of the file were read: by all readers, by a repair, by a writer.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Work {
+    pub(crate) read: u64,
+    pub(crate) repair: u64,
+    pub(crate) written: u64,
+    /// Whether a deep check found nothing.
+    pub(crate) clean: bool,
 }
 
-fn share(layer: &MemoryFiles) -> Arc<dyn FileLayer> {
-    Arc::new(layer.clone())
+/// About twice what the seeds need as they are: all of this reads a file some two hundred times.
+const MOST_READ: u64 = 400;
+const MOST_WRITTEN: u64 = 20;
+
+fn bounded(layer: &Watched, bytes: &[u8], most: u64) -> u64 {
+    let (_, read) = layer.read();
+    let times = read / (bytes.len() as u64).max(LEAST_BYTES);
+    assert!(times <= most, "a file of {} bytes was read {times} times", bytes.len());
+    times
+}
+
+/// What a reader takes from any file: superblocks and manifest, each time that it is opened.
+const LEAST_BYTES: u64 = 12_288;
+
+fn layer_of(bytes: &[u8]) -> Watched {
+    let files = MemoryFiles::new().with_file(PATH, bytes).limited_to(LONGEST);
+    Watched::new(files, &[PATH, SAVED, PACKED])
 }
 
 fn is_damage(error: &Error) -> bool {
@@ -80,8 +117,8 @@ fn is_damage(error: &Error) -> bool {
 }
 
 /// Reads in every way there is, and on after an error. Gives all rows, or the first error.
-fn read(layer: &MemoryFiles, path: &str, keys: &[u8]) -> Result<Rows> {
-    let reader = Reader::open_in(share(layer), Path::new(path), options())?;
+fn read(layer: &Watched, path: &str, keys: &[u8]) -> Result<Rows> {
+    let reader = Reader::open_in(layer.share(), Path::new(path), options())?;
     let snapshot = reader.snapshot();
     let mut failed = Ok(());
     let mut note = |result: Result<()>| {
@@ -114,7 +151,7 @@ fn read(layer: &MemoryFiles, path: &str, keys: &[u8]) -> Result<Rows> {
 
 /// Reads posting lists, and on after an error; gives the first one. In a whole database every id but that of
 /// the empty set is in one list of each slot.
-fn postings(layer: &MemoryFiles, whole: bool) -> Result<()> {
+fn postings(layer: &Watched, whole: bool) -> Result<()> {
     let path = Path::new(PATH);
     let file = state_file::open(layer, path, Access::Read)?;
     let state = state_file::read(&*file, path)?;
@@ -150,8 +187,8 @@ fn postings(layer: &MemoryFiles, whole: bool) -> Result<()> {
 
 /// Asks for the likes of a few sets by every plan, and on after an error; gives the first one. In a whole
 /// database the answers are those of brute force.
-fn queried(layer: &MemoryFiles, clean: Option<&Rows>, keys: &[u8]) -> Result<()> {
-    let reader = Reader::open_in(share(layer), Path::new(PATH), options())?;
+fn queried(layer: &Watched, clean: Option<&Rows>, keys: &[u8]) -> Result<()> {
+    let reader = Reader::open_in(layer.share(), Path::new(PATH), options())?;
     let snapshot = reader.snapshot();
     let clean: Option<likes::Rows> = clean.map(|rows| {
         rows.iter().map(|(key, stored)| (key.to_vec(), stored.signature.clone())).collect()
@@ -190,12 +227,19 @@ fn queried(layer: &MemoryFiles, clean: Option<&Rows>, keys: &[u8]) -> Result<()>
             }
         }
     }
+    for pairs in [snapshot.pairs(0.9), snapshot.pairs(0.8).exhaustive()] {
+        let found = pairs.memory(PAIRS_MEMORY).run(|_| ControlFlow::Continue(()));
+        failed = failed.and(found.map(drop));
+    }
     failed
 }
 
+/// What pairs may take.
+const PAIRS_MEMORY: usize = 16 << 20;
+
 /// Whether every way to read gives the same rows.
-fn agrees(layer: &MemoryFiles, path: &str, rows: &Rows) {
-    let reader = Reader::open_in(share(layer), Path::new(path), options()).expect("it is whole");
+fn agrees(layer: &Watched, path: &str, rows: &Rows) {
+    let reader = Reader::open_in(layer.share(), Path::new(path), options()).expect("it is whole");
     let snapshot = reader.snapshot();
     let all: Vec<_> = snapshot.range::<&[u8]>(..).map(|row| row.expect("it is whole")).collect();
     assert!(all.is_sorted_by(|a, b| a.0 < b.0), "keys do not rise");
@@ -209,10 +253,9 @@ fn agrees(layer: &MemoryFiles, path: &str, rows: &Rows) {
     assert_eq!(report.findings, []);
 }
 
-fn salvaged(layer: &MemoryFiles, clean: Option<&Rows>) {
-    let target = "/saved.ringer";
-    let (source, path) = (Path::new(PATH), Path::new(target));
-    let result = salvage::salvage(&share(layer), source, path, options());
+fn salvaged(layer: &Watched, clean: Option<&Rows>) {
+    let (target, source, path) = (SAVED, Path::new(PATH), Path::new(SAVED));
+    let result = salvage::salvage(&layer.share(), source, path, options());
     match (result, clean) {
         (Ok(report), clean) => {
             let saved = read(layer, target, &[]).expect("what salvage wrote is whole");
@@ -224,32 +267,32 @@ fn salvaged(layer: &MemoryFiles, clean: Option<&Rows>) {
     }
 }
 
-fn packed(layer: &MemoryFiles, rows: Option<&Rows>, clean: bool) {
-    let target = "/packed.ringer";
-    let Ok(reader) = Reader::open_in(share(layer), Path::new(PATH), options()) else { return };
-    match reader.pack(target) {
+fn packed(layer: &Watched, rows: Option<&Rows>, clean: bool) {
+    let Ok(reader) = Reader::open_in(layer.share(), Path::new(PATH), options()) else { return };
+    match reader.pack(PACKED) {
         Ok(()) => {
-            let packed = read(layer, target, &[]).expect("what pack wrote is whole");
-            agrees(layer, target, rows.unwrap_or(&packed));
+            let packed = read(layer, PACKED, &[]).expect("what pack wrote is whole");
+            agrees(layer, PACKED, rows.unwrap_or(&packed));
         }
         Err(error) => assert!(!clean && is_damage(&error), "{error}"),
     }
 }
 
 /// Repair mends or refuses. What it mended has no less rows than before.
-fn repaired(bytes: &[u8]) {
+fn repaired(bytes: &[u8]) -> Watched {
     let layer = layer_of(bytes);
-    let result = repair::repair(&share(&layer), Path::new(PATH), &options());
+    let result = repair::repair(&layer.share(), Path::new(PATH), &options());
     if result.is_ok() {
         drop(read(&layer, PATH, &[]));
     }
+    layer
 }
 
 /// Opens a file for writing and does a little of everything, as far as it goes.
-fn written(bytes: &[u8], clean: Option<&Rows>) {
+fn written(bytes: &[u8], clean: Option<&Rows>) -> Watched {
     let layer = layer_of(bytes);
-    let Ok(db) = Database::open_in(share(&layer), Path::new(PATH), options()) else {
-        return;
+    let Ok(db) = Database::open_in(layer.share(), Path::new(PATH), options()) else {
+        return layer;
     };
     let write = || -> Result<Rows> {
         db.put("new", &[1, 2, 3])?;
@@ -276,4 +319,5 @@ fn written(bytes: &[u8], clean: Option<&Rows>) {
         assert_eq!(kept(&rows), kept(before));
         assert!(rows.contains_key(&b"newer"[..]) && !rows.contains_key(&*key(9)));
     }
+    layer
 }

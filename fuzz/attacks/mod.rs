@@ -6,6 +6,8 @@
 #![allow(dead_code, reason = "each target uses a part of it")]
 
 pub(crate) mod allocations;
+#[cfg(unix)]
+pub(crate) mod arguments;
 pub(crate) mod checksums;
 pub(crate) mod database;
 pub(crate) mod edits;
@@ -17,6 +19,7 @@ pub(crate) mod model;
 pub(crate) mod pages;
 pub(crate) mod records;
 pub(crate) mod seeds;
+pub(crate) mod watched;
 
 /// Takes any bytes, and panics if something is wrong.
 pub(crate) type Attack = fn(&[u8]);

@@ -185,7 +185,8 @@ impl Writer {
         let mut side = lock(&self.file);
         let number = side.superblock.hot_tiers_made + 1;
         let id = TierId { database: self.database, tier: number };
-        let hot = hot_tier::create(&self.layer, &self.hot_directory(), id, self.options.hot_tier);
+        let (directory, kind) = (self.hot_directory(), self.options.hot_tier);
+        let hot = hot_tier::create(&self.layer, &self.path, &directory, id, kind);
         let hot = hot.map_err(|e| if e.is_failed_sync() { self.poison(e) } else { e })?;
         let hot: Arc<dyn HotTier> = Arc::from(hot);
         let next = Superblock {

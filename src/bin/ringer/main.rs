@@ -1,5 +1,6 @@
 //! The `ringer` command-line tool. One file a command, and nothing but the library's public interface.
 
+mod arguments;
 mod commands;
 mod exit;
 mod grouping;
@@ -15,19 +16,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-/// Finds sets that look alike: near-duplicate files, documents, baskets.
-#[derive(Parser)]
-#[command(name = "ringer", version, arg_required_else_help = true, propagate_version = true)]
-#[command(
-    after_help = "Exit status: 0 done, 1 findings or no such key, 2 usage, 3 input or output, \
-4 locked by another process, 5 damaged or refused file, 6 limit exceeded, 130 interrupted."
-)]
-struct Arguments {
-    #[command(subcommand)]
-    command: commands::Command,
-    #[command(flatten)]
-    style: show::Style,
-}
+use arguments::Arguments;
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {

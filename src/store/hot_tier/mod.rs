@@ -77,9 +77,10 @@ pub struct Replayed {
 }
 
 /// Makes a tier, empty and durable (HOT-2). `Exists` if anything has its name; a leftover `<directory>-new`
-/// is removed, because no database ever named it.
+/// is removed, because no database ever named it. Those may look into it who may read the `database`.
 pub fn create(
     layer: &Arc<dyn FileLayer>,
+    database: &Path,
     directory: &Path,
     id: TierId,
     kind: HotTierKind,
@@ -88,7 +89,7 @@ pub fn create(
         return Err(Error::Exists { path: directory.to_path_buf() });
     }
     remove_unfinished(layer, directory)?;
-    let made = build(layer, directory, id, kind);
+    let made = build(layer, database, directory, id, kind);
     if made.is_err() {
         // Nobody names it yet. If it cannot be removed now, the next open of the database does it.
         let named = layer.kind(directory).is_ok_and(|found| found.is_some());
@@ -99,12 +100,14 @@ pub fn create(
 
 fn build(
     layer: &Arc<dyn FileLayer>,
+    database: &Path,
     directory: &Path,
     id: TierId,
     kind: HotTierKind,
 ) -> Result<Box<dyn HotTier>> {
     let new = beside(directory, "-new");
     at(&new, "create", layer.create_dir(&new))?;
+    at(&new, "set the permissions of", layer.copy_permissions(database, &new))?;
     let id_path = new.join(ID_NAME);
     let file = at(&id_path, "create", layer.open(&id_path, Access::CreateNew))?;
     at(&id_path, "write", file.write_all_at(&encode_id(id, kind), 0))?;

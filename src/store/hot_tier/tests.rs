@@ -29,7 +29,8 @@ impl Place {
     }
 
     pub(super) fn try_create(&self) -> Result<Box<dyn HotTier>> {
-        create(&self.layer, &self.directory, ID, self.kind)
+        let folder = self.directory.parent().expect("it is in a folder");
+        create(&self.layer, folder, &self.directory, ID, self.kind)
     }
 
     /// The commits after `after`, and what else the replay gave.

@@ -3,6 +3,7 @@
 use clap::CommandFactory;
 use clap_complete::Shell;
 
+use crate::arguments::Arguments;
 use crate::exit::Failure;
 use crate::show::Output;
 
@@ -19,7 +20,7 @@ pub(crate) struct Completions {
 impl Completions {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut script = Vec::new();
-        let mut command = crate::Arguments::command();
+        let mut command = Arguments::command();
         clap_complete::generate(self.shell, &mut command, "ringer", &mut script);
         let mut out = Output::new();
         out.bytes(&script)?;

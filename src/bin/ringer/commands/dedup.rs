@@ -71,7 +71,7 @@ impl Dedup {
         let files = files.find_distinct(&mut problems)?;
         let temporary = match self.db {
             Some(_) => None,
-            None => Some(tempfile::tempdir().map_err(|error| {
+            None => Some(private_folder().map_err(|error| {
                 Failure::Io(format!("cannot make a temporary folder: {error}"))
             })?),
         };
@@ -167,4 +167,12 @@ impl Dedup {
         grouping::ended(&report, snapshot.scheme(), self.min, conditions, style)?;
         Ok((clusters, members, sets))
     }
+}
+
+/// A temporary folder that nobody else can look into.
+fn private_folder() -> std::io::Result<tempfile::TempDir> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    builder.tempdir()
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::CommandFactory;
 use clap_mangen::Man as Page;
 
+use crate::arguments::Arguments;
 use crate::exit::Failure;
 use crate::show::{self, Output};
 
@@ -21,7 +22,7 @@ pub(crate) struct Man {
 
 impl Man {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let command = crate::Arguments::command();
+        let command = Arguments::command();
         let Some(folder) = &self.dir else {
             let mut page = Vec::new();
             Page::new(command).render(&mut page)?;

@@ -70,7 +70,7 @@ struct What {
     /// The likes of a text.
     #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
     text: Option<String>,
-    /// The likes of a file.
+    /// The likes of a file. A pipe is read to its end, and waited for.
     #[arg(long, value_name = "PATH")]
     file: Option<PathBuf>,
     /// A query a line, as `add --sets` reads them. `-` is standard input.

@@ -26,26 +26,32 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Bytes that are read at a time where a file need not be in memory whole.
 const PIECE_BYTES: usize = 1 << 20;
 
+/// Features of a set from which on repeats go before it is sketched: to tell them there takes several times the
+/// memory of the set.
+const MANY_FEATURES: usize = 1 << 20;
+
 /// What one thread needs to make signatures of documents.
 pub(crate) struct Worker<'a> {
     sketcher: &'a Sketcher,
     extractor: Extractor,
     set: Vec<u64>,
+    /// The features of a piece of a document.
+    some: Vec<u64>,
     bytes: Vec<u8>,
 }
 
 impl<'a> Worker<'a> {
     pub(crate) fn new(sketcher: &'a Sketcher) -> Worker<'a> {
         let extractor = Extractor::of_scheme(sketcher.scheme());
-        Worker { sketcher, extractor, set: Vec::new(), bytes: Vec::new() }
+        Worker { sketcher, extractor, set: Vec::new(), some: Vec::new(), bytes: Vec::new() }
     }
 
     /// The signature of a document that is given.
     pub(crate) fn of_content(&mut self, content: &Content<'_>) -> Result<Signature, Error> {
         match content {
             Content::Document(document) => {
-                self.extractor.extract(document, Media::Plain, &mut self.set)?;
-                self.sketcher.sketch(&self.set)
+                self.extract_list(document)?;
+                self.sketch_set()
             }
             Content::Set(set) => self.sketcher.sketch(set),
             Content::Weighted(elements) => {
@@ -121,7 +127,49 @@ impl<'a> Worker<'a> {
         // The name of page.html.gz is that of page.html.
         let media = Media::of_path(if packed { path.with_extension("") } else { path.into() });
         self.extractor.extract(&self.bytes, media, &mut self.set).map_err(refused)?;
-        self.sketcher.sketch(&self.set).map(Some).map_err(refused)
+        self.sketch_set().map(Some).map_err(refused)
+    }
+
+    /// Whether an element that comes twice is one element.
+    fn repeats_do_not_count(&self) -> bool {
+        self.sketcher.scheme().measure == Measure::Jaccard
+    }
+
+    /// The features of a document that is a line. A list of tokens or ids is taken piece by piece, and a set keeps no
+    /// repeats between them: it takes no more memory than its elements, however often they come.
+    fn extract_list(&mut self, document: &[u8]) -> Result<(), Error> {
+        let is_list = matches!(self.sketcher.scheme().features, Features::Tokens | Features::Ids);
+        if !is_list || !self.repeats_do_not_count() || document.len() <= PIECE_BYTES {
+            return self.extractor.extract(document, Media::Plain, &mut self.set);
+        }
+        self.set.clear();
+        let (mut rest, mut most) = (document, MANY_FEATURES);
+        while !rest.is_empty() {
+            let enough = PIECE_BYTES.min(rest.len());
+            let space = rest[enough..].iter().position(u8::is_ascii_whitespace);
+            let (piece, after) = rest.split_at(space.map_or(rest.len(), |at| enough + at));
+            self.extractor.extract(piece, Media::Plain, &mut self.some)?;
+            self.set.append(&mut self.some);
+            if self.set.len() > most {
+                self.drop_repeats();
+                most = (2 * self.set.len()).max(MANY_FEATURES);
+            }
+            rest = after;
+        }
+        Ok(())
+    }
+
+    fn drop_repeats(&mut self) {
+        self.set.sort_unstable();
+        self.set.dedup();
+    }
+
+    /// The signature of the features.
+    fn sketch_set(&mut self) -> Result<Signature, Error> {
+        if self.set.len() > MANY_FEATURES && self.repeats_do_not_count() {
+            self.drop_repeats();
+        }
+        self.sketcher.sketch(&self.set)
     }
 
     /// Reads a text, if it is one and not too large.

@@ -87,7 +87,9 @@ impl FileLayer for RealFiles {
     }
 
     fn copy_permissions(&self, from: &Path, to: &Path) -> io::Result<()> {
-        fs::set_permissions(to, fs::metadata(from)?.permissions())
+        let allowed = fs::metadata(from)?.permissions();
+        let is_folder = fs::metadata(to)?.is_dir();
+        fs::set_permissions(to, if is_folder { system::of_folder(&allowed) } else { allowed })
     }
 
     fn is_locked(&self, path: &Path) -> io::Result<bool> {

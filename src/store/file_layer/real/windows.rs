@@ -1,6 +1,6 @@
 //! What Windows calls the things that std leaves to each system.
 
-use std::fs::{File, Metadata};
+use std::fs::{File, Metadata, Permissions};
 use std::io;
 use std::os::windows::fs::{FileExt, MetadataExt};
 use std::path::Path;
@@ -32,4 +32,9 @@ pub(super) fn sync_dir(_path: &Path) -> io::Result<()> {
 /// File numbers are not in stable std: the time of creation, in 100 ns, stands for them.
 pub(super) fn identity(found: &Metadata) -> Identity {
     Identity { device: 0, inode: found.creation_time(), links: 1 }
+}
+
+/// A folder has the permissions of the folder that it is in.
+pub(super) fn of_folder(file: &Permissions) -> Permissions {
+    file.clone()
 }

@@ -226,7 +226,8 @@ fn an_append_that_leaves_a_blob_is_not_acknowledged() {
 fn sled_on_another_layer_is_refused() {
     let layer: Arc<dyn FileLayer> = Arc::new(MemoryFiles::new());
     let directory = Path::new("/corpus.ringer-hot");
-    let error = create(&layer, directory, ID, HotTierKind::Sled).expect_err("no real files");
+    let error = create(&layer, Path::new("/"), directory, ID, HotTierKind::Sled);
+    let error = error.expect_err("no real files");
     assert!(matches!(error, Error::InvalidArgument { .. }), "{error}");
     assert_eq!(layer.kind(directory).unwrap(), None);
 }
