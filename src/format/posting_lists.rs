@@ -29,6 +29,28 @@ const _: () = assert!(BLOCK_IDS == 128);
 /// Bytes of a block for each bit of its gaps.
 const BYTES_PER_BIT: usize = 16;
 
+/// Bytes of the largest block.
+const BLOCK_BYTES: usize = 32 * BYTES_PER_BIT;
+
+/// Turns the words of a block between the order of a file, which is little-endian, and that of the machine, in which
+/// `bitpacking` reads and writes them.
+fn turn(block: &mut [u8]) {
+    if cfg!(target_endian = "big") {
+        block.chunks_exact_mut(size_of::<u32>()).for_each(<[u8]>::reverse);
+    }
+}
+
+/// The bytes of a block as the machine orders them: themselves, or turned in `turned`.
+fn as_ordered_here<'a>(block: &'a [u8], turned: &'a mut [u8; BLOCK_BYTES]) -> &'a [u8] {
+    if cfg!(target_endian = "little") {
+        return block;
+    }
+    let turned = turned.get_mut(..block.len()).unwrap_or_default();
+    turned.copy_from_slice(block);
+    turn(turned);
+    turned
+}
+
 /// An entry of the list table.
 #[derive(
     FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug, Clone, Copy, PartialEq, Eq,
@@ -275,7 +297,9 @@ impl ListPage {
         let bits = self.bits()?.get(block).copied()?;
         let bytes = self.rest(*place).get(..usize::from(bits).saturating_mul(BYTES_PER_BIT))?;
         let before = if block == 0 { self.first().checked_sub(1) } else { Some(place.last) };
-        BitPacker4x::new().decompress_strictly_sorted(before, bytes, ids, bits);
+        let mut turned = [0; BLOCK_BYTES];
+        let packed = as_ordered_here(bytes, &mut turned);
+        BitPacker4x::new().decompress_strictly_sorted(before, packed, ids, bits);
         place.offset = place.offset.saturating_add(bytes.len());
         place.last = ids.last().copied()?;
         Some((ids, Some(bits)))
@@ -327,9 +351,11 @@ impl ListPageBuilder {
         if self.bytes_with(bytes.saturating_add(1)) > room {
             return false;
         }
-        let mut packed = [0; 32 * BYTES_PER_BIT];
+        let mut packed = [0; BLOCK_BYTES];
         packer.compress_strictly_sorted(before, ids, &mut packed, bits);
-        self.blocks.extend_from_slice(packed.get(..bytes).unwrap_or_default());
+        let packed = packed.get_mut(..bytes).unwrap_or_default();
+        turn(packed);
+        self.blocks.extend_from_slice(packed);
         self.bits.push(bits);
         self.ends = Some((self.ends.map_or(first, |(first, _)| first), last));
         true
