@@ -196,6 +196,9 @@ mod tests {
         let good = [Pair::new(1, 5), Pair::new(1, 6), Pair::new(2, 3)];
         assert!(CopiesPage::new(pairs(&good), 3, 3, 7).is_ok());
         assert_eq!(rule(CopiesPage::new(pairs(&good), 2, 3, 7)), "COPY-1");
+        assert_eq!(rule(CopiesPage::new(pairs(&[]), 0, 3, 7)), "COPY-1");
+        let ragged = page(PageKind::Copies, &[0; 9]);
+        assert_eq!(rule(CopiesPage::new(ragged, 1, 3, 7)), "COPY-1");
         assert_eq!(rule(CopiesPage::new(pairs(&good), 3, 2, 7)), "COPY-2");
         assert_eq!(rule(CopiesPage::new(pairs(&good), 3, 3, 6)), "COPY-2");
         assert_eq!(rule(CopiesPage::new(pairs(&[good[1], good[0]]), 2, 3, 7)), "COPY-2");

@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn what_is_encoded_verifies_with_anything_behind_it() {
-        for length in [0, 1, 39, 40, 41, 8_000] {
+        for length in [0, 1, 39, 40, 41, 8_000, 8_168] {
             let payload: Vec<u8> = (0..length).map(|i| i as u8).collect();
             let mut bytes = encode(PLACE, &payload, seal());
             assert_eq!(bytes.len() % 64, 0);
@@ -343,5 +343,6 @@ mod tests {
         assert_eq!(rule(forged(6, 1)), "PAGE-4");
         assert_eq!(rule(forged(63, 1)), "PAGE-4");
         assert_eq!(rule(forged(23, 1)), "PAGE-5");
+        assert_eq!(rule(verify(&encode(PLACE, &[0; 8_169], seal()), PLACE)), "PAGE-5");
     }
 }

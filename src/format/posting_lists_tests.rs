@@ -152,6 +152,12 @@ fn each_rule_of_list_pages_refuses() {
     let length = good().len();
     assert_eq!(changed(|p| p[16 + 2 + 64..].iter_mut().take(50).for_each(|b| *b = 0)), "POST-8");
     assert_eq!(rule(list_page(&good(), 940)), "POST-8");
+    // The last id is 940: 941 ids are just enough.
+    assert_eq!(list_page(&good(), 941).unwrap().last(), 940);
+    let few = |tail: &[u32]| list_page(&ListPageBuilder::default().take(3, 9, tail, 10), 1000);
+    assert_eq!(few(&[40, 45, 50]).unwrap().last(), 50);
+    assert_eq!(rule(few(&[40, 50, 45])), "POST-8");
+    assert_eq!(rule(few(&[40, 40])), "POST-8");
     assert!(length > 80);
     // A block of more bits than it needs.
     let mut wide = good();

@@ -74,11 +74,6 @@ impl PostingShape {
         self.ids
     }
 
-    /// Entries of all lists together.
-    pub fn postings(self) -> u64 {
-        self.postings
-    }
-
     /// v, bits of a value.
     pub fn value_bits(self) -> u32 {
         self.value_bits
@@ -273,7 +268,7 @@ pub fn bits_at(bytes: &[u8], start: usize, bits: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheme::{Parameters, presets};
+    use crate::scheme::{Parameters, Slots, presets};
 
     fn shape(parameters: Parameters, ids: u32) -> PostingShape {
         PostingShape::of(&Scheme::new(parameters).unwrap(), ids, false)
@@ -310,6 +305,14 @@ mod tests {
         assert_eq!(table % 64, 0);
         assert_eq!(lists - table, 8_192 + 64);
         assert_eq!(PostingShape::table_in_page(511, 1), 1);
+    }
+
+    /// POST-1: without slots nothing is there.
+    #[test]
+    fn without_slots_the_region_is_empty() {
+        let none = shape(Parameters { slots: Slots::NONE, ..presets::PRECISE }, 5);
+        assert!(none.fits(0, 0, 0));
+        assert!(!none.fits(64, 0, 0) && !none.fits(0, 1, 0) && !none.fits(0, 0, 1));
     }
 
     #[test]

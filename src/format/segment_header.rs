@@ -304,9 +304,19 @@ mod tests {
         }
     }
 
+    fn lengthen_keys(header: &mut SegmentHeader, by: u64) {
+        header.keys.length += by;
+        header.copies.offset += by;
+        header.postings.offset += by;
+        header.length += by;
+    }
+
     #[test]
     fn what_is_encoded_decodes() {
         assert_eq!(SegmentHeader::decode(&header().encode()), Ok(header()));
+        let mut longest = header();
+        lengthen_keys(&mut longest, MAX_REGION_BYTES - 128);
+        assert_eq!(SegmentHeader::decode(&longest.encode()), Ok(longest));
     }
 
     #[test]
@@ -321,10 +331,15 @@ mod tests {
         };
         assert_eq!(rule_of(|h| h.rows = 0), "SEG-2");
         assert_eq!(rule_of(|h| h.ids = 4), "SEG-2");
+        assert_eq!(rule_of(|h| h.ids = 0), "SEG-2");
+        assert_eq!(rule_of(|h| h.rows = u32::MAX), "SEG-2");
         assert_eq!(rule_of(|h| h.empty_id = Some(3)), "SEG-3");
         assert_eq!(rule_of(|h| h.first_sequence = 10), "SEG-3");
         assert_eq!(rule_of(|h| h.length += 64), "SEG-4");
         assert_eq!(rule_of(|h| h.signatures.offset = 192), "SEG-4");
+        // Regions that follow each other, but are no multiple of 64 or too long.
+        assert_eq!(rule_of(|h| lengthen_keys(h, 1)), "SEG-4");
+        assert_eq!(rule_of(|h| lengthen_keys(h, MAX_REGION_BYTES)), "SEG-4");
         assert_eq!(rule_of(|h| h.root_page = 2), "SEG-5");
         assert_eq!(rule_of(|h| h.root_level = 0), "SEG-5");
         assert_eq!(rule_of(|h| h.root_level = 33), "SEG-5");

@@ -148,6 +148,28 @@ fn sketches_come_back_as_they_were() {
     }
 }
 
+/// A signature's own bytes are where it is said to stand, and make it again.
+#[test]
+fn a_signature_stands_at_its_place() {
+    for (scheme, _) in schemes() {
+        let shape = SignatureShape::of(&scheme);
+        let made = sketches(&scheme);
+        let payload = payload_of(shape, &made);
+        for (i, one) in (0..).zip(&made) {
+            let ((first, one_plane), (rest, others)) = shape.place_in_page(i, made.len() as u32);
+            let bytes = [&payload[first..][..one_plane], &payload[rest..][..others]].concat();
+            let words = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
+            let words: Box<[u64]> = words.collect();
+            assert_eq!(*words, *one.planes(), "{i}, {scheme:?}");
+            if i > 0 {
+                let again = signature(&scheme, words.clone(), one.cardinality_code());
+                assert_eq!(again.as_ref(), Some(one));
+            }
+            assert_eq!(signature(&scheme, words[1..].into(), 0), None);
+        }
+    }
+}
+
 #[test]
 fn words_and_codes_fit_or_do_not() {
     for (scheme, code_bits) in schemes() {

@@ -321,6 +321,14 @@ mod tests {
         assert_eq!(rule_of(56, &[0, 0]), "SUPER-6");
         assert_eq!(rule_of(64, &[0xFF, 0xFF]), "SUPER-6");
         assert_eq!(rule_of(72, &[1]), "SUPER-6");
+        // Aligned, and inside of the data, but one of them not, or too long.
+        let place = |offset: u64, length: u32, end: u64| {
+            let [offset, end] = [offset, end].map(u64::to_le_bytes);
+            [&offset[..], &length.to_le_bytes(), &[0; 4], &end].concat()
+        };
+        assert_eq!(rule_of(56, &place(12_289, 116, 12_416)), "SUPER-6");
+        assert_eq!(rule_of(56, &place(12_288, 116, 12_417)), "SUPER-6");
+        assert_eq!(rule_of(56, &place(12_288, MAX_MANIFEST_BYTES + 1, 1 << 40)), "SUPER-6");
         assert_eq!(rule_of(80, &[3]), "SUPER-7");
         assert_eq!(rule_of(96, &[1]), "SUPER-7");
     }
