@@ -309,6 +309,35 @@ mod tests {
         }
     }
 
+    /// The numbers of the specification's table, in its order.
+    #[test]
+    fn kinds_have_the_numbers_of_the_specification() {
+        let kinds = [
+            PageKind::SegmentHeader,
+            PageKind::Signatures,
+            PageKind::Leaf,
+            PageKind::Fence,
+            PageKind::Liveness,
+            PageKind::Copies,
+            PageKind::CopiesDirectory,
+            PageKind::PostingDirectory,
+            PageKind::ShortPostings,
+            PageKind::PostingTable,
+            PageKind::PostingList,
+        ];
+        for (number, kind) in (1..).zip(kinds) {
+            assert_eq!((kind.code(), kind as u8), (number, number));
+        }
+    }
+
+    #[test]
+    fn a_page_says_its_checksum_and_the_memory_that_it_takes() {
+        let bytes = encode(PLACE, &[7; 50], seal());
+        let page = verify(&[&bytes[..], &[0; 999]].concat(), PLACE).unwrap();
+        assert_eq!(page.checksum().to_le_bytes(), bytes[..4]);
+        assert_eq!(page.memory(), 128 + size_of::<Page>());
+    }
+
     /// PAGE-1: every flipped bit of a page is seen, padding included.
     #[test]
     fn every_flipped_bit_is_seen() {

@@ -132,11 +132,15 @@ fn sketches_come_back_as_they_were() {
             assert!(page.memory() >= payload.len());
             for (i, expected) in signatures.iter().enumerate() {
                 assert_eq!(page.code(i), Some(expected.cardinality_code()));
+                let mut planes = vec![7];
+                assert_eq!(page.copy_planes(i, &mut planes), Some(()));
+                assert_eq!(planes, expected.planes());
                 let signature = page.signature(i, &scheme, i == 0);
                 assert_eq!(signature.as_ref(), Some(expected), "{i} of {count}, {scheme:?}");
             }
             for past in [count as usize, count as usize + 1, usize::MAX] {
                 assert_eq!(page.code(past), None);
+                assert_eq!(page.copy_planes(past, &mut Vec::new()), None);
                 assert_eq!(page.signature(past, &scheme, false), None);
             }
             let rows = page.rows(&scheme).unwrap();

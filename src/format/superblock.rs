@@ -296,6 +296,9 @@ mod tests {
         let other = Slot::Valid(Superblock { hot_tier: 0, ..superblock(5) });
         let error = Superblock::choose(valid(5), other).unwrap_err();
         assert!(matches!(error, Error::Corrupt { rule: "SUPER-5", .. }), "{error}");
+        let elsewhere = Slot::Valid(Superblock { database: [8; 16], ..superblock(6) });
+        let error = Superblock::choose(valid(5), elsewhere).unwrap_err();
+        assert!(matches!(error, Error::Corrupt { rule: "SUPER-5", .. }), "{error}");
     }
 
     /// SUPER-2, SUPER-3, SUPER-4, SUPER-6 and SUPER-7, each broken by one field under a good checksum.
