@@ -51,6 +51,20 @@ fn what_was_committed_is_there_after_closing_and_opening() {
     assert_eq!(names(folder.path()), ["corpus.ringer"]);
 }
 
+/// An empty batch is no commit: it has the number of the last one, and the next has the next.
+#[test]
+fn an_empty_batch_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("corpus.ringer");
+    let db = Database::create(&path, &scheme(), Options::default()).unwrap();
+    for last in 0..3 {
+        let empty = db.commit(db.batch()).unwrap();
+        assert_eq!((empty.sequence, empty.stored, empty.deleted, empty.absent), (last, 0, 0, 0));
+        assert_eq!(db.snapshot().sequence(), last);
+        assert_eq!(db.put("a", &set(last)).unwrap().sequence, last + 1);
+    }
+}
+
 #[test]
 fn a_second_writer_is_refused_at_once_and_readers_are_not() {
     let folder = tempfile::tempdir().unwrap();

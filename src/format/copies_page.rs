@@ -196,6 +196,9 @@ mod tests {
         let good = [Pair::new(1, 5), Pair::new(1, 6), Pair::new(2, 3)];
         assert!(CopiesPage::new(pairs(&good), 3, 3, 7).is_ok());
         assert_eq!(rule(CopiesPage::new(pairs(&good), 2, 3, 7)), "COPY-1");
+        assert_eq!(rule(CopiesPage::new(pairs(&[]), 0, 3, 7)), "COPY-1");
+        let ragged = page(PageKind::Copies, &[0; 9]);
+        assert_eq!(rule(CopiesPage::new(ragged, 1, 3, 7)), "COPY-1");
         assert_eq!(rule(CopiesPage::new(pairs(&good), 3, 2, 7)), "COPY-2");
         assert_eq!(rule(CopiesPage::new(pairs(&good), 3, 3, 6)), "COPY-2");
         assert_eq!(rule(CopiesPage::new(pairs(&[good[1], good[0]]), 2, 3, 7)), "COPY-2");
@@ -212,5 +215,36 @@ mod tests {
         assert_eq!(region_bytes(1), 64 + 64);
         assert_eq!(region_bytes(PAIRS_PER_PAGE), 8_192 + 64);
         assert_eq!(region_bytes(PAIRS_PER_PAGE + 1), 8_192 + 64 + 64);
+    }
+
+    /// 2,084,882 copies: 2,042 full pages and 2 pairs more, and a second directory page for the last of them.
+    #[test]
+    fn pages_are_counted_and_placed_one_after_the_other() {
+        let copies = 2_042 * 1_021 + 2;
+        assert_eq!((page_count(copies), directory_count(copies)), (2_043, 2));
+        let few = 3 * 1_021;
+        assert_eq!((page_count(few), directory_count(few), directory_count(0)), (3, 1, 0));
+        assert_eq!(
+            [0, 2_041, 2_042, 2_043].map(|i| pairs_in_page(copies, i)),
+            [1_021, 1_021, 2, 0]
+        );
+        assert_eq!([0, 1, 2].map(|i| entries_in_page(copies, i)), [2_042, 1, 0]);
+        let directory = |number| PagePlace { kind: PageKind::CopiesDirectory, block: 7, number };
+        assert_eq!(place(7, 3), PagePlace { kind: PageKind::Copies, block: 7, number: 3 * 128 });
+        assert_eq!(directory_place(7, copies, 0), directory(2_042 * 128 + 1));
+        assert_eq!(directory_place(7, copies, 1), directory(2_043 * 128 + 1));
+    }
+
+    #[test]
+    fn pages_say_what_they_hold_and_what_they_take() {
+        let good = [Pair::new(1, 5), Pair::new(2, 3)];
+        assert_eq!((good[0].id(), good[0].row(), good[0].order()), (1, 5, 1 << 32 | 5));
+        let bytes = page(PageKind::Copies, good.as_bytes());
+        let pairs = CopiesPage::new(bytes.clone(), 2, 3, 7).unwrap();
+        assert_eq!((pairs.pairs(), pairs.memory()), (&good[..], bytes.memory()));
+        let bytes = page(PageKind::CopiesDirectory, &[1, 0, 0, 0, 2, 0, 0, 0]);
+        let directory = CopiesDirectory::new(bytes.clone(), 2).unwrap();
+        assert_eq!(directory.first_ids(), [U32::new(1), U32::new(2)]);
+        assert_eq!(directory.memory(), bytes.memory());
     }
 }

@@ -82,17 +82,24 @@ mod tests {
         assert!((passed as f64 - expected).abs() < 5.0 * expected.sqrt(), "{passed} {expected}");
     }
 
-    /// FILTER-1, worked through by hand for one key: XXH3-64 of "key".
+    /// FILTER-1, worked through by hand for single keys, whose steps are even and odd before they are made odd.
     #[test]
     fn the_probes_are_those_of_the_specification() {
-        let hash = xxh3_64(b"key");
-        let (start, step) = (hash as u32, (hash >> 32) as u32 | 1);
-        let mut expected = [0_u8; 2];
-        for i in 0..6_u32 {
-            let at = start.wrapping_add(step.wrapping_mul(i));
-            let bit = (u64::from(at) * 16) >> 32;
-            expected[bit as usize / 8] |= 1 << (bit % 8);
+        let mut odd = 0;
+        for key in [&b"key"[..], b"a", b"b", b"c", b"d", b"e", b"f", b"g"] {
+            let hash = xxh3_64(key);
+            odd += hash >> 32 & 1;
+            let (start, step) = (hash as u32, (hash >> 32) as u32 | 1);
+            let mut expected = [0_u8; 2];
+            for i in 0..6_u32 {
+                let at = start.wrapping_add(step.wrapping_mul(i));
+                let bit = (u64::from(at) * 16) >> 32;
+                expected[bit as usize / 8] |= 1 << (bit % 8);
+            }
+            assert_eq!(build(&[KeyHash::of(key)]), expected);
+            let all = (0..6_u32).map(|i| u64::from(start.wrapping_add(step.wrapping_mul(i))));
+            assert!(KeyHash::of(key).probes(1 << 32).eq(all));
         }
-        assert_eq!(build(&[KeyHash::of(b"key")]), expected);
+        assert!((1..8).contains(&odd));
     }
 }

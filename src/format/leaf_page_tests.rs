@@ -166,7 +166,10 @@ fn copies_have_the_ids_of_their_originals() {
     let copies = [Some(0), None, Some(FIRST_ID), None, Some(FIRST_ID + 1), Some(4)];
     let rows: Vec<Row> = (b'a'..).zip(copies).map(|(key, copy)| (vec![key], 3, copy)).collect();
     let leaf = check(&rows);
-    assert!(leaf.memory() > leaf.page.memory());
+    assert_eq!(leaf.memory(), leaf.page.memory() + 4 * rows.len());
+    assert_eq!(leaf.first_id(), FIRST_ID);
+    let new: Vec<bool> = (0..rows.len()).map(|i| leaf.is_new(i)).collect();
+    assert_eq!(new, copies.map(|copy| copy.is_none()));
     // A page of nothing but copies has no new id, not even its first.
     let all: Vec<Row> = (b'a'..b'f').map(|key| (vec![key], 0, Some(4))).collect();
     check(&all);

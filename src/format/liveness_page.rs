@@ -133,6 +133,8 @@ mod tests {
                 let page = &pages[(row / ROWS_PER_PAGE) as usize];
                 assert_eq!(page.is_hidden(row % ROWS_PER_PAGE), hidden(row), "{row} of {rows}");
             }
+            assert_eq!(pages.iter().map(LivenessPage::bitmap).collect::<Vec<_>>().concat(), bitmap);
+            assert!(pages.iter().all(|page| page.memory() == page.page.memory()));
             let counted: u32 = pages.iter().map(LivenessPage::hidden).sum();
             assert_eq!(counted as usize, (0..rows).filter(|r| hidden(*r)).count());
         }

@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn what_is_encoded_verifies_with_anything_behind_it() {
-        for length in [0, 1, 39, 40, 41, 8_000] {
+        for length in [0, 1, 39, 40, 41, 8_000, 8_168] {
             let payload: Vec<u8> = (0..length).map(|i| i as u8).collect();
             let mut bytes = encode(PLACE, &payload, seal());
             assert_eq!(bytes.len() % 64, 0);
@@ -307,6 +307,35 @@ mod tests {
             assert_eq!(page.payload(), payload);
             assert_eq!(page.payload_words().len(), payload.len() / 8);
         }
+    }
+
+    /// The numbers of the specification's table, in its order.
+    #[test]
+    fn kinds_have_the_numbers_of_the_specification() {
+        let kinds = [
+            PageKind::SegmentHeader,
+            PageKind::Signatures,
+            PageKind::Leaf,
+            PageKind::Fence,
+            PageKind::Liveness,
+            PageKind::Copies,
+            PageKind::CopiesDirectory,
+            PageKind::PostingDirectory,
+            PageKind::ShortPostings,
+            PageKind::PostingTable,
+            PageKind::PostingList,
+        ];
+        for (number, kind) in (1..).zip(kinds) {
+            assert_eq!((kind.code(), kind as u8), (number, number));
+        }
+    }
+
+    #[test]
+    fn a_page_says_its_checksum_and_the_memory_that_it_takes() {
+        let bytes = encode(PLACE, &[7; 50], seal());
+        let page = verify(&[&bytes[..], &[0; 999]].concat(), PLACE).unwrap();
+        assert_eq!(page.checksum().to_le_bytes(), bytes[..4]);
+        assert_eq!(page.memory(), 128 + size_of::<Page>());
     }
 
     /// PAGE-1: every flipped bit of a page is seen, padding included.
@@ -343,5 +372,6 @@ mod tests {
         assert_eq!(rule(forged(6, 1)), "PAGE-4");
         assert_eq!(rule(forged(63, 1)), "PAGE-4");
         assert_eq!(rule(forged(23, 1)), "PAGE-5");
+        assert_eq!(rule(verify(&encode(PLACE, &[0; 8_169], seal()), PLACE)), "PAGE-5");
     }
 }

@@ -45,6 +45,7 @@ fn a_directory_says_where_the_entries_of_a_bucket_are() {
     assert_eq!(directory.bucket(69), short(1257 + 65, 1));
     assert!(matches!(directory.bucket(70), Bucket::Short { count: 0, .. }));
     assert!(matches!(directory.bucket(7_620), Bucket::Short { count: 0, .. }));
+    assert_eq!(directory.memory(), directory.page.memory());
 }
 
 #[test]
@@ -87,6 +88,16 @@ fn short_entries_read_back_and_each_rule_refuses() {
     let short = changed(7, |_| ()).unwrap();
     assert_eq!((0..7).map(|i| short.entry(i)).collect::<Vec<_>>(), entries);
     assert_eq!((0..7).filter_map(|i| short.id_of(i, 1)).collect::<Vec<_>>(), [991, 994]);
+    assert_eq!((short.count(), short.memory()), (7, short.page.memory()));
+    let pushed = |first, end, low| {
+        let mut ids = vec![5];
+        short.push_ids(first, end, low, &mut ids);
+        ids
+    };
+    assert_eq!(pushed(0, 7, 1), [5, 991, 994]);
+    assert_eq!(pushed(2, 6, 0), [5, 993]);
+    assert_eq!(pushed(5, 99, 2), [5, 995]);
+    assert_eq!(pushed(0, 7, 3), [5]);
     assert_eq!(rule(changed(6, |_| ())), "POST-4");
     assert_eq!(rule(changed(8, |_| ())), "POST-4");
     assert_eq!(rule(changed(0, Vec::clear)), "POST-4");

@@ -201,22 +201,22 @@ impl ListPage {
         let mut place = ListPlace::default();
         let mut last = None;
         while let Some((read, bits)) = self.next(&mut place, &mut buffer) {
-            let Some((first, end)) = read.first().copied().zip(read.last().copied()) else {
-                return refuse("a block without ids");
+            let (first, end) = (read.first().copied(), read.last().copied());
+            let follows = match last {
+                None => first == Some(self.start.base.get()),
+                Some(_) => first > last,
             };
-            let base = last.is_none().then_some(self.start.base.get());
-            let follows = last.map_or(base == Some(first), |last: u32| first > last);
-            if !follows || !read.is_sorted_by(|a, b| a < b) || end >= ids {
+            if !follows || !read.is_sorted_by(|a, b| a < b) || end.is_none_or(|end| end >= ids) {
                 return refuse("its ids do not rise from its base, or not below the segment's");
             }
-            let before = last.or(first.checked_sub(1));
+            let before = last.or(first.and_then(|first| first.checked_sub(1)));
             if bits.is_some_and(|bits| {
                 u32::from(bits)
                     != u32::from(BitPacker4x::new().num_bits_strictly_sorted(before, read))
             }) {
                 return refuse("a block has more bits than its gaps need");
             }
-            last = Some(end);
+            last = end;
         }
         let past = self.tail().saturating_mul(index(self.id_bits));
         if bits_at(self.rest(place), past, 8) != 0 {

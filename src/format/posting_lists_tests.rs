@@ -108,6 +108,9 @@ fn what_is_built_reads_back_and_pages_are_full() {
         let page = list_page(&builder.take(2, 5, tail, 23), all).unwrap();
         assert_eq!((page.of(), page.count()), ((2, 5), count));
         assert_eq!((page.first(), page.last()), (ids[0], ids[ids.len() - 1]));
+        let bytes = 24 + page.page.payload().len();
+        assert_eq!(page.units() as usize, bytes.div_ceil(64));
+        assert_eq!(page.memory(), page.page.memory());
         let (mut place, mut buffer, mut found) = (ListPlace::default(), [0; 128], Vec::new());
         while let Some(block) = page.next_block(&mut place, &mut buffer) {
             found.extend_from_slice(block);
@@ -121,6 +124,9 @@ fn what_is_built_reads_back_and_pages_are_full() {
     assert_eq!((0..).take_while(|i| builder.push(&block(*i), 8_168)).count(), (8_168 - 16) / 241);
     assert!(!builder.is_empty() && builder.take(0, 0, &[], 32).len() <= 8_168);
     assert!(builder.is_empty());
+    // A page may be filled to its last byte.
+    assert!(!builder.push(&block(0), 16 + 240) && builder.push(&block(0), 16 + 241));
+    assert!(builder.has_room(3, 10, 16 + 241 + 4) && !builder.has_room(3, 10, 16 + 241 + 3));
 }
 
 #[test]
@@ -152,6 +158,16 @@ fn each_rule_of_list_pages_refuses() {
     let length = good().len();
     assert_eq!(changed(|p| p[16 + 2 + 64..].iter_mut().take(50).for_each(|b| *b = 0)), "POST-8");
     assert_eq!(rule(list_page(&good(), 940)), "POST-8");
+    // The last id is 940: 941 ids are just enough.
+    assert_eq!(list_page(&good(), 941).unwrap().last(), 940);
+    let few = |tail: &[u32]| list_page(&ListPageBuilder::default().take(3, 9, tail, 10), 1000);
+    assert_eq!(few(&[40, 45, 50]).unwrap().last(), 50);
+    assert_eq!(rule(few(&[40, 50, 45])), "POST-8");
+    assert_eq!(rule(few(&[40, 40])), "POST-8");
+    let mut builder = ListPageBuilder::default();
+    assert!(builder.push(&blocks[0], 8_168));
+    let again = builder.take(3, 9, &[blocks[0][127]], 10);
+    assert_eq!(rule(list_page(&again, 1000)), "POST-8");
     assert!(length > 80);
     // A block of more bits than it needs.
     let mut wide = good();
@@ -186,7 +202,11 @@ fn each_rule_of_the_table_refuses() {
             (6400, 9664),
         )
     };
-    assert_eq!(entries(|_| ()).unwrap().entries()[1].order(), (1, 0));
+    let table = entries(|e| e[2].move_by(0)).unwrap();
+    assert_eq!(table.entries()[1].order(), (1, 0));
+    assert_eq!(table.memory(), table.page.memory());
+    let moved = entries(|e| e[1].move_by(40)).unwrap();
+    assert_eq!((moved.entries()[1].page(), moved.entries()[1].length()), (141, 255));
     assert_eq!(rule(entries(|e| e.swap(0, 1))), "POST-6");
     assert_eq!(rule(entries(|e| e[1].slot = 0.into())), "POST-6");
     assert_eq!(rule(entries(|e| e[1].page = 100.into())), "POST-6");

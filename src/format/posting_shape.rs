@@ -74,11 +74,6 @@ impl PostingShape {
         self.ids
     }
 
-    /// Entries of all lists together.
-    pub fn postings(self) -> u64 {
-        self.postings
-    }
-
     /// v, bits of a value.
     pub fn value_bits(self) -> u32 {
         self.value_bits
@@ -273,7 +268,7 @@ pub fn bits_at(bytes: &[u8], start: usize, bits: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheme::{Parameters, presets};
+    use crate::scheme::{Parameters, Slots, presets};
 
     fn shape(parameters: Parameters, ids: u32) -> PostingShape {
         PostingShape::of(&Scheme::new(parameters).unwrap(), ids, false)
@@ -310,6 +305,54 @@ mod tests {
         assert_eq!(table % 64, 0);
         assert_eq!(lists - table, 8_192 + 64);
         assert_eq!(PostingShape::table_in_page(511, 1), 1);
+    }
+
+    /// 1,000 ids: the top 6 of 16 bits give the bucket. Spread values are the specification's product.
+    #[test]
+    fn a_value_has_a_bucket_and_the_rest_of_it() {
+        let shape = shape(presets::PRECISE, 1_000);
+        assert_eq!((shape.slots(), shape.value_bits(), shape.ids()), (32, 16, 1_000));
+        assert_eq!(shape.bucket(3, 0xABCD), (3 * 64 + 42, 0x3CD));
+        assert_eq!(shape.spread(5), (5 * 2_654_435_761_u64 % 65_536) as u32);
+        assert_eq!(spread(3, 32), (3 * 2_654_435_761_u64 % (1 << 32)) as u32);
+        assert!(shape.holds(31, 65_535) && !shape.holds(32, 0) && !shape.holds(0, 65_536));
+    }
+
+    #[test]
+    fn pages_are_counted_and_placed_one_after_the_other() {
+        let many = shape(presets::PRECISE, 1_000_000);
+        let pages = [7_619, 7_620, 20_000].map(PostingShape::directory_page);
+        assert_eq!(pages, [(0, 7_619), (1, 0), (2, 4_760)]);
+        assert_eq!([0, 275, 276].map(|i| many.buckets_in_page(i)), [7_620, 1_652, 0]);
+        assert_eq!(many.short_page(2 * 3_267 + 5), (2, 5));
+        assert_eq!([0, 2, 3].map(|i| many.short_in_page(7_000, i)), [3_267, 466, 0]);
+        assert_eq!([0, 1, 2].map(|i| PostingShape::table_in_page(511, i)), [510, 1, 0]);
+        let place = |kind, number| PagePlace { kind, block: 9, number };
+        assert_eq!(many.directory_place(9, 3), place(PageKind::PostingDirectory, 3 * 128));
+        let directory = 275 * 128 + 29;
+        assert_eq!(many.short_place(9, 2), place(PageKind::ShortPostings, directory + 2 * 128));
+        // Two full short pages, and 466 entries of 20 bits in 19 units.
+        let table = directory + 2 * 128 + 19;
+        assert_eq!(many.table_place(9, 7_000, 1), place(PageKind::PostingTable, table + 128));
+    }
+
+    /// POST-1: with long lists the short entries are fewer than all, and each list has a page.
+    #[test]
+    fn a_region_with_long_lists_has_room_for_a_page_of_each() {
+        let many = shape(presets::PRECISE, 1_000_000);
+        let least = |short| many.table_bytes(short, 2).1 + 2 * 64;
+        let (all, fewer) = (32_000_000, 31_999_000);
+        assert!(many.fits(least(fewer), fewer, 2) && many.fits(least(fewer) + 64, fewer, 2));
+        assert!(!many.fits(least(fewer) - 64, fewer, 2));
+        assert!(!many.fits(least(all), all, 2) && !many.fits(least(all + 1), all + 1, 2));
+    }
+
+    /// POST-1: without slots nothing is there.
+    #[test]
+    fn without_slots_the_region_is_empty() {
+        let none = shape(Parameters { slots: Slots::NONE, ..presets::PRECISE }, 5);
+        assert!(none.fits(0, 0, 0));
+        assert!(!none.fits(64, 0, 0) && !none.fits(0, 1, 0) && !none.fits(0, 0, 1));
     }
 
     #[test]

@@ -304,9 +304,24 @@ mod tests {
         }
     }
 
+    fn lengthen_keys(header: &mut SegmentHeader, by: u64) {
+        header.keys.length += by;
+        header.copies.offset += by;
+        header.postings.offset += by;
+        header.length += by;
+    }
+
     #[test]
     fn what_is_encoded_decodes() {
         assert_eq!(SegmentHeader::decode(&header().encode()), Ok(header()));
+        // As much of everything as there may be, and one commit.
+        let mut most = header();
+        lengthen_keys(&mut most, MAX_REGION_BYTES - 128);
+        (most.rows, most.root_level, most.last_sequence) = (MAX_ROWS, MAX_LEVELS, 4);
+        most.copies.length = copies_page::region_bytes(MAX_ROWS - 3);
+        most.postings.offset += most.copies.length;
+        most.length += most.copies.length;
+        assert_eq!(SegmentHeader::decode(&most.encode()), Ok(most));
     }
 
     #[test]
@@ -321,16 +336,39 @@ mod tests {
         };
         assert_eq!(rule_of(|h| h.rows = 0), "SEG-2");
         assert_eq!(rule_of(|h| h.ids = 4), "SEG-2");
+        assert_eq!(rule_of(|h| h.ids = 0), "SEG-2");
+        assert_eq!(rule_of(|h| h.rows = u32::MAX), "SEG-2");
         assert_eq!(rule_of(|h| h.empty_id = Some(3)), "SEG-3");
         assert_eq!(rule_of(|h| h.first_sequence = 10), "SEG-3");
         assert_eq!(rule_of(|h| h.length += 64), "SEG-4");
         assert_eq!(rule_of(|h| h.signatures.offset = 192), "SEG-4");
+        // Regions that follow each other, but start too late, are no multiple of 64 or too long.
+        assert_eq!(
+            rule_of(|h| {
+                h.signatures.offset += 64;
+                h.keys.offset += 64;
+                lengthen_keys(h, 64);
+                h.keys.length -= 64;
+            }),
+            "SEG-4"
+        );
+        assert_eq!(rule_of(|h| lengthen_keys(h, 1)), "SEG-4");
+        assert_eq!(rule_of(|h| lengthen_keys(h, MAX_REGION_BYTES)), "SEG-4");
         assert_eq!(rule_of(|h| h.root_page = 2), "SEG-5");
         assert_eq!(rule_of(|h| h.root_level = 0), "SEG-5");
         assert_eq!(rule_of(|h| h.root_level = 33), "SEG-5");
         assert_eq!(rule_of(|h| h.postings.offset += 64), "SEG-4");
         assert_eq!(rule_of(|h| h.short_postings = 63), "POST-1");
         assert_eq!(rule_of(|h| h.long_lists = 1), "POST-1");
+        let zeros =
+            [offset_of!(Layout, reserved), offset_of!(Layout, zero), offset_of!(Layout, zero2)];
+        for at in zeros.into_iter().chain([size_of::<Layout>()]) {
+            let mut bytes = [header().encode(), vec![0]].concat();
+            bytes.truncate(size_of::<Layout>().max(at + 1));
+            bytes[at] = 1;
+            let decoded = SegmentHeader::decode(&bytes);
+            assert!(matches!(decoded, Err(Error::Corrupt { rule: "SEG-1", .. })), "{at}");
+        }
         let mut bytes = header().encode();
         bytes[0] = 0;
         assert!(matches!(SegmentHeader::decode(&bytes), Err(Error::Corrupt { rule: "SEG-1", .. })));

@@ -151,7 +151,7 @@ impl SignaturePage {
             return Err(broken(WHAT, "SIGP-2", 24, "bits past the last code are not zero"));
         }
         let sized = matches!(self.shape.field, CardinalityField::Log8 | CardinalityField::Exact);
-        let zero = |i: usize| sized && self.code(i) == Some(0) && Some(i) != empty;
+        let zero = |i: usize| self.code(i) == Some(0) && Some(i) != empty;
         if sized && (0..self.count).any(zero) {
             return Err(broken(WHAT, "SIGP-3", 24, "a set that is not empty has the size 0"));
         }

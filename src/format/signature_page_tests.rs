@@ -132,11 +132,15 @@ fn sketches_come_back_as_they_were() {
             assert!(page.memory() >= payload.len());
             for (i, expected) in signatures.iter().enumerate() {
                 assert_eq!(page.code(i), Some(expected.cardinality_code()));
+                let mut planes = vec![7];
+                assert_eq!(page.copy_planes(i, &mut planes), Some(()));
+                assert_eq!(planes, expected.planes());
                 let signature = page.signature(i, &scheme, i == 0);
                 assert_eq!(signature.as_ref(), Some(expected), "{i} of {count}, {scheme:?}");
             }
             for past in [count as usize, count as usize + 1, usize::MAX] {
                 assert_eq!(page.code(past), None);
+                assert_eq!(page.copy_planes(past, &mut Vec::new()), None);
                 assert_eq!(page.signature(past, &scheme, false), None);
             }
             let rows = page.rows(&scheme).unwrap();
@@ -144,6 +148,28 @@ fn sketches_come_back_as_they_were() {
             let words: Vec<u64> = rows.first().iter().chain(rows.rest()).copied().collect();
             let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
             assert_eq!(bytes, payload[..bytes.len()]);
+        }
+    }
+}
+
+/// A signature's own bytes are where it is said to stand, and make it again.
+#[test]
+fn a_signature_stands_at_its_place() {
+    for (scheme, _) in schemes() {
+        let shape = SignatureShape::of(&scheme);
+        let made = sketches(&scheme);
+        let payload = payload_of(shape, &made);
+        for (i, one) in (0..).zip(&made) {
+            let ((first, one_plane), (rest, others)) = shape.place_in_page(i, made.len() as u32);
+            let bytes = [&payload[first..][..one_plane], &payload[rest..][..others]].concat();
+            let words = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
+            let words: Box<[u64]> = words.collect();
+            assert_eq!(*words, *one.planes(), "{i}, {scheme:?}");
+            if i > 0 {
+                let again = signature(&scheme, words.clone(), one.cardinality_code());
+                assert_eq!(again.as_ref(), Some(one));
+            }
+            assert_eq!(signature(&scheme, words[1..].into(), 0), None);
         }
     }
 }

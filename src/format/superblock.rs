@@ -296,6 +296,9 @@ mod tests {
         let other = Slot::Valid(Superblock { hot_tier: 0, ..superblock(5) });
         let error = Superblock::choose(valid(5), other).unwrap_err();
         assert!(matches!(error, Error::Corrupt { rule: "SUPER-5", .. }), "{error}");
+        let elsewhere = Slot::Valid(Superblock { database: [8; 16], ..superblock(6) });
+        let error = Superblock::choose(valid(5), elsewhere).unwrap_err();
+        assert!(matches!(error, Error::Corrupt { rule: "SUPER-5", .. }), "{error}");
     }
 
     /// SUPER-2, SUPER-3, SUPER-4, SUPER-6 and SUPER-7, each broken by one field under a good checksum.
@@ -321,6 +324,14 @@ mod tests {
         assert_eq!(rule_of(56, &[0, 0]), "SUPER-6");
         assert_eq!(rule_of(64, &[0xFF, 0xFF]), "SUPER-6");
         assert_eq!(rule_of(72, &[1]), "SUPER-6");
+        // Aligned, and inside of the data, but one of them not, or too long.
+        let place = |offset: u64, length: u32, end: u64| {
+            let [offset, end] = [offset, end].map(u64::to_le_bytes);
+            [&offset[..], &length.to_le_bytes(), &[0; 4], &end].concat()
+        };
+        assert_eq!(rule_of(56, &place(12_289, 116, 12_416)), "SUPER-6");
+        assert_eq!(rule_of(56, &place(12_288, 116, 12_417)), "SUPER-6");
+        assert_eq!(rule_of(56, &place(12_288, MAX_MANIFEST_BYTES + 1, 1 << 40)), "SUPER-6");
         assert_eq!(rule_of(80, &[3]), "SUPER-7");
         assert_eq!(rule_of(96, &[1]), "SUPER-7");
     }

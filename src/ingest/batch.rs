@@ -171,6 +171,21 @@ mod tests {
         assert_eq!(last_of_each_key(all[..2].to_vec()), all[..2]);
     }
 
+    /// An operation counts with the bytes that it has in a commit, 7 before its key and 8 for each word.
+    #[test]
+    fn a_batch_counts_the_bytes_of_its_commit() {
+        let scheme = Arc::new(Scheme::new(crate::presets::PRECISE).unwrap());
+        let mut batch = Batch::new(Arc::clone(&scheme), Arc::new(Sketcher::new(&scheme)), None);
+        assert!(batch.is_empty());
+        batch.put("four", &[1, 2]).unwrap().delete("seven78").unwrap().put("x", &[3]).unwrap();
+        let operations = batch.operations.iter().map(|(key, s)| (&**key, s.as_ref()));
+        assert_eq!(batch.bytes + 4, crate::format::batch::encode(operations).len());
+        assert_eq!((batch.len(), batch.is_empty()), (3, false));
+        batch.bytes = MAX_BATCH_BYTES - 8;
+        assert!(batch.delete("ab").is_err());
+        assert!(batch.delete("a").is_ok());
+    }
+
     #[test]
     fn keys_have_one_to_4096_bytes() {
         assert!(check_key(b"").is_err());

@@ -325,6 +325,34 @@ fn a_tier_is_made_only_where_none_stands() {
     });
 }
 
+/// What stands in the way of a removal is told before anything is changed; a directory there is a leftover.
+#[test]
+fn what_is_no_leftover_is_refused() {
+    on_every_kind(|place| {
+        let leftover = beside(&place.directory, "-new");
+        assert_eq!(check_unfinished(&place.layer, &place.directory), Ok(()));
+        place.layer.create_dir(&leftover).unwrap();
+        assert_eq!(check_unfinished(&place.layer, &place.directory), Ok(()));
+        remove_unfinished(&place.layer, &place.directory).unwrap();
+        place.layer.open(&leftover, Access::CreateNew).unwrap();
+        let refused = Err(Error::Exists { path: leftover });
+        assert_eq!(check_unfinished(&place.layer, &place.directory), refused);
+    });
+}
+
+/// HOT-1: a directory with nothing in it is taken for a log that is missing, and none is made.
+#[test]
+fn a_tier_that_lost_everything_is_damaged_and_left_as_it_is() {
+    on_every_kind(|place| {
+        place.layer.create_dir(&place.directory).unwrap();
+        let (commits, replayed) = place.replay(3);
+        assert_eq!((commits, replayed.last), (vec![], 3));
+        assert!(replayed.damage.unwrap().contains("HOT-1"));
+        let kind = kind_by_names(&place.layer, &place.directory).unwrap();
+        assert_eq!(kind, HotTierKind::Log);
+    });
+}
+
 #[test]
 fn a_missing_tier_is_told() {
     on_every_kind(|place| {
