@@ -7,6 +7,7 @@
 //! | module | question it answers |
 //! |---|---|
 //! | [`error`], [`limits`], [`options`], [`scheme`] | names and numbers: what makes two signatures comparable? |
+//! | `sync` | which locks and threads: those of the system, or those that a scheduler tries in many orders? |
 //! | [`features`] | here is a document: which set is it? |
 //! | [`kernel`] | here are words: what does this processor do fastest with them? |
 //! | [`sketch`] | here is a set: what is its signature, and how many samples agree? |
@@ -33,6 +34,8 @@ pub mod error;
 pub mod limits;
 pub mod options;
 pub mod scheme;
+
+mod sync;
 
 pub mod features;
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 /// or above, never below.
 const ROOMS: &[&[&str]] = &[
     &["error", "limits", "options", "scheme"],
+    &["sync"],
     &["features"],
     &["kernel"],
     &["sketch"],

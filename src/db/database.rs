@@ -1,7 +1,7 @@
 //! A database open for writing.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::snapshot::Snapshot;
 use super::stat::{Stat, stat};
@@ -18,6 +18,7 @@ use crate::scheme::Scheme;
 use crate::sketch::Sketcher;
 use crate::store::file_layer::FileLayer;
 use crate::store::file_layer::real::RealFiles;
+use crate::sync::{Mutex, PoisonError};
 
 /// A database that is open for writing: one file, which nobody else writes meanwhile.
 ///

@@ -1,7 +1,7 @@
 //! A database open for reading.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::Stored;
 use super::snapshot::Snapshot;
@@ -21,6 +21,7 @@ use crate::store::page_source::{CachedPage, PageSource};
 use crate::store::spill::SpillPlace;
 use crate::store::state::State;
 use crate::store::state_file::{self, FileState};
+use crate::sync::{Mutex, PoisonError};
 
 /// A database that is open for reading. It takes no lock and changes no byte, and shows the last
 /// checkpoint that it knows of: [`refresh`](Reader::refresh) looks for a newer one.
@@ -30,6 +31,8 @@ pub struct Reader {
     path: PathBuf,
     options: Options,
     current: Mutex<Current>,
+    /// Held while a newer state is looked for: of two that look at once, the one that found less must not come last.
+    refreshing: Mutex<()>,
 }
 
 #[derive(Debug, Clone)]
@@ -46,7 +49,7 @@ impl Reader {
     #[doc(hidden)]
     pub fn open_in(layer: Arc<dyn FileLayer>, path: &Path, options: Options) -> Result<Reader> {
         let current = Mutex::new(load(&*layer, path, &options, None)?);
-        Ok(Reader { layer, path: path.into(), options, current })
+        Ok(Reader { layer, path: path.into(), options, current, refreshing: Mutex::default() })
     }
 
     fn current(&self) -> Current {
@@ -56,6 +59,7 @@ impl Reader {
     /// Looks for a newer state, also in a file that has taken the place of this one. Snapshots that were
     /// taken before stay as they are.
     pub fn refresh(&self) -> Result<()> {
+        let _one = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
         let new = load(&*self.layer, &self.path, &self.options, Some(&self.current()))?;
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = new;
         Ok(())

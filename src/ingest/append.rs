@@ -3,7 +3,7 @@
 //! `format-spec/steps.md`).
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 use super::writer::{FileSide, Writer, view};
 use crate::error::{Error, Result};
@@ -15,6 +15,7 @@ use crate::store::segment::Liveness;
 use crate::store::segment::writer::NewSegment;
 use crate::store::state::{SegmentView, State};
 use crate::store::state_file;
+use crate::sync::MutexGuard;
 
 /// Rows to hide, by segment.
 pub(super) type Hides = BTreeMap<u64, Vec<u32>>;

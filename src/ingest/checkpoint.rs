@@ -1,7 +1,5 @@
 //! Checkpoints: a frozen memtable becomes a segment, and the rows that it replaces are hidden.
 
-use std::sync::MutexGuard;
-
 use super::append::{Appending, Hides};
 use super::writer::{Commits, Writer, lock};
 use crate::error::{Error, Result};
@@ -9,6 +7,7 @@ use crate::format::filter::KeyHash;
 use crate::store::memtable::{FreshRow, Memtable};
 use crate::store::segment::writer::{NewRow, NewSegment, SegmentWriter};
 use crate::store::state::SegmentView;
+use crate::sync::MutexGuard;
 
 /// The commits of a hot tier, ready to become part of the file.
 #[derive(Debug)]

@@ -4,7 +4,7 @@
 //! that waits, so the others find their batches done (STEP-5).
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 use super::batch::{Batch, Operation};
 use super::writer::{Commits, Writer, lock};
@@ -15,6 +15,7 @@ use crate::format::superblock::Superblock;
 use crate::store::hot_tier::{self, Commit, HotTier, TierId};
 use crate::store::memtable::Memtable;
 use crate::store::state_file;
+use crate::sync::{Mutex, MutexGuard};
 
 /// What a commit did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,11 +2,12 @@
 //!
 //! With `Options::background` a thread does it; otherwise the call that makes it necessary.
 
-use std::sync::{Arc, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::Arc;
 
 use super::writer::{Writer, lock};
 use crate::error::{Error, Result};
+use crate::sync::PoisonError;
+use crate::sync::thread::{Builder, JoinHandle};
 
 /// What waits to be done.
 #[derive(Debug, Default)]
@@ -61,7 +62,7 @@ impl Maintenance {
             for (job, name) in jobs {
                 *lock(&writer.backlog).has_thread(job) = true;
                 let present = Present(Arc::clone(writer), job);
-                let named = std::thread::Builder::new().name(name.into());
+                let named = Builder::new().name(name.into());
                 maintenance.threads.extend(named.spawn(move || present.work()));
             }
         }

@@ -1,8 +1,7 @@
 //! The one writer of a database: what it holds, and how readers get what it publishes.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -29,6 +28,8 @@ use crate::store::segment::{Liveness, Segment};
 use crate::store::spill::SpillPlace;
 use crate::store::state::{SegmentView, State};
 use crate::store::state_file;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// What a writer is made from: a file that was locked, opened and brought in order.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ mod chains;
 mod distinct;
 
 use std::ops::Bound;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::Arc;
 
 use hashbrown::HashTable;
 use xxhash_rust::xxh3::xxh3_64;
@@ -20,6 +20,7 @@ use self::distinct::Distinct;
 use crate::kernel::Rows;
 use crate::scheme::Scheme;
 use crate::sketch::Signature;
+use crate::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// What became of a key in one commit: a new signature, or `None` where it was deleted.
 #[derive(Debug, Clone)]

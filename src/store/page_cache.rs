@@ -12,13 +12,14 @@
 #[cfg(test)]
 mod tests;
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use lru::LruCache;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::page_table::PageTable;
+use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The most shards there are.
 const MOST_SHARDS: usize = 16;

@@ -5,7 +5,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::file_layer::File;
 use super::page_cache::{Home, PageCache, PageKey, Weighed};
@@ -20,6 +19,7 @@ use crate::format::page::{AlignedBytes, Page, PagePlace};
 use crate::format::posting_directory::{PostingDirectory, ShortPage};
 use crate::format::posting_lists::{ListPage, ListTable};
 use crate::format::signature_page::SignaturePage;
+use crate::sync::atomic::{AtomicBool, Ordering};
 
 /// A page in the cache.
 #[derive(Debug)]

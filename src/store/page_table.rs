@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use arc_swap::ArcSwapOption;
+use crate::sync::ArcSwapOption;
 
 /// Pages of a chunk: what must be copied when one of them comes or goes.
 const CHUNK: usize = 64;

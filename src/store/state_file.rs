@@ -15,6 +15,7 @@ use crate::format::manifest::Manifest;
 use crate::format::superblock::{Slot, Superblock};
 use crate::format::{BLOCK, DATA_START, DatabaseId};
 use crate::scheme::Scheme;
+use crate::sync::thread;
 
 /// A state of the file, as its superblock and manifest tell it.
 #[derive(Debug, Clone)]
@@ -48,7 +49,7 @@ pub fn read(file: &dyn File, path: &Path) -> Result<FileState> {
     loop {
         match read_once(file, path) {
             Err(Error::Corrupt { .. }) if tries < TRIES => {
-                std::thread::sleep(Duration::from_millis(u64::from(tries)));
+                thread::sleep(Duration::from_millis(u64::from(tries)));
                 tries += 1;
             }
             result => return result,

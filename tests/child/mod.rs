@@ -7,12 +7,15 @@
 
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+pub(crate) mod witness;
+
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use ringer::{Database, Error, HotTierKind, Options, Scheme, Signature, Sketcher, Snapshot};
+use witness::Witness;
 
 /// Random enough, and the same on every machine.
 #[derive(Debug, Clone)]
@@ -185,11 +188,14 @@ fn open(path: &Path, dice: &mut Dice, hot_tier: HotTierKind) -> ringer::Result<D
         hot_tier,
         ..Options::default()
     };
-    if path.exists() {
-        Database::open(path, options)
-    } else {
-        Database::create(path, &Scheme::precise(), options)
+    if !path.exists() {
+        match Database::create(path, &Scheme::precise(), options.clone()) {
+            // Another process was quicker.
+            Err(Error::Exists { .. }) => {}
+            created => return created,
+        }
     }
+    Database::open(path, options)
 }
 
 fn work(path: &Path, task: Task) {
@@ -198,6 +204,7 @@ fn work(path: &Path, task: Task) {
         Ok(db) => db,
         Err(error) => return fail("open", &error),
     };
+    let witness = Witness::take();
     let mut last = db.snapshot().sequence();
     say(&format!("open {last}"));
     let end = last.saturating_add(task.commits);
@@ -221,6 +228,7 @@ fn work(path: &Path, task: Task) {
             assert_eq!(Known::new().check(&db.snapshot()), last);
         }
     }
+    drop(witness);
     match db.close() {
         Ok(()) => say("closed"),
         Err(error) => fail("close", &error),
@@ -232,6 +240,7 @@ fn fail(what: &str, error: &Error) {
     let variant = match error {
         Error::NoSpace { .. } => "NoSpace".to_string(),
         Error::Poisoned { .. } => "Poisoned".to_string(),
+        Error::Locked { .. } => "Locked".to_string(),
         Error::Io { source, .. } => format!("Io-{:?}", source.kind()),
         _ => "Other".to_string(),
     };

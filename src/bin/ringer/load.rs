@@ -103,7 +103,7 @@ impl Load<'_> {
         problems: &mut Problems,
         bar: &ProgressBar,
     ) -> Result<(), Failure> {
-        let blocks = source.start();
+        let blocks = source.start()?;
         let mut take = |block: Result<Block, Problem>| {
             let block = block.map_err(|problem| Failure::Io(problem.message))?;
             let (sketched, steps) = self.sketch(block, name);

@@ -20,7 +20,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use super::admit::Admit;
 use super::gather::Gather;
@@ -28,6 +28,7 @@ use super::{Commit, HotTier, TierId, at};
 use crate::error::{Error, Result};
 use crate::format::hot_part::{MAX_PART, OPENING, decode_part, encode_parts};
 use crate::store::file_layer::{Access, File, FileLayer, Kind};
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(super) const NAME: &str = "log";
 const NEW_NAME: &str = "log-new";

@@ -155,7 +155,7 @@ impl Query {
         let lines = Lines::open(file, None).map_err(|problem| Failure::Io(problem.message))?;
         let name = lines.name().to_string();
         let mut problems = Problems::new(self.strict);
-        for block in Source::Lines(lines).start() {
+        for block in Source::Lines(lines).start()? {
             let block = block.map_err(|problem| Failure::Io(problem.message))?;
             let Block::Lines(mut block) = block else { continue };
             for problem in std::mem::take(&mut block.problems) {

@@ -16,6 +16,7 @@ pub(crate) use files::{Files, Walk};
 pub(crate) use lines::{Line, LineBlock, Lines};
 pub(crate) use records::{Content, Records};
 
+use crate::exit::Failure;
 use crate::problems::Problem;
 
 /// Files of a block.
@@ -38,9 +39,10 @@ pub(crate) enum Block {
 
 impl Source {
     /// Reads in a thread of its own, until the end or until nobody listens. A failure is the last block.
-    pub(crate) fn start(self) -> Receiver<Result<Block, Problem>> {
+    /// The system may have no thread to give.
+    pub(crate) fn start(self) -> Result<Receiver<Result<Block, Problem>>, Failure> {
         let (sender, receiver) = sync_channel(WAITING_BLOCKS);
-        std::thread::spawn(move || match self {
+        let thread = std::thread::Builder::new().name("reader".into()).spawn(move || match self {
             Source::Files(files) => {
                 let blocks = files.chunks(BLOCK_FILES).map(|block| Block::Files(block.to_vec()));
                 for block in blocks {
@@ -58,6 +60,9 @@ impl Source {
                 }
             }
         });
-        receiver
+        match thread {
+            Ok(_) => Ok(receiver),
+            Err(error) => Err(Failure::Io(format!("cannot start a thread to read in: {error}"))),
+        }
     }
 }

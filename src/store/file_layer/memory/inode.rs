@@ -6,10 +6,11 @@
 //! somebody changes it, which is what makes thousands of crash images affordable.
 
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use super::super::{File, Identity};
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{PoisonError, RwLock};
 
 /// The bytes of a file, shared with copies of the file system.
 pub type Bytes = Arc<Vec<u8>>;

@@ -18,10 +18,11 @@ pub(super) use inode::write;
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use super::{Access, File, FileLayer, Kind, Lock};
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 use inode::{Inode, MemoryFile};
 use names::{Names, Node, tidy};
 

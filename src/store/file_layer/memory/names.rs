@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use super::inode::{Bytes, Inode};
 use super::{Entry, ROOT};
+use crate::sync::atomic::Ordering;
 
 /// What a name stands for.
 #[derive(Debug, Clone)]

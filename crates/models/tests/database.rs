@@ -1,0 +1,239 @@
+//! The database itself, over files in memory, under threads in many orders (`.ci/shuttle`): commits that wait for each
+//! other, snapshots, checkpoints and merges in the background, bulk loads, a file that is rewritten, a disk that is
+//! full for a while, and a close beside a load. Every look is compared with a map, and no order may end in a deadlock.
+
+mod explore;
+mod history;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use explore::explore;
+use history::{Changes, History};
+use ringer::store::file_layer::FileLayer;
+use ringer::store::file_layer::memory::MemoryFiles;
+use ringer::{Database, Error, Options, Reader, Result, Scheme, Snapshot};
+use shuttle::sync::atomic::{AtomicBool, Ordering};
+use shuttle::thread;
+
+const PATH: &str = "/corpus.ringer";
+const KEYS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
+
+/// Memory for hardly anything: memtables of two rows, and pages that put each other out.
+fn options(background: bool, cache_bytes: usize) -> Options {
+    Options { background, cache_bytes, memtable_rows: 2, build_bytes: 200, ..Options::default() }
+}
+
+fn create(files: &MemoryFiles, options: &Options) -> Database {
+    let layer: Arc<dyn FileLayer> = Arc::new(files.clone());
+    Database::create_in(layer, Path::new(PATH), &Scheme::precise(), options.clone()).unwrap()
+}
+
+/// What commit `round` of a thread does: two keys that others change too get the same set, a third goes.
+fn changes(thread: u64, round: u64) -> Changes {
+    let n = (thread * 7 + round * 3) as usize;
+    let number = thread * 2 + round;
+    let mut changes = Changes::from([(KEYS[(n + 2) % 6], None)]);
+    changes.insert(KEYS[n % 6], Some(number));
+    changes.insert(KEYS[(n + 1) % 6], Some(number));
+    changes
+}
+
+/// Three segments, and some rows of the first two hidden.
+fn fill(db: &Database, history: &History) {
+    for round in 0..3 {
+        history.commit(db, &changes(9, round)).unwrap();
+        db.checkpoint().unwrap();
+    }
+}
+
+/// Looks at what is there, at the end, after a close and after the next open.
+fn end(db: Database, files: &MemoryFiles, history: &History) {
+    history.look(&db);
+    db.close().unwrap();
+    assert_eq!(files.files(), [Path::new(PATH)], "one file");
+    let layer: Arc<dyn FileLayer> = Arc::new(files.clone());
+    let db = Database::open_in(layer, Path::new(PATH), options(false, 0)).unwrap();
+    assert!(db.open_report().clean);
+    history.look(&db);
+    history.check();
+}
+
+/// Opens what a kill would leave, while nothing is at work: all that was acknowledged is there, and a reader knows of it.
+fn end_after_a_kill(db: Database, files: &MemoryFiles, history: &History) {
+    let copy = MemoryFiles::from_entries(files.entries());
+    let layer: Arc<dyn FileLayer> = Arc::new(copy.clone());
+    let reader = Reader::open_in(Arc::clone(&layer), Path::new(PATH), options(false, 0)).unwrap();
+    history.look_again(&reader.snapshot());
+    let known = reader.snapshot().sequence() + reader.unsealed();
+    assert_eq!(known, db.snapshot().sequence(), "the mark is another one");
+    let killed = Database::open_in(layer, Path::new(PATH), options(false, 0)).unwrap();
+    history.look(&killed);
+    end(killed, &copy, history);
+    end(db, files, history);
+}
+
+/// Snapshots that are held while others come.
+fn read(db: &Database, history: &History, looks: usize) {
+    let held: Vec<_> = (0..looks).map(|_| history.look(db)).collect();
+    assert!(held.is_sorted_by_key(Snapshot::sequence), "time went backwards");
+    held.iter().for_each(|snapshot| history.look_again(snapshot));
+}
+
+#[test]
+fn commits_that_wait_for_each_other_and_for_checkpoints() {
+    explore(|| {
+        let (files, history) = (MemoryFiles::new(), History::default());
+        let db = create(&files, &options(true, 1 << 14));
+        thread::scope(|scope| {
+            let (db, history) = (&db, &history);
+            for writer in [1, 2, 3] {
+                scope.spawn(move || {
+                    (0..2).for_each(|round| {
+                        history.commit(db, &changes(writer, round)).unwrap();
+                        history.look(db);
+                    });
+                });
+            }
+            scope.spawn(move || read(db, history, 2));
+        });
+        end(db, &files, &history);
+    });
+}
+
+#[test]
+fn rows_that_change_during_a_merge() {
+    explore(|| {
+        let (files, history) = (MemoryFiles::new(), History::default());
+        let db = create(&files, &options(false, 0));
+        fill(&db, &history);
+        thread::scope(|scope| {
+            let (db, history) = (&db, &history);
+            scope.spawn(move || db.compact().unwrap());
+            scope.spawn(move || {
+                history.commit(db, &changes(1, 0)).unwrap();
+                db.checkpoint().unwrap();
+                history.commit(db, &changes(1, 1)).unwrap();
+            });
+            scope.spawn(move || read(db, history, 2));
+        });
+        end_after_a_kill(db, &files, &history);
+    });
+}
+
+#[test]
+fn a_file_is_rewritten_beside_a_load_and_background_merges() {
+    explore(|| {
+        let (files, history) = (MemoryFiles::new(), History::default());
+        let db = create(&files, &options(true, 1 << 13));
+        fill(&db, &history);
+        thread::scope(|scope| {
+            let (db, history) = (&db, &history);
+            scope.spawn(move || {
+                let rows = Changes::from([("a", Some(3)), ("c", Some(4)), ("g", Some(3))]);
+                let committed = History::load(db, &rows).commit().unwrap();
+                history.acknowledge(committed, &rows);
+                db.vacuum().unwrap();
+            });
+            scope.spawn(move || {
+                (0..2).for_each(|round| history.commit(db, &changes(2, round)).unwrap());
+            });
+            scope.spawn(move || db.compact().unwrap());
+            scope.spawn(move || read(db, history, 1));
+        });
+        end(db, &files, &history);
+    });
+}
+
+/// A disk that is full for a while: commits are refused or acknowledged, nobody waits for ever, and work goes on.
+#[test]
+fn a_checkpoint_that_fails_lets_commits_go() {
+    explore(|| {
+        let (files, history) = (MemoryFiles::new(), History::default());
+        let db = create(&files, &options(true, 0));
+        fill(&db, &history);
+        let refused = |result: Result<()>| match result {
+            Ok(()) | Err(Error::NoSpace { .. }) => {}
+            Err(error) => panic!("{error}"),
+        };
+        thread::scope(|scope| {
+            let (db, files, history) = (&db, &files, &history);
+            scope.spawn(move || {
+                let length = files.contents(PATH).unwrap().len() as u64;
+                drop(files.clone().limited_to(length));
+                thread::yield_now();
+                drop(files.clone().limited_to(1 << 30));
+            });
+            for writer in [1, 2] {
+                scope.spawn(move || {
+                    (0..2).for_each(|round| refused(history.commit(db, &changes(writer, round))));
+                    refused(db.checkpoint());
+                });
+            }
+        });
+        history.commit(&db, &changes(5, 0)).unwrap();
+        end(db, &files, &history);
+    });
+}
+
+/// A bulk load outlives the database that it is for: it is there whole, or refused.
+#[test]
+fn a_load_beside_a_close() {
+    explore(|| {
+        let (files, history) = (MemoryFiles::new(), Arc::new(History::default()));
+        let db = create(&files, &options(true, 0));
+        fill(&db, &history);
+        let rows = Changes::from([("a", Some(3)), ("g", Some(3))]);
+        let load = History::load(&db, &rows);
+        let (known, closed) = (Arc::clone(&history), Arc::new(AtomicBool::new(false)));
+        let is_closed = Arc::clone(&closed);
+        let loads = thread::spawn(move || {
+            let too_late = is_closed.load(Ordering::SeqCst);
+            match load.commit() {
+                Ok(committed) if !too_late => known.acknowledge(committed, &rows),
+                Err(Error::Poisoned { .. }) => {}
+                other => panic!("{other:?}"),
+            }
+        });
+        db.close().unwrap();
+        closed.store(true, Ordering::SeqCst);
+        loads.join().unwrap();
+        let layer: Arc<dyn FileLayer> = Arc::new(files.clone());
+        let db = Database::open_in(layer, Path::new(PATH), options(false, 0)).unwrap();
+        history.look(&db);
+        end(db, &files, &history);
+    });
+}
+
+/// Two threads share a reader, and each sees what it saw before or more, while commits are sealed.
+#[test]
+fn a_reader_that_is_refreshed_by_two_never_goes_back() {
+    explore(|| {
+        let (files, history) = (MemoryFiles::new(), History::default());
+        let db = create(&files, &options(false, 0));
+        fill(&db, &history);
+        let layer: Arc<dyn FileLayer> = Arc::new(files.clone());
+        let reader = Reader::open_in(layer, Path::new(PATH), options(false, 0)).unwrap();
+        thread::scope(|scope| {
+            let (db, history, reader) = (&db, &history, &reader);
+            scope.spawn(move || {
+                for round in 0..3 {
+                    history.commit(db, &changes(1, round)).unwrap();
+                    db.checkpoint().unwrap();
+                }
+            });
+            for _ in 0..2 {
+                scope.spawn(move || {
+                    let mut last = 0;
+                    for _ in 0..4 {
+                        reader.refresh().unwrap();
+                        let sequence = reader.snapshot().sequence();
+                        assert!(sequence >= last, "a reader went back");
+                        last = sequence;
+                    }
+                });
+            }
+        });
+        end(db, &files, &history);
+    });
+}

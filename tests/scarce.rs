@@ -1,0 +1,139 @@
+//! Processes that may open few files, or use little memory: at every limit the work is done or refused with an error
+//! that says which file, never with a panic, and afterwards everything that was acknowledged is there. Memory that the
+//! system does not give ends a program; the database is whole then too.
+#![cfg(target_os = "linux")]
+
+mod child;
+mod folder;
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+
+use child::{Known, Said, Task};
+use ringer::{Database, HotTierKind, Options};
+
+/// Not a test by itself: the process that has little.
+#[test]
+fn child() {
+    child::be_the_child();
+}
+
+const KINDS: [HotTierKind; 2] = [HotTierKind::Log, HotTierKind::Sled];
+
+/// What became of a process.
+struct Ended {
+    said: Said,
+    status: ExitStatus,
+    errors: String,
+}
+
+impl Ended {
+    fn is_done(&self) -> bool {
+        self.status.success() && self.said.closed && self.said.failures.is_empty()
+    }
+}
+
+/// The process that commits, under a limit of the shell: `n` files, `v` KiB of addresses.
+fn under(limit: &str, path: &Path, seed: u64, hot_tier: HotTierKind) -> Ended {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(format!("ulimit -{limit} && exec \"$0\" \"$@\""));
+    command.arg(std::env::current_exe().unwrap()).args(child::ARGUMENTS);
+    child::tell(&mut command, path, Task { seed, commits: 25, calm: 12, hot_tier });
+    let mut process = command.spawn().unwrap();
+    let said = child::listen(&mut process, |_| false);
+    let output = process.wait_with_output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    Ended { said, status: output.status, errors }
+}
+
+/// Opens without a limit: what was acknowledged is there, and nothing is left behind. Gives the last commit.
+fn check(path: &Path, before: u64, said: &Said) -> u64 {
+    if before == 0 && !path.exists() {
+        assert_eq!(said.opened, None);
+        return 0;
+    }
+    let acknowledged = said.last().unwrap_or(before);
+    let db = Database::open(path, Options::default()).unwrap();
+    let found = Known::new().check(&db.snapshot());
+    assert!((acknowledged..=acknowledged + 1).contains(&found), "{found} of {acknowledged}");
+    assert_eq!(db.open_report().commits_lost, None);
+    db.close().unwrap();
+    assert_eq!(folder::names(path.parent().unwrap()), ["corpus.ringer"]);
+    found
+}
+
+/// Nothing panics but sled, which is caught and told as an error.
+fn check_panics(errors: &str, hot_tier: HotTierKind) {
+    let of_sled = |line: &str| {
+        hot_tier == HotTierKind::Sled && (line.contains("/crossbeam-") || line.contains("/sled-"))
+    };
+    let panics = errors.lines().filter(|line| line.contains("panicked at"));
+    assert!(panics.filter(|line| !of_sled(line)).count() == 0, "{errors}");
+}
+
+#[test]
+fn with_few_files_work_is_done_or_refused_and_nothing_is_lost() {
+    for hot_tier in KINDS {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("corpus.ringer");
+        let (mut last, mut done, mut refused) = (0, 0, 0);
+        let limit = (3..60).find(|files| {
+            let ended = under(&format!("n {files}"), &path, *files, hot_tier);
+            let Ended { said, errors, .. } = &ended;
+            check_panics(errors, hot_tier);
+            // Too few even for the program to be loaded.
+            let loaded = !errors.contains("shared librar");
+            assert_eq!(
+                ended.status.success(),
+                loaded,
+                "{files} files: {:?} {errors}",
+                ended.status
+            );
+            for failure in &said.failures {
+                let typed = ["Io-", "Poisoned"].iter().any(|kind| failure.contains(kind));
+                let named = failure.contains(folder.path().to_str().unwrap());
+                assert!(typed && named, "{files} files: {failure}");
+            }
+            println!("{hot_tier:?}, {files} files: {:?} {:?}", said.last(), said.failures.first());
+            last = check(&path, last, said);
+            refused += u64::from(!said.failures.is_empty());
+            done = if ended.is_done() { done + 1 } else { 0 };
+            done == 2
+        });
+        let limit = limit.expect("sixty files are enough");
+        println!("{hot_tier:?}: {} files are enough, {refused} limits led to refusals", limit - 1);
+        assert!(refused > 0);
+    }
+}
+
+#[test]
+fn with_little_memory_a_process_ends_and_the_database_is_whole() {
+    for hot_tier in KINDS {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("corpus.ringer");
+        let (mut last, mut done, mut ends) = (0, 0, 0);
+        let sizes = std::iter::successors(Some(6_u64), |mib| Some(mib + mib.div_ceil(4))).take(20);
+        let enough = (1..).zip(sizes).find(|(seed, mib)| {
+            let ended = under(&format!("v {}", mib << 10), &path, *seed, hot_tier);
+            let Ended { said, status, errors } = &ended;
+            let first = errors.lines().next().unwrap_or_default();
+            println!(
+                "{hot_tier:?}, {mib} MiB: {:?} {status} {:?} {first}",
+                said.last(),
+                said.failures.first()
+            );
+            check_panics(errors, hot_tier);
+            // It is refused by the loader or an allocation, or tells of an error.
+            let aborted = status.signal() == Some(6) && errors.contains("memory allocation of");
+            let loader = status.code() == Some(127);
+            assert!(status.success() || aborted || loader, "{mib} MiB: {status} {errors}");
+            last = check(&path, last, said);
+            ends += u64::from(!ended.is_done());
+            done = if ended.is_done() { done + 1 } else { 0 };
+            done == 2
+        });
+        println!("{hot_tier:?}: enough {enough:?}, {ends} limits were too small");
+        assert!(enough.is_some() && ends > 0);
+    }
+}
