@@ -58,11 +58,18 @@ fn look() {
     let aside = tempfile::tempdir().unwrap();
     reader.pack(aside.path().join("packed")).unwrap();
     let salvaged = aside.path().join("salvaged");
-    drop(Database::salvage(&path, &salvaged, Options::default()).unwrap());
-    let copy = Database::open_read_only(&salvaged, Options::default()).unwrap();
-    let keys =
-        |snapshot: Snapshot| snapshot.keys::<&[u8]>(..).map(Result::unwrap).collect::<Vec<_>>();
-    assert!(!reader.is_clean() || keys(copy.snapshot()) == keys(reader.snapshot()));
+    let saved = Database::salvage(&path, &salvaged, Options::default());
+    if folder.join("corpus.ringer-hot/sled").exists() {
+        // Sled reads no tier without writing: it is given a copy, which stands beside the database and may be written
+        // by whom the original may.
+        is_refused(saved, folder);
+    } else {
+        drop(saved.unwrap());
+        let copy = Database::open_read_only(&salvaged, Options::default()).unwrap();
+        let keys =
+            |snapshot: Snapshot| snapshot.keys::<&[u8]>(..).map(Result::unwrap).collect::<Vec<_>>();
+        assert!(!reader.is_clean() || keys(copy.snapshot()) == keys(reader.snapshot()));
+    }
 
     is_refused(Database::open(&path, Options::default()), folder);
     is_refused(Database::repair(&path, &Options::default()), folder);

@@ -41,6 +41,15 @@ impl Source {
     /// Reads in a thread of its own, until the end or until nobody listens. A failure is the last block.
     /// The system may have no thread to give.
     pub(crate) fn start(self) -> Result<Receiver<Result<Block, Problem>>, Failure> {
+        // Those that sketch, too: rayon would panic where it cannot start them. Twice does nothing.
+        let refused = |error: &dyn std::error::Error| {
+            Failure::Io(format!("cannot start the threads that sketch: {error}"))
+        };
+        if let Err(error) = rayon::ThreadPoolBuilder::new().build_global()
+            && let Some(cause) = std::error::Error::source(&error)
+        {
+            return Err(refused(cause));
+        }
         let (sender, receiver) = sync_channel(WAITING_BLOCKS);
         let thread = std::thread::Builder::new().name("reader".into()).spawn(move || match self {
             Source::Files(files) => {
