@@ -64,8 +64,8 @@ fn look() {
         // by whom the original may.
         is_refused(saved, folder);
     } else {
-        drop(saved.unwrap());
         let copy = Database::open_read_only(&salvaged, Options::default()).unwrap();
+        assert_eq!(saved.unwrap().sets, copy.snapshot().len().unwrap());
         let keys =
             |snapshot: Snapshot| snapshot.keys::<&[u8]>(..).map(Result::unwrap).collect::<Vec<_>>();
         assert!(!reader.is_clean() || keys(copy.snapshot()) == keys(reader.snapshot()));
