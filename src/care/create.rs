@@ -3,10 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::DatabaseId;
+use crate::ingest::writer::{Opened, Writer};
+use crate::options::Options;
 use crate::scheme::Scheme;
-use crate::store::file_layer::FileLayer;
+use crate::store::file_layer::{Access, FileLayer, Lock};
 use crate::store::new_file::NewFile;
 use crate::store::state_file;
 
@@ -17,6 +19,36 @@ pub fn create(layer: &Arc<dyn FileLayer>, path: &Path, scheme: &Scheme) -> Resul
     state_file::write_new(new.file(), new.path(), new_id(), scheme)?;
     new.name()
 }
+
+/// Opens a new database, which has only its temporary name, to load rows into it. Nothing is looked for, made or
+/// removed beside that name: there is no hot tier before the first commit of a batch, and segments are not
+/// merged, which could end in a vacuum. Ends with [`Writer::close_new`].
+pub(super) fn open_new(
+    layer: &Arc<dyn FileLayer>,
+    new: &NewFile,
+    mut options: Options,
+) -> Result<Writer> {
+    (options.background, options.merge) = (false, false);
+    options.check()?;
+    let path = layer.canonical(new.path()).map_err(|e| Error::io("open", new.path(), e))?;
+    let file = state_file::open(&**layer, &path, Access::Write)?;
+    let state = state_file::read(&*file, &path)?;
+    Writer::new(Opened {
+        layer: Arc::clone(layer),
+        path: path.into(),
+        lock: Box::new(HeldByMaker),
+        file,
+        superblock: state.superblock,
+        manifest: state.manifest,
+        options,
+    })
+}
+
+/// Stands for the lock that a [`NewFile`] holds.
+#[derive(Debug)]
+struct HeldByMaker;
+
+impl Lock for HeldByMaker {}
 
 /// A random id for a database.
 pub fn new_id() -> DatabaseId {

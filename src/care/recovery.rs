@@ -13,10 +13,10 @@ use crate::format::superblock::Superblock;
 use crate::ingest::writer::{Opened, Writer, beside, remove_leftovers};
 use crate::options::{Options, Recovery};
 use crate::scheme::Scheme;
-use crate::store::file_layer::{Access, File, FileLayer, Lock};
+use crate::store::file_layer::{Access, File, FileLayer};
 use crate::store::hot_tier::{self, Found, TierId};
 use crate::store::memtable::Memtable;
-use crate::store::new_file::{NewFile, parent_of, temporary_name};
+use crate::store::new_file::{parent_of, temporary_name};
 use crate::store::segment::writer::NewSegment;
 use crate::store::state_file::{self, FileState};
 
@@ -83,35 +83,6 @@ pub(super) fn open_with(
     let lock_path = beside(&path, "-lock");
     let lock = layer.try_lock(&lock_path).map_err(|e| Error::io("lock", &lock_path, e))?;
     let Some(lock) = lock else { return Err(Error::Locked { path }) };
-    open_locked(layer, path, lock, options, mend)
-}
-
-/// Opens a new database, which has only its temporary name. The lock of its name to come is held.
-pub(super) fn open_new(
-    layer: &Arc<dyn FileLayer>,
-    new: &NewFile,
-    options: Options,
-) -> Result<Writer> {
-    options.check()?;
-    let path = layer.canonical(new.path()).map_err(|e| Error::io("open", new.path(), e))?;
-    let (writer, _) = open_locked(layer, path, Box::new(HeldByMaker), options, |_| Ok(Vec::new()))?;
-    Ok(writer)
-}
-
-/// Stands for the lock that a [`NewFile`] holds.
-#[derive(Debug)]
-struct HeldByMaker;
-
-impl Lock for HeldByMaker {}
-
-/// The rest of opening, at a path without links.
-fn open_locked(
-    layer: &Arc<dyn FileLayer>,
-    path: PathBuf,
-    lock: Box<dyn Lock>,
-    options: Options,
-    mend: impl FnOnce(&Writer) -> Result<Vec<Swap>>,
-) -> Result<(Writer, OpenReport)> {
     let file = state_file::open(&**layer, &path, Access::Write)?;
     check_names(layer, &path, &*file)?;
     let state = state_file::read(&*file, &path)?;

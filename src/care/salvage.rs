@@ -75,11 +75,11 @@ pub fn salvage(
     // Filled under a temporary name: what has the target's name is whole (STEP-2).
     let new = NewFile::create(layer, target)?;
     state_file::write_new(new.file(), new.path(), create::new_id(), &scheme)?;
-    let writer = Arc::new(recovery::open_new(layer, &new, options)?);
+    let writer = Arc::new(create::open_new(layer, &new, options)?);
     let mut load = BulkLoad::new(Arc::clone(&writer));
     merge(&segments, &fresh, &mut load, &mut report)?;
     report.sets = load.commit()?.stored as u64;
-    writer.close()?;
+    writer.close_new()?;
     new.name()?;
     Ok(report)
 }

@@ -258,7 +258,16 @@ impl Writer {
     /// Leaves one file and frees the lock: checkpoints everything, marks the state as clean, removes the
     /// hot tier (STEP-8). After a failure the hot tier stays, and the next open goes on from there.
     pub fn close(&self) -> Result<()> {
-        let closed = self.close_file();
+        self.close_then(|| remove_leftovers(&self.layer, &self.path))
+    }
+
+    /// The same for a file that has only its temporary name: nothing of its own stands beside that.
+    pub fn close_new(&self) -> Result<()> {
+        self.close_then(|| Ok(()))
+    }
+
+    fn close_then(&self, sweep: impl FnOnce() -> Result<()>) -> Result<()> {
+        let closed = self.close_file(sweep);
         self.end_writing(&mut lock(&self.commits));
         // A merge that began before that ends before the lock is free.
         drop(lock(&self.file));
@@ -267,7 +276,7 @@ impl Writer {
         closed
     }
 
-    fn close_file(&self) -> Result<()> {
+    fn close_file(&self, sweep: impl FnOnce() -> Result<()>) -> Result<()> {
         {
             let mut commits = lock(&self.commits);
             if commits.closed {
@@ -294,7 +303,7 @@ impl Writer {
             drop(hot);
             hot_tier::remove(&self.layer, &self.hot_directory())?;
         }
-        remove_leftovers(&self.layer, &self.path)
+        sweep()
     }
 }
 
