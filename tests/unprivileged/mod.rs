@@ -23,7 +23,9 @@ impl Unprivileged {
     pub(crate) fn new(program: &Path) -> Unprivileged {
         let place = tempfile::tempdir().unwrap();
         let copy = place.path().join("program");
-        fs::copy(program, &copy).unwrap();
+        // By another process: a program that anybody has open for writing is not started, and a process that a test
+        // beside this one starts would have it open for a moment.
+        assert!(Command::new("cp").arg(program).arg(&copy).status().unwrap().success());
         for path in [place.path(), &copy] {
             fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
         }

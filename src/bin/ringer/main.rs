@@ -20,6 +20,12 @@ use arguments::Arguments;
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
+        // The one panic that is nobody's fault: a thread whose stacks the system has no memory for. As after a kill,
+        // all that was acknowledged is there.
+        if panic.payload_as_str().is_some_and(|text| text.contains("Cannot allocate memory")) {
+            exit::say("error: the system has no memory to give: let the command have more");
+            std::process::exit(3);
+        }
         exit::say(&format!("error: ringer has a bug, please report it: {panic}"));
     }));
     // clap leaves with status 2 on bad usage, and prints help and version itself.
