@@ -76,7 +76,8 @@ impl Database {
         repair::repair(&layer, path.as_ref(), options)
     }
 
-    /// Copies every row that can be verified from a damaged database, which is not changed, into a new one.
+    /// Copies every row that can be verified from a damaged database, which is not changed, into a new one, which has
+    /// its name when all of them are in it. Its segments are not merged: the next writer does that, or `compact`.
     pub fn salvage(
         source: impl AsRef<Path>,
         target: impl AsRef<Path>,
