@@ -21,6 +21,8 @@ pub(crate) struct Edited {
     pub(crate) repaired: bool,
     /// Whether it is to be written to, too.
     pub(crate) write: bool,
+    /// Which part of an attack is asked for; all of it if 0.
+    pub(crate) part: u8,
     /// What is left of the input.
     pub(crate) keys: Vec<u8>,
 }
@@ -42,13 +44,13 @@ fn seed(choice: usize) -> &'static Seed {
 }
 
 /// The first byte: bits 0 and 1 choose between the input itself (0) and a seed, bit 2 has checksums made
-/// right, bit 3 has the file written to. An edit has twelve bytes: place, what to do, position, value.
+/// right, bit 3 has the file written to, the others say which part of an attack is asked for. An edit has twelve bytes: place, what to do, position, value.
 pub(crate) fn edited(bytes: &[u8]) -> Edited {
     let mut input = Input::new(bytes);
     let flags = input.byte();
-    let (repaired, write) = (flags & 4 != 0, flags & 8 != 0);
+    let (repaired, write, part) = (flags & 4 != 0, flags & 8 != 0, flags >> 4);
     let mut edited = match flags & 3 {
-        0 => Edited { bytes: input.rest().to_vec(), repaired, write, keys: Vec::new() },
+        0 => Edited { bytes: input.rest().to_vec(), repaired, write, part, keys: Vec::new() },
         choice => {
             let seed = seed(usize::from(choice) - 1);
             let mut bytes = seed.bytes.to_vec();
@@ -59,7 +61,7 @@ pub(crate) fn edited(bytes: &[u8]) -> Edited {
                 }
                 edit(&mut bytes, &seed.places, &mut input);
             }
-            Edited { bytes, repaired, write, keys }
+            Edited { bytes, repaired, write, part, keys }
         }
     };
     if repaired {
