@@ -5,13 +5,17 @@
 mod cared;
 mod history;
 
+use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use ringer::Error;
+use ringer::care::salvage;
+use ringer::store::file_layer::FileLayer;
 use ringer::store::file_layer::faulty::{Failure, Fault, FaultyFiles};
 use ringer::store::file_layer::memory::MemoryFiles;
+use ringer::{Error, SalvageReport};
 
 use cared::{Layer, Making, Rows, TARGET, check_whole, copy, rows_of};
 use history::{PATH, bytes_of, is_of_the_disk, open};
@@ -106,6 +110,87 @@ fn every_failure_of_a_repair_leaves_what_can_be_repaired() {
     });
     println!("repair: {tries} failures, {failed} of them told");
     assert!(failed * 10 >= tries * 7, "{failed} of {tries}");
+}
+
+/// Salvages from a disk on which some bytes of a file cannot be read. The rows, if there are any.
+fn save(disk: &MemoryFiles, path: &str, bad: Range<u64>) -> Result<(SalvageReport, Rows), Error> {
+    let files = FaultyFiles::resume(copy(disk));
+    files.refuse_reads(path, bad).unwrap();
+    let layer: Layer = Arc::new(files.clone());
+    let saved = salvage::salvage(&layer, Path::new(PATH), Path::new(TARGET), history::options());
+    let names = |disk: &MemoryFiles| disk.entries().len();
+    assert_eq!(names(files.running()), names(disk) + usize::from(saved.is_ok()));
+    let report = saved?;
+    let rows = cared::rows_in(&layer, TARGET);
+    check_whole(&layer, TARGET, &rows);
+    assert_eq!(report.sets, rows.len() as u64);
+    Ok((report, rows))
+}
+
+/// Whatever lies in a block that cannot be read counts as if it were zeros, and nothing else is lost.
+#[test]
+fn a_salvage_goes_on_where_the_disk_cannot_read() {
+    let none = 0..0;
+    for disk in [cared::closed(), cared::killed()].map(|h| copy(h.files.running())) {
+        let bytes = disk.contents(PATH).unwrap();
+        let (report, all) = save(&disk, PATH, none.clone()).unwrap();
+        assert_eq!((report.bytes_unreadable, report.hot_tier_damage), (0, None));
+        let (mut missed, mut fewer) = (0, 0);
+        for start in (0..bytes.len()).step_by(4096) {
+            let end = bytes.len().min(start + 4096);
+            let mut zeros = bytes.clone();
+            zeros[start..end].fill(0);
+            let zeroed = save(&copy(&disk).with_file(PATH, zeros), PATH, none.clone()).unwrap();
+            let (report, rows) = save(&disk, PATH, start as u64..end as u64).unwrap();
+            let mut known = report.clone();
+            known.bytes_unreadable = 0;
+            assert!((known, &rows) == (zeroed.0, &zeroed.1), "block at {start}: {report:?}");
+            assert!(
+                report.deletions_may_return || rows.iter().all(|row| all.get(row.0) == Some(row.1))
+            );
+            assert!(matches!(report.bytes_unreadable, 0 | 4096), "{report:?}");
+            missed += usize::from(report.bytes_unreadable > 0);
+            fewer += usize::from(rows.len() < all.len());
+        }
+        println!("{} bytes: {missed} blocks were missed, {fewer} had rows", bytes.len());
+        assert!(missed > 3 && fewer > 1, "{missed} {fewer}");
+        let nothing = save(&disk, PATH, 0..u64::MAX);
+        assert!(matches!(nothing, Err(Error::Io { operation: "read", .. })), "{nothing:?}");
+    }
+}
+
+/// A hot tier that cannot be read, or of which a part is gone, is said to be.
+#[test]
+fn a_salvage_says_which_commits_are_lost() {
+    let history = cared::killed();
+    let disk = copy(history.files.running());
+    let (report, all) = save(&disk, PATH, 0..0).unwrap();
+    let (last, replayed) = (history.model.last(), report.commits_replayed);
+    assert!(replayed > 1 && report.commits_lost.is_none());
+    let log = format!("{PATH}-hot/log");
+    let length = disk.contents(&log).unwrap().len();
+    let mut seen = BTreeSet::new();
+    for at in (0..length).step_by(64) {
+        let saved = save(&disk, &log, at as u64..at as u64 + 64).unwrap();
+        let cut = disk.contents(&log).unwrap()[..at].to_vec();
+        let short = save(&copy(&disk).with_file(&log, cut), PATH, 0..0).unwrap();
+        for (report, rows) in [saved, short] {
+            let kept = last - replayed + report.commits_replayed;
+            assert!(rows == cared::rows_after(&history, kept), "{at}");
+            assert_eq!(report.commits_lost, (kept < last).then_some((kept + 1, last)), "{at}");
+            assert!(kept == last || report.hot_tier_damage.is_some(), "{at}");
+            seen.insert(report.commits_replayed);
+        }
+    }
+    assert!(seen.len() as u64 >= replayed, "{seen:?}");
+    let id = format!("{PATH}-hot/id");
+    let (report, _) = save(&disk, &id, 0..1).unwrap();
+    assert!(report.hot_tier_damage.is_some() && report.commits_replayed == 0);
+    let gone = copy(&disk);
+    gone.remove_dir_all(Path::new(&format!("{PATH}-hot"))).unwrap();
+    let (report, rows) = save(&gone, PATH, 0..0).unwrap();
+    assert_eq!(report.commits_lost, Some((last - replayed + 1, last)));
+    assert!(report.hot_tier_damage.is_some() && rows != all);
 }
 
 /// Where the log of the hot tier is, or was put aside.

@@ -165,6 +165,24 @@ fn damage_is_found_said_and_mended_or_salvaged() {
     assert!(found > 10, "{found}");
 }
 
+/// A database of a killed program that was copied without the directory beside it.
+#[test]
+fn a_salvage_that_misses_commits_says_so() {
+    let tool = Tool::with_sets(SETS);
+    let db = Database::open(tool.path("db.ringer"), Options::default()).unwrap();
+    db.put("d", &ringer::features::tokens(["eight", "nine"])).unwrap();
+    fs::copy(tool.path("db.ringer"), tool.path("copy.ringer")).unwrap();
+    db.close().unwrap();
+    let ran = tool.run(&["salvage", "copy.ringer", "saved.ringer"]).with_status(1);
+    assert!(ran.err.contains("hot tier is damaged (it is not there): commits "), "{}", ran.err);
+    assert_eq!(tool.keys("saved.ringer"), ["a", "b", "c"]);
+    let json =
+        tool.run(&["salvage", "copy.ringer", "again.ringer", "--json"]).with_status(1).json();
+    assert_eq!(json[0]["hot_tier_damage"], "it is not there");
+    assert_eq!(json[0]["commits_lost"][0], json[0]["commits_lost"][1]);
+    assert_eq!((&json[0]["bytes_unreadable"], &json[0]["sets"]), (&0.into(), &3.into()));
+}
+
 #[test]
 fn output_closed_early_is_no_error() {
     let sets: String = (0..5000).map(|i| format!("key{i:04}\tx y z\n")).collect();

@@ -6,6 +6,7 @@
 
 pub mod check;
 pub mod create;
+mod failing_disk;
 pub mod recovery;
 pub mod repair;
 pub mod salvage;

@@ -2,11 +2,13 @@
 //!
 //! With a readable manifest, its live rows. Without one, the rows of all segments that can be found in the
 //! file, the one with the highest sequence for each key: then rows that were deleted may come back. The
-//! commits of a hot tier are taken too, as far as they can be read. The damaged file is not changed.
+//! commits of a hot tier are taken too, as far as they can be read. What the disk refuses to read is damage like any
+//! other. The damaged file is not changed.
 
 use std::path::Path;
 use std::sync::Arc;
 
+use super::failing_disk::FailingDisk;
 use super::{create, recovery};
 use crate::error::{Error, Result};
 use crate::format::bytes::Seal;
@@ -44,6 +46,12 @@ pub struct SalvageReport {
     pub rows_without_key: u64,
     /// Commits that were taken from a hot tier.
     pub commits_replayed: u64,
+    /// Acknowledged commits that could not be read, first and last.
+    pub commits_lost: Option<(u64, u64)>,
+    /// What was wrong with the hot tier, if commits may be lost with it.
+    pub hot_tier_damage: Option<String>,
+    /// Bytes of the file that the disk refused to read.
+    pub bytes_unreadable: u64,
     /// Whether rows that had been deleted may be there again.
     pub deletions_may_return: bool,
 }
@@ -55,7 +63,8 @@ pub fn salvage(
     target: &Path,
     options: Options,
 ) -> Result<SalvageReport> {
-    let file = state_file::open(&**layer, source, Access::Read)?;
+    let disk = Arc::new(FailingDisk::new(state_file::open(&**layer, source, Access::Read)?));
+    let file: Arc<dyn File> = Arc::clone(&disk) as Arc<dyn File>;
     let mut report = SalvageReport::default();
     let state = match state_file::read(&*file, source) {
         Ok(state) => Some(state),
@@ -67,11 +76,12 @@ pub fn salvage(
         None => from_scan(&file, source, &mut report)?,
     };
     let Some((scheme, segments)) = found else {
-        return Err(Error::NotADatabase { path: source.into() });
+        return Err(match disk.first_error() {
+            Some(error) => Error::io("read", source, error),
+            None => Error::NotADatabase { path: source.into() },
+        });
     };
-    let fresh = fresh(layer, source, state.as_ref(), &scheme)?;
-    let sealed = state.as_ref().map_or(0, |state| state.manifest.sealed);
-    report.commits_replayed = fresh.last().saturating_sub(sealed);
+    let fresh = fresh(layer, source, state.as_ref(), &scheme, &mut report)?;
     // Filled under a temporary name: what has the target's name is whole (STEP-2).
     let new = NewFile::create(layer, target)?;
     state_file::write_new(new.file(), new.path(), create::new_id(), &scheme)?;
@@ -79,6 +89,7 @@ pub fn salvage(
     let mut load = BulkLoad::new(Arc::clone(&writer));
     merge(&segments, &fresh, &mut load, &mut report)?;
     report.sets = load.commit()?.stored as u64;
+    report.bytes_unreadable = disk.unreadable();
     writer.close_new()?;
     new.name()?;
     Ok(report)
@@ -161,24 +172,47 @@ fn fresh(
     source: &Path,
     state: Option<&FileState>,
     scheme: &Arc<Scheme>,
+    report: &mut SalvageReport,
 ) -> Result<Memtable> {
     let table = Memtable::new(scheme);
-    let Some(state) = state.filter(|state| state.superblock.hot_tier != 0) else {
+    let directory = beside(source, "-hot");
+    let Some(state) = state else {
+        let there = layer.kind(&directory).map_err(|error| Error::io("look at", &directory, error));
+        let lost = "no superblock is left that says from where on its commits count";
+        report.hot_tier_damage = there?.map(|_| lost.into());
         return Ok(table);
     };
+    if state.superblock.hot_tier == 0 {
+        return Ok(table);
+    }
     let own = TierId { database: state.superblock.database, tier: state.superblock.hot_tier };
-    let (directory, sealed) = (beside(source, "-hot"), state.manifest.sealed);
-    match hot_tier::identify(layer, &directory)? {
-        Found::Unreadable(_) => {}
-        Found::Tier(id, _) if id == own => {}
-        Found::Tier(..) | Found::Nothing => return Ok(table),
-    }
+    let sealed = state.manifest.sealed;
     let mut visit = |sequence, payload: Vec<u8>| recovery::take(&table, sequence, &payload, scheme);
-    match hot_tier::replay(layer, &directory, own, sealed, &mut visit) {
-        // A commit that cannot be decoded ends what is saved, not the salvage.
-        Ok(_) | Err(Error::Corrupt { .. }) => Ok(table),
-        Err(error) => Err(error),
-    }
+    let replayed = match hot_tier::identify(layer, &directory) {
+        Ok(Found::Nothing) => Err("it is not there".into()),
+        Ok(_) => match hot_tier::replay(layer, &directory, own, sealed, &mut visit) {
+            Ok(replayed) => Ok(replayed),
+            // What cannot be decoded or read ends what is saved, not the salvage.
+            Err(error @ (Error::Corrupt { .. } | Error::Io { .. })) => Err(error.to_string()),
+            Err(error) => return Err(error),
+        },
+        Err(error @ Error::Io { .. }) => Err(error.to_string()),
+        Err(error) => return Err(error),
+    };
+    let last = table.last().max(sealed);
+    report.commits_replayed = last - sealed;
+    let marked = state.mark.map(|mark| mark.sequence);
+    report.commits_lost = marked.filter(|marked| *marked > last).map(|marked| (last + 1, marked));
+    report.hot_tier_damage = match replayed {
+        Err(damage) => Some(damage),
+        // All that was acknowledged is there: the rest is a commit that a crash cut off.
+        Ok(_) if marked.is_some_and(|marked| marked <= last) => None,
+        Ok(replayed) => {
+            let gone = || report.commits_lost.map(|_| "its last commits are gone".into());
+            replayed.damage.or_else(gone)
+        }
+    };
+    Ok(table)
 }
 
 /// Puts the newest row of each key into a load. What the hot tier says goes before everything.

@@ -110,7 +110,8 @@ pub(crate) fn rows_after(history: &History, sequence: u64) -> Rows {
     contents.map(|(key, (signature, _))| (key.clone(), signature.clone())).collect()
 }
 
-fn closed() -> History {
+/// A closed database: several segments, hidden rows.
+pub(crate) fn closed() -> History {
     let steps = [script::beginning(), script::middle(), vec![Step::Close]];
     History::of(&steps.concat())
 }

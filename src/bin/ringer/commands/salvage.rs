@@ -35,6 +35,9 @@ impl Salvage {
                 "rows_without_signature": report.rows_without_signature,
                 "rows_without_key": report.rows_without_key,
                 "commits_replayed": report.commits_replayed,
+                "commits_lost": report.commits_lost.map(|(first, last)| [first, last]),
+                "hot_tier_damage": report.hot_tier_damage,
+                "bytes_unreadable": report.bytes_unreadable,
                 "deletions_may_return": report.deletions_may_return,
             }))?;
             out.flush()?;
@@ -47,6 +50,19 @@ impl Salvage {
                 count(report.rows_without_signature, "row"),
                 count(report.rows_without_key, "row"),
             ));
+            if report.bytes_unreadable > 0 {
+                exit::say(&format!(
+                    "warning: the disk could not read {} of the file",
+                    count(report.bytes_unreadable, "byte"),
+                ));
+            }
+            if let Some(damage) = &report.hot_tier_damage {
+                let lost = match report.commits_lost {
+                    Some((first, last)) => format!("commits {first} to {last} are lost"),
+                    None => "its last commits may be lost".into(),
+                };
+                exit::say(&format!("warning: the hot tier is damaged ({damage}): {lost}"));
+            }
             if report.deletions_may_return {
                 exit::say("warning: rows that had been deleted may be there again");
             }
@@ -54,6 +70,7 @@ impl Salvage {
         let lost = report.segments_lost as u64
             + report.rows_without_signature
             + report.rows_without_key
+            + u64::from(report.hot_tier_damage.is_some())
             + u64::from(report.deletions_may_return);
         if lost == 0 { Ok(()) } else { Err(Failure::Findings) }
     }

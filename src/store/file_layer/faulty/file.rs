@@ -3,6 +3,7 @@
 //! In: positions and bytes. Out: what the file in memory answers, or the failure that was asked for.
 
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::super::{File, Identity};
@@ -28,6 +29,15 @@ impl FaultyFile {
 
 impl File for FaultyFile {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let end = offset + buffer.len() as u64;
+        let state = self.files.state();
+        let bad = |(inode, bad): &(u64, Range<u64>)| {
+            *inode == self.inode && offset < bad.end && bad.start < end
+        };
+        if state.unreadable.iter().any(bad) {
+            return Err(Failure::Device.error());
+        }
+        drop(state);
         self.file.read_at(buffer, offset)
     }
 

@@ -21,6 +21,7 @@ pub use crash::{CrashKind, CrashWalk};
 pub use fault::{Failure, Fault};
 
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -42,6 +43,8 @@ pub struct FaultyFiles {
 struct State {
     changes: Vec<Change>,
     armed: Armed,
+    /// Bytes of inodes that cannot be read.
+    unreadable: Vec<(u64, Range<u64>)>,
 }
 
 impl Default for FaultyFiles {
@@ -69,7 +72,7 @@ impl FaultyFiles {
         let running = walk.image(CrashKind::Killed).numbered_after(&self.running);
         let mut changes = self.changes();
         changes.truncate(at);
-        let state = State { changes, armed: Armed::default() };
+        let state = State { changes, ..State::default() };
         let start = Arc::clone(&self.start);
         FaultyFiles { running, start, state: Arc::new(Mutex::new(state)) }
     }
@@ -97,6 +100,13 @@ impl FaultyFiles {
     /// No more faults.
     pub fn disarm(&self) {
         self.state().armed.set(None);
+    }
+
+    /// From now on, reads that touch these bytes of a file fail.
+    pub fn refuse_reads(&self, path: impl AsRef<Path>, bytes: Range<u64>) -> io::Result<()> {
+        let inode = self.running.number(path.as_ref())?;
+        self.state().unreadable.push((inode, bytes));
+        Ok(())
     }
 
     /// How many operations failed since a fault was set.
