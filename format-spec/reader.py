@@ -377,6 +377,7 @@ class Segment:
                 else [suffix_length * (i + 1) for i in range(count)])
         need("LEAF-4", list(ends) == sorted(ends) and suffixes_at + ends[-1] == len(page),
              "the suffixes do not fill the page")
+        need("LEAF-4", all(a < b for a, b in zip(ends, ends[1:])), "a suffix after the first is empty")
         keys = [page[24:ends_at] + suffix for suffix in cut(page[suffixes_at:], ends)]
         need("LEAF-4", all(1 <= len(key) <= 4096 for key in keys), "the length of a key")
         places = list(struct.iter_unpack("<HI", page[copies_at:suffixes_at]))

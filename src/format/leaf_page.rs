@@ -212,7 +212,7 @@ impl LeafPage {
     }
 }
 
-/// LEAF-4: suffixes fill the rest of the page, and keys have 1 to 4,096 bytes.
+/// LEAF-4: suffixes fill the rest of the page, only the first may be empty, and keys have 1 to 4,096 bytes.
 fn check_lengths(
     layout: &Layout,
     table: &[U16],
@@ -223,16 +223,16 @@ fn check_lengths(
     let possible = |suffix: usize| (1..=MAX_KEY_BYTES).contains(&prefix.saturating_add(suffix));
     let good = if layout.suffix_length == MIXED {
         let mut start = 0;
-        let each = table.iter().all(|end| {
+        let each = table.iter().enumerate().all(|(i, end)| {
             let end = usize::from(end.get());
             let length = end.checked_sub(start);
             start = end;
-            length.is_some_and(possible)
+            length.is_some_and(|length| possible(length) && (length > 0 || i == 0))
         });
         each && start == left
     } else {
         let suffix = usize::from(layout.suffix_length.get());
-        possible(suffix) && suffix.checked_mul(count) == Some(left)
+        possible(suffix) && (suffix > 0 || count == 1) && suffix.checked_mul(count) == Some(left)
     };
     if good { Ok(()) } else { Err(broken(WHAT, "LEAF-4", 36, "its keys do not fill the page")) }
 }

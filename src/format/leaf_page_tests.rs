@@ -250,6 +250,21 @@ fn suffixes_that_do_not_fill_the_page_are_refused() {
     assert_eq!(rule_with(mixed(), 28, &[5, 0]), "LEAF-4");
 }
 
+/// LEAF-4: keys rise, so only the first can be the prefix and no more. A small page has no 65,535 rows.
+#[test]
+fn empty_suffixes_after_the_first_are_refused() {
+    for count in [2_u16, 300, u16::MAX] {
+        let mut page = encode(&rows([b"key"]));
+        page[8..10].copy_from_slice(&count.to_le_bytes());
+        assert_eq!(rule(decode(&page)), "LEAF-4", "{count}");
+    }
+    let mixed = encode(&rows([b"key", b"key1", b"key12"]));
+    assert!(decode(&mixed).is_ok());
+    assert_eq!(mixed[27..33], [0, 0, 1, 0, 3, 0]);
+    assert_eq!(rule_with(mixed.clone(), 29, &[0, 0]), "LEAF-4");
+    assert_eq!(rule_with(mixed, 29, &[3, 0]), "LEAF-4");
+}
+
 /// LEAF-4: keys have 1 to 4,096 bytes.
 #[test]
 fn keys_without_bytes_and_with_too_many_are_refused() {

@@ -393,6 +393,12 @@ rejects! {
     "LEAF-4-empty", "mixed", "a key without bytes", |e| {
         e.in_page(e.leaf(FIRST, 0), |e, at| e.set(at + 24, 2, 0));
     };
+    "LEAF-4-equal", "bounded", "five times the same key, all of it prefix", |e| {
+        e.in_page(e.leaf(FIRST, 0), |e, at| {
+            e.set(at + 10, 2, 25);
+            e.set(at + 12, 2, 0);
+        });
+    };
     "LEAF-4-long", "mixed", "a key of 4,097 bytes", |e| {
         e.in_page(e.leaf(FIRST, 0), |e, at| e.set(at + 24 + 10, 2, e.number(at + 24 + 10, 2) - 1));
     };
