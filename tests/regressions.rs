@@ -21,7 +21,11 @@ fn fuzz() -> PathBuf {
 
 /// All files of a folder of the fuzzers, in order; none if it is not there.
 fn files(folder: &str, attack: &str) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(fuzz().join(folder).join(attack)) else { return Vec::new() };
+    files_in(&fuzz().join(folder).join(attack))
+}
+
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut files: Vec<_> = entries.map(|entry| entry.expect("a readable folder").path()).collect();
     files.sort();
     files
@@ -107,32 +111,53 @@ impl Numbers {
     }
 }
 
-/// What a fuzzer does in its first moments, without one: RINGER_RANDOM says how many inputs of each attack
-/// (default 150), RINGER_RANDOM_START where they start. The input of a failure is left beside the corpora.
-#[test]
-fn changed_seeds() {
-    let number = |name: &str, or| {
-        std::env::var(name).map_or(or, |text| text.parse::<u64>().expect("a number"))
-    };
-    let (count, start) = (number("RINGER_RANDOM", 150), number("RINGER_RANDOM_START", 1));
-    for (name, attack) in attacks::ALL {
-        let seeds: Vec<Vec<u8>> = files("corpus", name)
-            .into_iter()
-            .chain(files("regressions", name))
-            .map(|path| fs::read(path).expect("a readable file"))
-            .collect();
-        for n in start..start + count {
-            let mut numbers = Numbers(n);
-            let mut input = seeds[numbers.below(seeds.len())].clone();
-            numbers.change(&mut input);
-            if std::panic::catch_unwind(|| capped(*attack, &input)).is_err() {
-                let path = fuzz().join("artifacts").join(format!("{name}-{n}"));
-                let kept = fs::create_dir_all(fuzz().join("artifacts"));
-                let kept = kept.and_then(|()| fs::write(&path, &input));
-                panic!("{name}, input {n}: see {} ({kept:?})", path.display());
-            }
+fn number(name: &str, or: u64) -> u64 {
+    std::env::var(name).map_or(or, |text| text.parse().expect("a number"))
+}
+
+/// Attacks with changed seeds: RINGER_RANDOM says how many times, RINGER_RANDOM_START where they start. RINGER_SEEDS
+/// names a folder with more seeds. The input of a failure is left beside the corpora.
+fn attack_at_random(
+    name: &str,
+    attack: fn(&[u8]),
+    count: u64,
+    vary: fn(&mut Vec<u8>, &mut Numbers),
+) {
+    let more = std::env::var_os("RINGER_SEEDS").map(|folder| Path::new(&folder).join(name));
+    let folders = [fuzz().join("corpus").join(name), fuzz().join("regressions").join(name)];
+    let files = folders.into_iter().chain(more).flat_map(|folder| files_in(&folder));
+    let seeds: Vec<_> = files.map(|path| fs::read(path).expect("a readable file")).collect();
+    let start = number("RINGER_RANDOM_START", 1);
+    for n in start..start + number("RINGER_RANDOM", count) {
+        let mut numbers = Numbers(n);
+        let mut input = seeds[numbers.below(seeds.len())].clone();
+        numbers.change(&mut input);
+        vary(&mut input, &mut numbers);
+        if std::panic::catch_unwind(|| capped(attack, &input)).is_err() {
+            let path = fuzz().join("artifacts").join(format!("{name}-{n}"));
+            let kept = fs::create_dir_all(fuzz().join("artifacts"));
+            let kept = kept.and_then(|()| fs::write(&path, &input));
+            panic!("{name}, input {n}: see {} ({kept:?})", path.display());
         }
     }
+}
+
+/// What a fuzzer does in its first moments, without one.
+#[test]
+fn changed_seeds() {
+    for (name, attack) in attacks::ALL {
+        attack_at_random(name, *attack, 150, |_, _| {});
+    }
+}
+
+/// The same with whole files only, each looked at in one way: many more of them in the same time.
+#[test]
+fn changed_files() {
+    attack_at_random("database", attacks::database::database_in_one_way, 1500, |input, numbers| {
+        if let Some(first) = input.first_mut() {
+            *first = *first & 15 | (numbers.below(16) as u8) << 4;
+        }
+    });
 }
 
 /// A regression that no attack replays would rest there unseen.
