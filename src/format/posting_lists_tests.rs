@@ -223,4 +223,6 @@ fn each_rule_of_the_table_refuses() {
             ListTable::new(page(PageKind::PostingTable, &payload), shape(1000), count, (0, 64));
         assert_eq!(rule(found), "POST-6");
     }
+    let none = ListTable::new(page(PageKind::PostingTable, &[]), shape(1000), 0, (0, 64));
+    assert_eq!(rule(none), "POST-6");
 }
