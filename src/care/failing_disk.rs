@@ -46,7 +46,7 @@ impl FailingDisk {
     /// Reads a part of one block, as zeros if it cannot be read.
     fn read_block(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         match self.file.read_at(buffer, offset) {
-            Err(error) if is_of_the_disk(&error) => {
+            Err(error) if is_of_the_disk(error.kind()) => {
                 let left = self.file.length()?.saturating_sub(offset);
                 let length = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
                 buffer[..length].fill(0);
@@ -60,16 +60,16 @@ impl FailingDisk {
     }
 }
 
-/// Whether this may be a bad block. What the process lacks, or has to wait for, is none.
-fn is_of_the_disk(error: &io::Error) -> bool {
+/// Whether a read that failed like this may have met a bad block. What the process lacks, or has to wait for, is none.
+pub(super) fn is_of_the_disk(kind: io::ErrorKind) -> bool {
     use io::ErrorKind::{Interrupted, OutOfMemory, PermissionDenied, WouldBlock};
-    !matches!(error.kind(), Interrupted | OutOfMemory | PermissionDenied | WouldBlock)
+    !matches!(kind, Interrupted | OutOfMemory | PermissionDenied | WouldBlock)
 }
 
 impl File for FailingDisk {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         match self.file.read_at(buffer, offset) {
-            Err(error) if is_of_the_disk(&error) => {}
+            Err(error) if is_of_the_disk(error.kind()) => {}
             other => return other,
         }
         // Each block once: a disk takes its time over those that it cannot read.

@@ -8,7 +8,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::failing_disk::FailingDisk;
+use super::failing_disk::{FailingDisk, is_of_the_disk};
 use super::{create, recovery};
 use crate::error::{Error, Result};
 use crate::format::bytes::Seal;
@@ -193,10 +193,10 @@ fn fresh(
         Ok(_) => match hot_tier::replay(layer, &directory, own, sealed, &mut visit) {
             Ok(replayed) => Ok(replayed),
             // What cannot be decoded or read ends what is saved, not the salvage.
-            Err(error @ (Error::Corrupt { .. } | Error::Io { .. })) => Err(error.to_string()),
+            Err(error) if is_unreadable(&error) => Err(error.to_string()),
             Err(error) => return Err(error),
         },
-        Err(error @ Error::Io { .. }) => Err(error.to_string()),
+        Err(error) if is_unreadable(&error) => Err(error.to_string()),
         Err(error) => return Err(error),
     };
     let last = table.last().max(sealed);
@@ -213,6 +213,18 @@ fn fresh(
         }
     };
     Ok(table)
+}
+
+/// Whether it is the hot tier, or the disk below it, that cannot be read: not that there is no room for a copy of it, or
+/// no right to make one.
+fn is_unreadable(error: &Error) -> bool {
+    match error {
+        Error::Corrupt { .. } => true,
+        Error::Io { operation: "read" | "open" | "look at", source, .. } => {
+            is_of_the_disk(source.kind())
+        }
+        _ => false,
+    }
 }
 
 /// Puts the newest row of each key into a load. What the hot tier says goes before everything.
