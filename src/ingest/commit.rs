@@ -205,80 +205,16 @@ impl Writer {
     }
 }
 
+/// For tests that make a group.
 #[cfg(test)]
-mod tests {
-    use std::path::Path;
-    use std::thread;
+impl Writer {
+    /// Holds up all commits until it is dropped.
+    pub(crate) fn hold_up(&self) -> impl Sized {
+        lock(&self.commits)
+    }
 
-    use super::*;
-    use crate::care::{create, recovery};
-    use crate::presets;
-    use crate::store::file_layer::FileLayer;
-    use crate::store::file_layer::memory::MemoryFiles;
-    use crate::{Options, Reader, Scheme};
-
-    /// Batches that wait for the one before them become one group: each sees what those before it in the group do,
-    /// and all have numbers of their own, after a reopening, too.
-    #[test]
-    fn a_group_of_batches_counts_as_one_after_the_other() {
-        let layer: Arc<dyn FileLayer> = Arc::new(MemoryFiles::new());
-        let path = Path::new("/corpus.ringer");
-        create::create(&layer, path, &Scheme::new(presets::PRECISE).unwrap()).unwrap();
-        let options = Options { background: false, ..Options::default() };
-        let (writer, _) = recovery::open(&layer, path, options.clone()).unwrap();
-        let put = |key: &str, set: &[u64]| {
-            let mut batch = writer.batch();
-            batch.put(key, set).unwrap();
-            batch
-        };
-        let delete = |key: &str| {
-            let mut batch = writer.batch();
-            batch.delete(key).unwrap();
-            batch
-        };
-        assert_eq!(writer.commit(put("first", &[1])).unwrap().sequence, 1);
-        let batches = [
-            put("a", &[1, 2]),
-            delete("a"),
-            delete("a"),
-            writer.batch(),
-            put("a", &[3]),
-            delete("first"),
-            put("b", &[4]),
-        ];
-        let committed: Vec<Committed> = thread::scope(|scope| {
-            let busy = lock(&writer.commits);
-            let threads = batches.into_iter().enumerate().map(|(i, batch)| {
-                let thread = scope.spawn(|| writer.commit(batch).unwrap());
-                while lock(&writer.queue).len() <= i {
-                    thread::yield_now();
-                }
-                thread
-            });
-            let threads: Vec<_> = threads.collect();
-            drop(busy);
-            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-        });
-        let all = |c: &Committed| (c.sequence, c.stored, c.deleted, c.absent);
-        assert_eq!(
-            committed.iter().map(all).collect::<Vec<_>>(),
-            [
-                (2, 1, 0, 0),
-                (3, 0, 1, 0),
-                (4, 0, 0, 1),
-                (4, 0, 0, 0),
-                (5, 1, 0, 0),
-                (6, 0, 1, 0),
-                (7, 1, 0, 0),
-            ]
-        );
-        let set_of = |n: u64| Some(writer.sketcher().sketch(&[n]).unwrap());
-        let check = |get: &dyn Fn(&str) -> Option<crate::Signature>| {
-            assert_eq!((get("first"), get("a"), get("b")), (None, set_of(3), set_of(4)));
-        };
-        writer.checkpoint().unwrap();
-        let reader = Reader::open_in(Arc::clone(&layer), path, options).unwrap();
-        check(&|key| reader.get(key).unwrap().map(|stored| stored.signature));
-        assert_eq!(reader.snapshot().sequence(), 7);
+    /// How many batches wait.
+    pub(crate) fn waiting(&self) -> usize {
+        lock(&self.queue).len()
     }
 }
