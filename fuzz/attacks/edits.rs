@@ -44,7 +44,8 @@ fn seed(choice: usize) -> &'static Seed {
 }
 
 /// The first byte: bits 0 and 1 choose between the input itself (0) and a seed, bit 2 has checksums made
-/// right, bit 3 has the file written to, the others say which part of an attack a fuzzer asks for. An edit has twelve bytes: place, what to do, position, value.
+/// right, bit 3 has the file written to, the others say which part of an attack a fuzzer asks for. An edit
+/// has twelve bytes: place, what to do, position, value.
 pub(crate) fn edited(bytes: &[u8]) -> Edited {
     let mut input = Input::new(bytes);
     let flags = input.byte();

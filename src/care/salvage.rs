@@ -50,7 +50,7 @@ pub struct SalvageReport {
     pub commits_lost: Option<(u64, u64)>,
     /// What was wrong with the hot tier, if commits may be lost with it.
     pub hot_tier_damage: Option<String>,
-    /// Bytes of the file that the disk refused to read.
+    /// Bytes of the file that the disk refused to read, in blocks of 4,096. What was in them may be lost.
     pub bytes_unreadable: u64,
     /// Whether rows that had been deleted may be there again.
     pub deletions_may_return: bool,

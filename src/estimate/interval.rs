@@ -73,7 +73,7 @@ fn exact_high(x: f64, n: f64) -> f64 {
 }
 
 /// The x with `beta_cdf(a, b, x) = p`: Newton's steps, and a bisection in the place of each that would leave
-/// what is known to hold x. So it cannot fail, and is done after some five steps.
+/// what is known to hold x. So it cannot fail, and few steps do.
 fn beta_quantile(a: f64, b: f64, p: f64) -> f64 {
     let Ok(ln_beta) = checked_ln_beta(a, b) else { return f64::NAN };
     let (mut low, mut high) = (0.0, 1.0);

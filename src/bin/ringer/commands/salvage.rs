@@ -70,6 +70,7 @@ impl Salvage {
         let lost = report.segments_lost as u64
             + report.rows_without_signature
             + report.rows_without_key
+            + report.bytes_unreadable
             + u64::from(report.hot_tier_damage.is_some())
             + u64::from(report.deletions_may_return);
         if lost == 0 { Ok(()) } else { Err(Failure::Findings) }
