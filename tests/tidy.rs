@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 const ROOMS: &[&[&str]] = &[
     &["error", "limits", "options", "scheme"],
     &["sync"],
-    &["features"],
     &["kernel"],
+    &["features"],
     &["sketch"],
     &["estimate"],
     &["format"],

@@ -4,51 +4,36 @@
 //! are parts of words becomes one bit each of a `u64`; words start where a bit is set and the one before is
 //! not, and what stands between words is one space but for the bits to leave out.
 
-use super::words::Flat;
+use super::words::{Flat, is_space};
+use crate::kernel::{BLOCK, Kernel, Work, marks};
 
-/// Bits of a byte's class.
-const CORE: u8 = 1;
-const MIDDLE: u8 = 2;
-const LOW_LINE: u8 = 4;
-
-const BLOCK: usize = 64;
-
-/// Bit i of the result is bit `1 << bit` of byte i.
-#[inline(always)]
-fn gather(classes: &[u8; BLOCK], bit: u32) -> u64 {
-    let (eights, _) = classes.as_chunks::<8>();
-    let mut bits = 0;
-    for (i, eight) in eights.iter().enumerate() {
-        let ones = (u64::from_le_bytes(*eight) >> bit) & 0x0101_0101_0101_0101;
-        // Brings bit 8i to bit 56 + i.
-        bits |= (ones.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * i);
-    }
-    bits
+/// What a block is made of: a bit for each byte.
+struct Classes {
+    /// Letters, digits and low lines.
+    core: u64,
+    /// What may keep two of these together.
+    middle: u64,
+    /// Whether there is a low line.
+    low_line: bool,
 }
 
-/// A block in lower case, all but letters, digits and low lines being spaces. Out: the class of each byte,
-/// and all bits that are in one.
+/// Classifies a block, and writes it in lower case, all but letters, digits and low lines being spaces.
 #[inline(always)]
-fn classify(block: &[u8; BLOCK], plain: &mut [u8; BLOCK], classes: &mut [u8; BLOCK]) -> u8 {
-    let mut any = 0;
-    for ((byte, plain), class) in block.iter().zip(plain.iter_mut()).zip(classes.iter_mut()) {
+fn classify(block: &[u8; BLOCK], plain: &mut [u8; BLOCK]) -> Classes {
+    let (mut cores, mut middles, mut low_lines) = ([0; BLOCK], [0; BLOCK], 0);
+    for (i, (byte, plain)) in block.iter().zip(plain).enumerate() {
+        let mask = |is: bool| if is { u8::MAX } else { 0 };
         let lower = *byte | 0x20;
-        let letter = lower.wrapping_sub(b'a') < 26;
-        let digit = byte.wrapping_sub(b'0') < 10;
-        let low_line = *byte == b'_';
+        let letter = mask(lower.wrapping_sub(b'a') < 26);
+        let digit = mask(byte.wrapping_sub(b'0') < 10);
+        let low_line = mask(*byte == b'_');
         // Four of them are next to each other but for some that are never between letters or digits.
-        let middle = (b'\''..=b'.').contains(byte) | (byte.wrapping_sub(b':') < 2);
-        *class = (CORE * u8::from(letter | digit | low_line))
-            | (MIDDLE * u8::from(middle))
-            | (LOW_LINE * u8::from(low_line));
-        any |= *class;
-        *plain = match (letter, digit | low_line) {
-            (true, _) => lower,
-            (_, true) => *byte,
-            _ => b' ',
-        };
+        middles[i] = mask(byte.wrapping_sub(b'\'') < 8) | mask(byte.wrapping_sub(b':') < 2);
+        cores[i] = letter | digit | low_line;
+        low_lines |= low_line;
+        *plain = (lower & letter) | (*byte & (digit | low_line)) | (b' ' & !cores[i]);
     }
-    any
+    Classes { core: marks(&cores), middle: marks(&middles), low_line: low_lines != 0 }
 }
 
 fn is_core(byte: u8) -> bool {
@@ -67,75 +52,133 @@ fn joins(left: u8, middle: u8, right: u8) -> bool {
     }
 }
 
-/// Appends the words of an ASCII text.
-pub(super) fn read(text: &[u8], words: &mut Flat) {
+/// Appends the words of a text, as far as it is ASCII and not longer than `most` bytes: up to the white
+/// space before the first byte that is not so, or to the text's end. Out: how many bytes that are.
+///
+/// Characters are asked for when they are read, not all of them before: text then comes from memory
+/// while words are made of what is there.
+pub(super) fn read(text: &[u8], most: usize, words: &mut Flat) -> usize {
+    let most_blocks = text.len().min(most) / BLOCK;
     let (before, words_before) = (words.bytes.len(), words.len());
-    // At least one space stands after the text and ends its last word.
-    let blocks = (text.len() + 1).div_ceil(BLOCK);
-    words.bytes.resize(before + BLOCK * (blocks + 1), b' ');
-    // A word takes two bytes, and eight are written where one is needed.
-    if words.starts.len() < text.len() / 2 + 10 {
-        words.starts.resize(text.len() / 2 + 10, 0);
-    }
-    let mut out = Output { words, at: before, count: 0 };
-    let low_lines = read_blocks(text, blocks, &mut out);
-    let Output { at, count, .. } = out;
-    words.bytes.truncate(at);
-    if count > 0 {
-        // The first starts where the last one before ended.
-        words.bounds.extend_from_slice(&words.starts[1..count]);
-        words.bounds.push(at);
-    }
+    // The first word starts where the last one before ended.
+    words.bounds.truncate(words_before);
+    let room = BLOCK * (most_blocks + 2);
+    let bytes = words.bytes.spare(room);
+    // A word takes two bytes, eight are written where one is needed, and the last one ends.
+    let starts = words.bounds.spare(room / 2 + 9);
+    let mut out = Output { before, bytes, starts, at: 0, count: 0 };
+    let Done { taken, low_lines } = Kernel::best().run(Blocks { text, most_blocks, out: &mut out });
+    let Output { at, count, starts, .. } = out;
+    starts[count] = before + at;
+    words.bytes.advance(at);
+    words.bounds.advance(count + 1);
     if low_lines {
         drop_low_lines(words, words_before);
     }
+    taken
 }
 
-/// Where words go: bytes up to `at` and the starts of `count` words are written.
+/// Blocks of a text: at least one space stands after it and ends its last word.
+fn blocks_of(text: &[u8]) -> usize {
+    (text.len() + 1).div_ceil(BLOCK)
+}
+
+/// Where words go: bytes up to `at` and the starts of `count` words are written, which count from `before`
+/// bytes ahead.
 struct Output<'a> {
-    words: &'a mut Flat,
+    before: usize,
+    bytes: &'a mut [u8],
+    starts: &'a mut [usize],
     at: usize,
     count: usize,
 }
 
-/// Out: whether there is a `_`, since a run of these alone is no word.
-#[inline(never)]
-fn read_blocks(text: &[u8], blocks: usize, out: &mut Output<'_>) -> bool {
-    let (mut open, mut any) = (0, 0);
-    // The block, and as much again: 64 bytes are copied from wherever a copy starts.
-    let (mut plain, mut classes, mut rest) = ([b' '; 2 * BLOCK], [0; BLOCK], [b' '; BLOCK]);
-    for number in 0..blocks {
-        let start = BLOCK * number;
-        let block = match text[start..].first_chunk::<BLOCK>() {
-            Some(block) => block,
-            None => {
-                rest[..text.len() - start].copy_from_slice(&text[start..]);
-                &rest
-            }
-        };
-        let Some(front) = plain.first_chunk_mut::<BLOCK>() else { break };
-        let here = classify(block, front, &mut classes);
-        any |= here;
-        let mut core = gather(&classes, 0);
-        if here & MIDDLE != 0 {
-            let next = text.get(start + BLOCK).is_some_and(|byte| is_core(*byte));
-            let between = !core & (core << 1 | open) & (core >> 1 | u64::from(next) << 63);
-            let mut middles = between & gather(&classes, 1);
-            while middles != 0 {
-                let i = middles.trailing_zeros() as usize;
-                let at = start + i;
-                if joins(text[at - 1], text[at], text[at + 1]) {
-                    core |= 1 << i;
-                    front[i] = text[at];
+/// Reads a text block by block.
+struct Blocks<'a, 'b> {
+    text: &'a [u8],
+    /// Whole blocks that there is room for; one more may be begun.
+    most_blocks: usize,
+    out: &'a mut Output<'b>,
+}
+
+struct Done {
+    /// Bytes of the text.
+    taken: usize,
+    /// Whether there is a `_`, since a run of these alone is no word.
+    low_lines: bool,
+}
+
+/// How things were before a block: what was written, and whether the last word goes on.
+#[derive(Clone, Copy, Default)]
+struct Before {
+    number: usize,
+    at: usize,
+    count: usize,
+    open: u64,
+}
+
+impl Work for Blocks<'_, '_> {
+    type Done = Done;
+
+    #[inline(always)]
+    fn run(self) -> Done {
+        let Blocks { mut text, most_blocks, out } = self;
+        let (mut open, mut low_lines, mut number) = (0, false, 0);
+        let mut last = Before::default();
+        // The block, and as much again: 64 bytes are copied from wherever a copy starts.
+        let (mut plain, mut rest): ([u8; 2 * BLOCK], [u8; BLOCK]);
+        plain = [b' '; 2 * BLOCK];
+        while number < blocks_of(text) {
+            let start = BLOCK * number;
+            let block = match text[start..].first_chunk::<BLOCK>() {
+                Some(block) => block,
+                None => {
+                    rest = [b' '; BLOCK];
+                    rest[..text.len() - start].copy_from_slice(&text[start..]);
+                    &rest
                 }
-                middles &= middles - 1;
+            };
+            let before = Before { number, at: out.at, count: out.count, open };
+            let ascii = match marks(block) {
+                _ if number == most_blocks && text.len() - start >= BLOCK => start,
+                others => start + others.trailing_zeros() as usize,
+            };
+            if ascii < text.len().min(start + BLOCK) {
+                let ascii = &text[..ascii];
+                let end = ascii.iter().rposition(|byte| is_space(*byte)).map_or(0, |at| at + 1);
+                text = &text[..end];
+                // From the block of that white space on once more, or from the start on if that is longer ago.
+                let again = [before, last].into_iter().find(|block| block.number == end / BLOCK);
+                let again = again.unwrap_or_default();
+                (number, open) = (again.number, again.open);
+                (out.at, out.count) = (again.at, again.count);
+                continue;
             }
+            let Some(front) = plain.first_chunk_mut::<BLOCK>() else { break };
+            let Classes { mut core, middle, low_line } = classify(block, front);
+            low_lines |= low_line;
+            if middle != 0 {
+                let next = text.get(start + BLOCK).is_some_and(|byte| is_core(*byte));
+                let between = !core & (core << 1 | open) & (core >> 1 | u64::from(next) << 63);
+                let mut middles = between & middle;
+                while middles != 0 {
+                    let i = middles.trailing_zeros() as usize;
+                    let at = start + i;
+                    if joins(text[at - 1], text[at], text[at + 1]) {
+                        core |= 1 << i;
+                        front[i] = text[at];
+                    }
+                    middles &= middles - 1;
+                }
+            }
+            let after_core = core << 1 | open;
+            open = core >> 63;
+            out.take(&plain, core & !after_core, !core & !after_core);
+            last = before;
+            number += 1;
         }
-        let after_core = core << 1 | open;
-        open = core >> 63;
-        out.take(&plain, core & !after_core, !core & !after_core);
+        Done { taken: text.len(), low_lines }
     }
-    any & LOW_LINE != 0
 }
 
 impl Output<'_> {
@@ -146,13 +189,13 @@ impl Output<'_> {
         let mut from = 0;
         while from < BLOCK {
             let length = (left_out >> from).trailing_zeros().min((BLOCK - from) as u32) as usize;
-            let to = self.words.bytes[self.at..].first_chunk_mut::<BLOCK>();
+            let to = self.bytes[self.at..].first_chunk_mut::<BLOCK>();
             if let (Some(source), Some(to)) = (plain[from..].first_chunk::<BLOCK>(), to) {
                 *to = *source;
             }
             let end = from + length;
             let below = if end < BLOCK { (1 << end) - 1 } else { u64::MAX };
-            self.start_words(starts & below, self.at.wrapping_sub(from));
+            self.start_words(starts & below, (self.before + self.at).wrapping_sub(from));
             starts &= !below;
             self.at += length;
             // The next byte to take is the first after this run of those to leave out.
@@ -167,7 +210,7 @@ impl Output<'_> {
     #[inline(always)]
     fn start_words(&mut self, mut starts: u64, offset: usize) {
         let count = starts.count_ones() as usize;
-        let mut left = &mut self.words.starts[self.count..];
+        let mut left = &mut self.starts[self.count..];
         while starts != 0 {
             let Some((eight, rest)) = left.split_first_chunk_mut::<8>() else { break };
             for start in eight {

@@ -5,6 +5,7 @@
 //! of numbers.
 
 mod ascii;
+mod buffer;
 mod characters;
 mod chunks;
 #[cfg(any(test, feature = "internals"))]

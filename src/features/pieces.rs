@@ -1,6 +1,6 @@
 //! Words of text that is not all ASCII.
 //!
-//! In: bytes without ASCII white space. Out: the words of FEAT-6. Characters whose part does not depend
+//! In: bytes from one ASCII white space to another. Out: the words of FEAT-6. Characters whose part does not depend
 //! on their neighbours are taken one by one; where one comes that does, the stretch from the last certain
 //! boundary to the next is normalised and cut by the definition.
 
@@ -42,9 +42,9 @@ impl Pieces {
         Pieces { touching, stretch: String::new() }
     }
 
-    /// Appends the words of a piece.
-    pub(super) fn read(&mut self, piece: &[u8], words: &mut Flat) {
-        let text = String::from_utf8_lossy(piece);
+    /// Appends the words of some pieces.
+    pub(super) fn read(&mut self, pieces: &[u8], words: &mut Flat) {
+        let text = String::from_utf8_lossy(pieces);
         let mut writer =
             Writer { words, touching: self.touching, touches: false, open: Open::None };
         let mut rest = &*text;
@@ -75,6 +75,20 @@ impl Pieces {
     }
 }
 
+/// What a character is a part of.
+enum Part {
+    OfWord,
+    OfNone,
+    /// Its neighbours know.
+    Depends,
+}
+
+/// Whether a text may begin with what a character in the middle joins to a word.
+fn joins_with_middle(text: &str) -> bool {
+    let kind = text.chars().next().map(|c| look_up(c).kind);
+    matches!(kind, Some(Kind::Joins | Kind::Extends | Kind::Depends))
+}
+
 struct Writer<'a> {
     words: &'a mut Flat,
     touching: bool,
@@ -89,44 +103,71 @@ impl Writer<'_> {
         let mut boundary = (0, self.written());
         for (at, c) in text.char_indices() {
             let character = look_up(c);
-            let next = || text[at + c.len_utf8()..].chars().next().map(|c| look_up(c).kind);
-            let kind = match character.kind {
-                Kind::Middle if self.open != Open::Joining => Kind::Breaks,
-                Kind::Middle => match next() {
-                    Some(Kind::Joins | Kind::Extends | Kind::Depends) => Kind::Depends,
-                    _ => Kind::Breaks,
-                },
-                Kind::Extends if self.open == Open::None => Kind::Depends,
-                kind => kind,
+            let behind = at + c.len_utf8();
+            // Nearly all of them: a branch of its own is foreseen.
+            let part = if character.kind == Kind::Joins {
+                self.start_unless(Open::Joining);
+                Part::OfWord
+            } else {
+                self.read_rare(character.kind, at, &text[behind..], &mut boundary)
             };
-            match kind {
-                Kind::Joins => self.start_unless(Open::Joining),
-                Kind::Katakana => self.start_unless(Open::Katakana),
-                Kind::Extends => {}
-                Kind::Alone | Kind::Breaks => {
-                    self.close();
-                    boundary = (at, self.written());
-                    if kind == Kind::Breaks {
-                        self.touches = false;
-                        continue;
-                    }
-                    self.start(Open::Alone);
-                }
-                Kind::Middle | Kind::Depends => {
+            match part {
+                Part::OfWord => self.write(character.normal),
+                Part::OfNone => {}
+                Part::Depends => {
                     self.take_back(boundary.1);
-                    let behind = &text[at + c.len_utf8()..];
                     let certain = |c: char| matches!(look_up(c).kind, Kind::Alone | Kind::Breaks);
-                    let length = behind.find(certain).unwrap_or(behind.len());
-                    return Some((boundary.0, at + c.len_utf8() + length));
+                    let rest = &text[behind..];
+                    return Some((boundary.0, behind + rest.find(certain).unwrap_or(rest.len())));
                 }
             }
-            let mut utf8 = [0; 4];
-            self.words.bytes.extend_from_slice(character.normal.encode_utf8(&mut utf8).as_bytes());
         }
         self.close();
         None
     }
 
+    /// What a character that is no plain part of a word does, and the last certain boundary, if it makes one.
+    #[inline(never)]
+    fn read_rare(
+        &mut self,
+        kind: Kind,
+        at: usize,
+        behind: &str,
+        boundary: &mut (usize, Written),
+    ) -> Part {
+        match kind {
+            Kind::Joins => self.start_unless(Open::Joining),
+            Kind::Katakana => self.start_unless(Open::Katakana),
+            Kind::Extends if self.open != Open::None => {}
+            Kind::Extends | Kind::Depends => return Part::Depends,
+            Kind::Middle if self.open == Open::Joining && joins_with_middle(behind) => {
+                return Part::Depends;
+            }
+            Kind::Alone => {
+                self.close();
+                *boundary = (at, self.written());
+                self.start(Open::Alone);
+            }
+            Kind::Middle | Kind::Breaks => {
+                self.close();
+                *boundary = (at, self.written());
+                self.touches = false;
+                return Part::OfNone;
+            }
+        }
+        Part::OfWord
+    }
+
+    /// Four bytes whatever there are: no call for each character.
+    #[inline(always)]
+    fn write(&mut self, c: char) {
+        let mut utf8 = [0; 4];
+        let length = c.encode_utf8(&mut utf8).len();
+        self.words.bytes.spare(4)[..4].copy_from_slice(&utf8);
+        self.words.bytes.advance(length);
+    }
+
+    #[inline(always)]
     fn start_unless(&mut self, open: Open) {
         if self.open != open {
             self.start(open);

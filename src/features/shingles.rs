@@ -101,13 +101,28 @@ fn repeat_start(words: &mut Flat, more: usize) {
 }
 
 /// The features of all runs (FEAT-7).
-#[inline(never)]
 fn hash_runs(words: &Flat, run: usize, features: &mut Vec<u64>) {
-    if run == 0 {
+    let bounds = &words.bounds[..];
+    let count = bounds.len().saturating_sub(run);
+    if run == 0 || count == 0 {
         return;
     }
-    let (starts, ends) = (&words.bounds[..], &words.bounds[run.min(words.bounds.len())..]);
-    features.extend(starts.iter().zip(ends).map(|(s, e)| xxh3_64(&words.bytes[*s..*e - 1])));
+    let (starts, ends, bytes) = (&bounds[..count], &bounds[run..], &words.bytes[..]);
+    // Where it knows the length's range, the compiler leaves out the questions about others.
+    features.extend(starts.iter().zip(ends).map(|(start, end)| {
+        // The last word's space is no part of it.
+        let run = &bytes[*start..*end - 1];
+        match run.len() {
+            17..=32 => xxh3_64(run),
+            33..=64 => xxh3_64(run),
+            _ => hash(run),
+        }
+    }));
+}
+
+#[inline(never)]
+fn hash(run: &[u8]) -> u64 {
+    xxh3_64(run)
 }
 
 #[cfg(test)]

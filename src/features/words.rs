@@ -5,31 +5,30 @@
 //!
 //! ASCII white space is no part of a word and nothing across it has to do with each other, neither in
 //! normalisation nor in word boundaries: what stands between is a *piece*, and only pieces that have a
-//! character outside ASCII take the slower way.
+//! character outside ASCII, and those near them, take the slower way.
 
 use super::ascii;
+use super::buffer::Buffer;
 use super::pieces::Pieces;
+use crate::kernel::{BLOCK, marks};
 
 /// ASCII text is read in parts of about this size, so that working memory stays small and near.
 const WINDOW: usize = 4096;
 
-/// Bytes that are asked for characters outside ASCII in one go.
-const CHUNK: usize = 32;
-
 /// Words one behind the other, each followed by a space.
 #[derive(Debug)]
 pub(super) struct Flat {
-    pub(super) bytes: Vec<u8>,
+    pub(super) bytes: Buffer<u8>,
     /// 0, and the end of each word and its space.
-    pub(super) bounds: Vec<usize>,
-    /// Where the words of a part start; what is behind the last of them has no meaning.
-    pub(super) starts: Vec<usize>,
+    pub(super) bounds: Buffer<usize>,
 }
 
 impl Flat {
     /// A buffer without words.
     pub(super) fn new() -> Flat {
-        Flat { bytes: Vec::new(), bounds: vec![0], starts: Vec::new() }
+        let mut bounds = Buffer::default();
+        bounds.push(0);
+        Flat { bytes: Buffer::default(), bounds }
     }
 
     pub(super) fn clear(&mut self) {
@@ -71,42 +70,36 @@ impl Words {
     pub(super) fn read(&mut self, text: &[u8]) -> &mut Flat {
         self.flat.clear();
         let mut rest = text;
-        while !rest.is_empty() {
-            let prefix = ascii_prefix(&rest[..rest.len().min(WINDOW)]);
-            // What ends with the text, or with white space, is read as a whole.
-            let whole = if prefix == rest.len() {
-                prefix
-            } else {
-                rest[..prefix].iter().rposition(|b| is_space(*b)).map_or(0, |at| at + 1)
-            };
-            let (front, behind) = rest.split_at(whole);
-            rest = behind;
-            if whole > 0 {
-                ascii::read(front, &mut self.flat);
-                continue;
+        while let Some(start) = rest.iter().position(|byte| !is_space(*byte)) {
+            rest = &rest[start..];
+            if rest[0].is_ascii() {
+                let taken = ascii::read(rest, WINDOW, &mut self.flat);
+                rest = &rest[taken..];
+                if taken > 0 {
+                    continue;
+                }
             }
-            let end = rest.iter().position(|b| is_space(*b)).unwrap_or(rest.len());
-            let (piece, behind) = rest.split_at(end);
+            let (pieces, behind) = rest.split_at(end_of_pieces(rest));
             rest = behind;
-            if piece.is_ascii() {
-                ascii::read(piece, &mut self.flat);
+            if pieces.is_ascii() {
+                ascii::read(pieces, pieces.len(), &mut self.flat);
             } else {
-                self.pieces.read(piece, &mut self.flat);
+                self.pieces.read(pieces, &mut self.flat);
             }
         }
         &mut self.flat
     }
 }
 
-/// ASCII white space.
-fn is_space(byte: u8) -> bool {
-    matches!(byte, b'\t'..=b'\r' | b' ')
+/// Where a piece ends, together with those after it that begin before a block of ASCII.
+fn end_of_pieces(text: &[u8]) -> usize {
+    let (blocks, _) = text[..text.len().min(WINDOW)].as_chunks::<BLOCK>();
+    let others = blocks.iter().take_while(|block| marks(block) != 0).count() * BLOCK;
+    let rest = text[others..].iter();
+    others + rest.clone().position(|byte| is_space(*byte)).unwrap_or(rest.len())
 }
 
-/// How many bytes from the start on are ASCII.
-fn ascii_prefix(bytes: &[u8]) -> usize {
-    let (chunks, _) = bytes.as_chunks::<CHUNK>();
-    let whole = chunks.iter().take_while(|chunk| chunk.is_ascii()).count() * CHUNK;
-    let rest = bytes[whole..].iter();
-    whole + rest.take_while(|byte| byte.is_ascii()).count()
+/// ASCII white space.
+pub(super) fn is_space(byte: u8) -> bool {
+    matches!(byte, b'\t'..=b'\r' | b' ')
 }

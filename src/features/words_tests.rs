@@ -12,8 +12,8 @@ fn check(reader: &mut Words, touching: &mut Words, text: &[u8]) {
     let shown = String::from_utf8_lossy(text);
     assert_eq!(words, expected.iter().map(String::as_bytes).collect::<Vec<_>>(), "{shown:?}");
     let flat: String = expected.iter().flat_map(|word| [word, " "]).collect();
-    assert_eq!(found.bytes, flat.as_bytes(), "{shown:?}");
-    let found = String::from_utf8(touching.read(text).bytes.clone()).unwrap();
+    assert_eq!(*found.bytes, *flat.as_bytes(), "{shown:?}");
+    let found = String::from_utf8(touching.read(text).bytes.to_vec()).unwrap();
     assert_eq!(found.trim_end_matches(' '), definition::gram_text(text), "{shown:?}");
     assert!(found.len() <= found.trim_end_matches(' ').len() + 1, "{shown:?}");
 }
@@ -95,7 +95,8 @@ fn telling_cases() {
         check(&mut Words::new(), &mut Words::touching(), text.as_bytes());
     }
     assert_eq!(definition::words(b"caf\xE9 on\xFFe"), ["caf", "on", "e"]);
-    let grams = String::from_utf8(Words::touching().read("東京 Tower。b".as_bytes()).bytes.clone());
+    let grams =
+        String::from_utf8(Words::touching().read("東京 Tower。b".as_bytes()).bytes.to_vec());
     assert_eq!(grams.as_deref(), Ok("東京 tower b "));
 }
 
@@ -107,6 +108,20 @@ fn long_texts() {
         for length in (0..140).chain(4080..4110).chain([9000]) {
             let mut text = filler.repeat(length / filler.len() + 1);
             text.push_str("end.É 5.");
+            check(&mut reader, &mut touching, text.as_bytes());
+        }
+    }
+}
+
+/// The first character outside ASCII takes the piece that it is in out of what was read so far, however many
+/// blocks ago that began.
+#[test]
+fn pieces_that_stop_being_ascii() {
+    let (mut reader, mut touching) = (Words::new(), Words::touching());
+    let (front, piece) = ("No _ on. ".repeat(20), "it's-a_1.5".repeat(20));
+    for start in (0..140).chain([180]) {
+        for length in (0..10).chain(54..76).chain(118..140).chain([200]) {
+            let text = format!("{}\n{}é'b c", &front[..start], &piece[..length]);
             check(&mut reader, &mut touching, text.as_bytes());
         }
     }

@@ -56,6 +56,15 @@ impl Kernel {
         all.into_iter().flatten().map(Kernel).collect()
     }
 
+    /// Whether [`Kernel::run`] does arithmetic of four words in one go.
+    pub(crate) fn is_wide(self) -> bool {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Chosen::Avx2(_) | Chosen::Avx512(_) => true,
+            _ => false,
+        }
+    }
+
     /// The name of the instruction set.
     pub fn name(self) -> &'static str {
         match self.0 {

@@ -9,6 +9,7 @@ use super::donors::{Donors, Occupied};
 use super::hash::{Keys, Purpose, mix, settle, stir};
 use super::members::Members;
 use super::permutation::Permutation;
+use crate::kernel::{Kernel, Work};
 use crate::scheme::{Scheme, Universe};
 
 /// The sampler with its keys and tables made ready.
@@ -114,19 +115,50 @@ fn absorb_open(key: u64, elements: &[u64], bins: &mut [u64]) {
     }
 }
 
+fn absorb_shift<const K: usize>(key: u64, elements: &[u64], bins: &mut [u64; K]) {
+    match Kernel::best() {
+        kernel if kernel.is_wide() => kernel.run(ByRound { key, elements, bins }),
+        _ => absorb_by_four(key, elements, bins),
+    }
+}
+
+/// Takes an image into its bin: `floor(h K / 2^64)`.
+#[inline(always)]
+fn take<const K: usize>(h: u64, bins: &mut [u64; K]) {
+    let bin = &mut bins[(h >> (64 - K.trailing_zeros())) as usize];
+    *bin = (*bin).min(h);
+}
+
 /// Four hashes, then four minima: a fifth faster than one by one. Not inlined: inside a larger function
 /// the loop's constants and pointers would not all stay in registers.
 #[inline(never)]
-fn absorb_shift<const K: usize>(key: u64, elements: &[u64], bins: &mut [u64; K]) {
-    let mut take = |h: u64| {
-        let bin = &mut bins[(h >> (64 - K.trailing_zeros())) as usize];
-        *bin = (*bin).min(h);
-    };
+fn absorb_by_four<const K: usize>(key: u64, elements: &[u64], bins: &mut [u64; K]) {
     let (fours, left) = elements.as_chunks::<4>();
     for four in fours {
-        four.map(|x| stir(x ^ key)).into_iter().for_each(&mut take);
+        four.map(|x| stir(x ^ key)).into_iter().for_each(|h| take(h, bins));
     }
-    left.iter().for_each(|x| take(stir(x ^ key)));
+    left.iter().for_each(|x| take(stir(x ^ key), bins));
+}
+
+/// Many hashes, then as many minima: where a vector holds four words the hashes are made four at a time,
+/// and all of it takes three quarters of the time; elsewhere it would take longer.
+struct ByRound<'a, const K: usize> {
+    key: u64,
+    elements: &'a [u64],
+    bins: &'a mut [u64; K],
+}
+
+impl<const K: usize> Work for ByRound<'_, K> {
+    type Done = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let mut round = [0; 32];
+        for elements in self.elements.chunks(round.len()) {
+            round.iter_mut().zip(elements).for_each(|(h, x)| *h = stir(x ^ self.key));
+            round[..elements.len()].iter().for_each(|h| take(*h, self.bins));
+        }
+    }
 }
 
 /// The least place of each bin, from a bitmap of the set.
@@ -136,6 +168,33 @@ fn absorb_dense(members: &Members, permutation: &Permutation, size: u64, bins: &
         let (from, to) = (bin_start(i as u64, size, k), bin_start(i as u64 + 1, size, k));
         if let Some(place) = members.first_place(permutation, from, to.min(*bin)) {
             *bin = place;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both ways against SAMPLE-4, one element at a time, with rounds that are not full.
+    #[test]
+    fn every_way_absorbs_the_same() {
+        let elements: Vec<u64> = (0..1000_u64).map(|i| mix(i % 700)).collect();
+        for count in (0..70).chain([96, 127, 128, 129, 1000]) {
+            let elements = &elements[..count];
+            let mut expected = [u64::MAX; 64];
+            for h in elements.iter().map(|x| stir(x ^ 9)) {
+                let bin = ((u128::from(h) * 64) >> 64) as usize;
+                expected[bin] = expected[bin].min(h);
+            }
+            let mut bins = [u64::MAX; 64];
+            absorb_by_four(9, elements, &mut bins);
+            assert_eq!(bins, expected, "by four, {count}");
+            for kernel in Kernel::available() {
+                let mut bins = [u64::MAX; 64];
+                kernel.run(ByRound { key: 9, elements, bins: &mut bins });
+                assert_eq!(bins, expected, "{}, {count}", kernel.name());
+            }
         }
     }
 }
