@@ -8,8 +8,8 @@
 //! |---|---|
 //! | [`error`], [`limits`], [`options`], [`scheme`] | names and numbers: what makes two signatures comparable? |
 //! | `sync` | which locks and threads: those of the system, or those that a scheduler tries in many orders? |
-//! | [`features`] | here is a document: which set is it? |
 //! | [`kernel`] | here are words: what does this processor do fastest with them? |
+//! | [`features`] | here is a document: which set is it? |
 //! | [`sketch`] | here is a set: what is its signature, and how many samples agree? |
 //! | [`estimate`] | so many samples agree: how alike are the sets, and how sure is that? |
 //! | `format` | here are bytes from a disk: what do they say, and may they be believed? |
