@@ -4,7 +4,7 @@
 mod all_pairs;
 mod likes;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use all_pairs::{All, GO_ON, brute_force, options, set, what};
@@ -48,6 +48,62 @@ fn copies_are_one_group() {
     assert_eq!(pairs.len(), 1);
     assert_eq!((&*pairs[0].a, &*pairs[0].b), (&0_u32.to_be_bytes()[..], &7_u32.to_be_bytes()[..]));
     assert_eq!((pairs[0].a_keys, pairs[0].b_keys), (99_998, 1));
+}
+
+/// Copies that are in several segments and in memory are one group, as if all were in one segment.
+#[test]
+fn copies_far_from_each_other_are_one_group() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = Database::create(folder.path().join("x.ringer"), &Scheme::near_duplicate(), options())
+        .unwrap();
+    // Key i has text i mod 40: each is in all parts, several times, some alone, and hidden here and there.
+    let text = |i: u32| (0..60_u64).map(|x| u64::from(i % 40 / 2 * 1000 + i % 2 * 6) + x).collect();
+    let mut right: BTreeMap<u32, BTreeSet<Vec<u8>>> = BTreeMap::new();
+    for part in 0..4 {
+        for i in (0..600_u32).filter(|i| i % 7 % 4 == part) {
+            let set: Vec<u64> = if i % 50 == 0 { vec![u64::from(i)] } else { text(i) };
+            db.put(i.to_be_bytes(), &set).unwrap();
+            if i % 50 != 0 {
+                right.entry(i % 40).or_default().insert(i.to_be_bytes().to_vec());
+            }
+        }
+        if part < 3 {
+            db.checkpoint().unwrap();
+        }
+    }
+    for i in (0..600_u32).filter(|i| i % 11 == 3 && i % 50 != 0) {
+        db.delete(i.to_be_bytes()).unwrap();
+        right.get_mut(&(i % 40)).unwrap().remove(&i.to_be_bytes()[..]);
+    }
+    let right: BTreeSet<BTreeSet<Vec<u8>>> = right.into_values().collect();
+    assert!(right.len() == 40 && right.iter().all(|keys| keys.len() > 8));
+    let ask = || {
+        let (mut groups, mut events) = (BTreeSet::new(), Vec::new());
+        let run = db.snapshot().pairs(0.7).run(|found| {
+            match found {
+                Found::Group(group) => {
+                    let keys = group.keys().map(|key| key.unwrap().to_vec());
+                    events.push((group.representative().unwrap(), None));
+                    groups.insert(keys.collect::<BTreeSet<_>>());
+                }
+                Found::Pair(pair) => {
+                    events.push((pair.a.clone(), Some((pair.b.clone(), what(&pair)))))
+                }
+            }
+            GO_ON
+        });
+        let report = run.unwrap();
+        assert_eq!(report.signatures, 40 + 12, "{report:?}");
+        (groups, events)
+    };
+    let apart = ask();
+    assert_eq!(apart.0, right);
+    // Texts 2 n and 2 n + 1 have 54 of 66 elements in common.
+    assert!(apart.1.len() > 50, "{}", apart.1.len());
+    db.checkpoint().unwrap();
+    assert_eq!(ask(), apart);
+    db.compact().unwrap();
+    assert_eq!(ask(), apart);
 }
 
 fn small() -> (tempfile::TempDir, Database, Rows) {

@@ -52,14 +52,56 @@ impl Span {
 
     /// A number that is equal where the samples are, and seldom elsewhere.
     fn hash(&self, planes: &[u64], words: usize) -> u32 {
-        const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
         let mut hash = 0_u64;
-        for (word, mask) in &self.0 {
-            for plane in (*word as usize..planes.len()).step_by(words) {
-                hash = (hash.rotate_left(23) ^ (planes[plane] & mask)).wrapping_mul(ODD);
+        for &(word, mask) in &self.0 {
+            // No `step_by`: it divides.
+            let mut at = word as usize;
+            while let Some(plane) = planes.get(at) {
+                hash = (hash.rotate_left(23) ^ (plane & mask)).wrapping_mul(ODD);
+                at += words;
             }
         }
-        ((hash ^ hash >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 32) as u32
+        settle(hash)
+    }
+
+    /// The same if the samples follow each other in one word of a plane and have at most 64 bits together: where
+    /// they are in the word, and a mask of as many bits.
+    fn packed(&self, planes: usize) -> Option<Packed> {
+        let [(word, mask)] = self.0[..] else { return None };
+        let (shift, count) = (mask.trailing_zeros(), mask.count_ones());
+        let low = mask >> shift;
+        let fits = low.trailing_ones() == count && count as usize * planes <= 64;
+        fits.then_some(Packed { word: word as usize, shift, count, low })
+    }
+}
+
+const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Brings all bits of a number to where the hash is.
+#[inline(always)]
+fn settle(hash: u64) -> u32 {
+    ((hash ^ hash >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 32) as u32
+}
+
+/// Samples beside each other.
+#[derive(Clone, Copy)]
+struct Packed {
+    word: usize,
+    shift: u32,
+    count: u32,
+    low: u64,
+}
+
+impl Packed {
+    /// One behind the other, plane by plane: a third of the work of mixing each.
+    #[inline(always)]
+    fn hash(self, planes: &[u64], words: usize) -> u32 {
+        let (mut bits, mut at) = (0, self.word);
+        while let Some(plane) = planes.get(at) {
+            bits = bits << (self.count % 64) | plane >> self.shift & self.low;
+            at += words;
+        }
+        settle(bits.wrapping_mul(ODD))
     }
 }
 
@@ -191,6 +233,7 @@ pub(super) fn refine(
 #[derive(Debug)]
 pub(super) struct ColumnReader {
     words: usize,
+    words_per_signature: usize,
     slots: SlotReader,
     values: Vec<u32>,
 }
@@ -199,16 +242,33 @@ impl ColumnReader {
     pub(super) fn new(scheme: &Scheme) -> ColumnReader {
         let slots = SlotReader::new(scheme);
         let values = vec![0; slots.count()];
-        ColumnReader { words: scheme.words_per_plane(), slots, values }
+        let (words, words_per_signature) = (scheme.words_per_plane(), scheme.words_per_signature());
+        ColumnReader { words, words_per_signature, slots, values }
     }
 
-    /// A number that is equal where signatures agree in a column.
+    /// Numbers that are equal where signatures agree in a column, of signatures one behind the other.
+    pub(super) fn hashes(&mut self, column: &Column, all: &[u64], mut take: impl FnMut(u32)) {
+        let words = self.words;
+        let signatures = all.chunks_exact(self.words_per_signature);
+        let packed = match column {
+            Column::Samples(span) => span.packed(self.words_per_signature / words),
+            Column::Slot(_) => None,
+        };
+        match packed {
+            Some(packed) => signatures.for_each(|planes| take(packed.hash(planes, words))),
+            None => signatures.for_each(|planes| take(self.hash(column, planes))),
+        }
+    }
+
+    /// One such number; not those of [`ColumnReader::hashes`].
     pub(super) fn hash(&mut self, column: &Column, planes: &[u64]) -> u32 {
         match column {
             Column::Samples(span) => span.hash(planes, self.words),
             Column::Slot(slot) => {
                 self.slots.read(planes, &mut self.values);
-                self.values[*slot]
+                // Values of few bits, too, are told apart by the highest ones: a product with an odd number is
+                // another for each.
+                self.values[*slot].wrapping_mul(0x9E37_79B1)
             }
         }
     }
@@ -218,6 +278,41 @@ impl ColumnReader {
 mod tests {
     use super::*;
     use crate::scheme::{Parameters, Slots, presets};
+    use crate::sketch::{Signature, Sketcher};
+
+    /// Both kinds of hashes are equal where the samples of a column are, and (by these seeds) nowhere else.
+    #[test]
+    fn hashes_tell_columns() {
+        for scheme in [Scheme::near_duplicate(), Scheme::precise(), Scheme::rdc()] {
+            let sketcher = Sketcher::new(&scheme);
+            let sets = (0..200_u64).map(|i| i / 4 * 1000..i / 4 * 1000 + 100 + i % 4);
+            let signatures: Vec<_> =
+                sets.map(|set| sketcher.sketch(&set.collect::<Vec<_>>()).unwrap()).collect();
+            let all: Vec<u64> = signatures.iter().flat_map(Signature::planes).copied().collect();
+            let mut reader = ColumnReader::new(&scheme);
+            let samples: Vec<u32> = (0..scheme.samples).collect();
+            let apart: Vec<u32> = samples.iter().copied().filter(|s| s % 3 != 1).collect();
+            for (samples, columns) in [(&samples, 13), (&samples, 3), (&apart, 9)] {
+                for column in spread(samples, columns) {
+                    let Column::Samples(span) = &column else { panic!() };
+                    let mut hashes = Vec::new();
+                    reader.hashes(&column, &all, |hash| hashes.push(hash));
+                    let single: Vec<u32> =
+                        signatures.iter().map(|s| reader.hash(&column, s.planes())).collect();
+                    assert_eq!(hashes.len(), signatures.len());
+                    for (i, a) in signatures.iter().enumerate() {
+                        for (j, b) in signatures[..i].iter().enumerate() {
+                            let agree = (0..scheme.samples).filter(|sample| span.has(*sample)).all(
+                                |sample| a.sample(sample as usize) == b.sample(sample as usize),
+                            );
+                            assert_eq!(hashes[i] == hashes[j], agree, "{i} {j} {column:?}");
+                            assert_eq!(single[i] == single[j], agree, "{i} {j} {column:?}");
+                        }
+                    }
+                }
+            }
+        }
+    }
 
     fn columns(plan: Plan) -> Vec<Column> {
         match plan {

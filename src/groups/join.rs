@@ -10,6 +10,7 @@ use super::columns::{self, Column, ColumnReader, Plan};
 use super::found::Phase;
 use super::measure::Measure;
 use super::roster::Roster;
+use super::sorting::Sorting;
 use super::stop::{Step, Teller};
 use crate::kernel::{Kernel, Rows};
 use crate::query;
@@ -97,7 +98,7 @@ impl<'j, 'a> Join<'j, 'a> {
     pub(super) fn run(mut self, asked: Option<query::Plan>) -> Step<Joined> {
         let groups = self.roster.groups();
         self.teller.tell(Phase::Joining, 0, 1)?;
-        let mut entries: Vec<u64> = Vec::new();
+        let mut entries: Vec<u64> = Vec::with_capacity(groups);
         match columns::plan(self.roster.scheme(), self.measure.least, groups, asked) {
             Plan::Nothing => {}
             Plan::Scan => {
@@ -107,7 +108,7 @@ impl<'j, 'a> Join<'j, 'a> {
                 self.compare(&entries)?;
             }
             Plan::Columns(columns) => {
-                let mut other = vec![0; groups];
+                let mut sorting = Sorting::default();
                 self.progress = (0, columns.len() as u64);
                 let count = columns.len();
                 self.path.push((columns, 0));
@@ -117,12 +118,13 @@ impl<'j, 'a> Join<'j, 'a> {
                     self.teller.tell(Phase::Joining, self.progress.0, self.progress.1)?;
                     entries.clear();
                     let column = &self.path[0].0[i];
-                    entries.extend((0..groups as u32).map(|group| {
-                        let hash = self.reader.hash(column, self.roster.planes(group));
-                        u64::from(hash) << 32 | u64::from(group)
-                    }));
-                    sort(&mut entries, &mut other);
-                    self.runs(&mut entries)?;
+                    self.reader.hashes(column, self.roster.all_planes(), |hash| {
+                        entries.push(u64::from(hash) << 32 | entries.len() as u64);
+                    });
+                    // Entries are of no use once they are parted: each part is sorted into their place.
+                    for part in 0..sorting.part(&entries) {
+                        self.runs(sorting.sort(part, &mut entries))?;
+                    }
                 }
             }
         }
@@ -312,28 +314,5 @@ impl<'j, 'a> Join<'j, 'a> {
             self.progress.0 = self.joined.compared;
         }
         self.teller.tell(Phase::Joining, self.progress.0, self.progress.1)
-    }
-}
-
-/// Sorts entries that rise in their lower halves by their upper halves.
-fn sort(entries: &mut Vec<u64>, other: &mut Vec<u64>) {
-    const DIGIT: u32 = 11;
-    if entries.len() < 256 {
-        return entries.sort_unstable();
-    }
-    for pass in 0..3 {
-        let digit_of = |entry: u64| (entry >> (32 + pass * DIGIT)) as usize & ((1 << DIGIT) - 1);
-        let mut ends = [0_u32; 1 << DIGIT];
-        entries.iter().for_each(|entry| ends[digit_of(*entry)] += 1);
-        let mut sum = 0;
-        for end in &mut ends {
-            sum += std::mem::replace(end, sum);
-        }
-        for entry in entries.iter() {
-            let place = &mut ends[digit_of(*entry)];
-            other[*place as usize] = *entry;
-            *place += 1;
-        }
-        std::mem::swap(entries, other);
     }
 }

@@ -20,6 +20,7 @@ mod join;
 mod measure;
 mod pairs;
 mod roster;
+mod sorting;
 mod stop;
 mod triples;
 

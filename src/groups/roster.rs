@@ -3,7 +3,7 @@
 //! In: a state. Out: ranks (the live rows that are not empty, numbered in key order), and groups (their
 //! distinct signatures, numbered in the order of their smallest keys). So numbers of groups compare as the keys
 //! that name them, and are the same wherever rows live. A rank takes eight bytes, a group its signature and
-//! some twenty bytes.
+//! some thirty bytes while groups are made and sorted.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use zerocopy::IntoBytes;
 
 use super::found::{Group, Phase};
+use super::sorting::Sorting;
 use super::stop::{Step, Teller};
 use crate::error::{Error, Result};
 use crate::kernel::{Row, Rows, prefetch};
@@ -20,14 +21,20 @@ use crate::scheme::Scheme;
 use crate::sketch::Signature;
 use crate::store::range::{Source, Walk};
 use crate::store::segment::rows::SignatureCursor;
-use crate::store::state::State;
+use crate::store::state::{SegmentView, State};
 
 /// Bytes that a row takes: its place.
 const ROW_BYTES: u64 = 8;
 
-/// Bytes that a distinct signature takes beside its planes: code, first rank, place in the hash table (at
-/// worst), and two entries of eight bytes while columns are sorted.
-const GROUP_BYTES: u64 = 4 + 4 + 12 + 16;
+/// Bytes that a distinct signature takes beside its planes: code, first rank, two entries of eight bytes while they
+/// are sorted, and a number while equal ones become one.
+const GROUP_BYTES: u64 = 4 + 4 + 16 + 4;
+
+/// Bytes for each signature of a segment in which some have several rows: its group.
+const SHARED_BYTES: u64 = 4;
+
+/// No group.
+const NONE: u32 = u32::MAX;
 
 /// The segment of rows that are in no segment.
 const FRESH: u32 = u32::MAX;
@@ -76,7 +83,9 @@ impl<'a> Roster<'a> {
             several: Vec::new(),
             members: Vec::new(),
         };
-        let mut known = HashTable::with_capacity(ids);
+        let mut shared: Vec<Vec<u32>> =
+            state.segments.iter().map(|view| vec![NONE; shared_ids(view)]).collect();
+        let mut known = HashTable::new();
         let mut cursors: Vec<SignatureCursor<'_>> =
             state.segments.iter().map(|view| SignatureCursor::new(&view.segment)).collect();
         let (mut planes, mut copies, mut done) = (Vec::new(), Vec::new(), 0);
@@ -84,51 +93,112 @@ impl<'a> Roster<'a> {
         while let Some((key, source)) = walk.next_source()? {
             done += 1;
             teller.tick(Phase::Reading, done, rows as u64)?;
-            let code = match source {
+            let (rank, next) = (roster.places.len() as u32, roster.firsts.len() as u32);
+            match source {
                 Source::Fresh(stored) if stored.signature.is_empty() => continue,
                 Source::Fresh(stored) => {
-                    planes.clear();
-                    planes.extend_from_slice(stored.signature.planes());
                     roster.places.push(Place { segment: FRESH, row: roster.fresh.len() as u32 });
                     roster.fresh.push(key);
-                    stored.signature.cardinality_code()
+                    let (planes, code) =
+                        (stored.signature.planes(), stored.signature.cardinality_code());
+                    match roster.look_up(planes, code, &mut known) {
+                        Some(group) => copies.push((group, rank)),
+                        None => roster.push(planes, code, rank),
+                    }
                 }
                 Source::Row(_, segment, found) if segment.is_empty_id(found.id) => continue,
                 Source::Row(i, _, found) => {
                     roster.places.push(Place { segment: i as u32, row: found.row });
-                    cursors[i].read(found.id, &mut planes)?
+                    match shared[i].get_mut(found.id as usize) {
+                        Some(group) if *group != NONE => {
+                            copies.push((*group, rank));
+                            continue;
+                        }
+                        Some(group) => *group = next,
+                        None => {}
+                    }
+                    let code = cursors[i].read(found.id, &mut planes)?;
+                    roster.push(&planes, code, rank);
                 }
             };
-            roster.enter(&planes, code, &mut known, &mut copies);
         }
+        drop((shared, known));
+        roster.unite(&mut copies);
         roster.gather(copies);
         Ok(roster)
     }
 
-    /// Takes the signature of the last rank: a new group, or another member of one.
-    fn enter(
-        &mut self,
-        planes: &[u64],
-        code: u32,
-        known: &mut HashTable<u32>,
-        copies: &mut Vec<(u32, u32)>,
-    ) {
-        let (rank, words) = (self.places.len() as u32 - 1, planes.len());
-        let hash_of = |planes: &[u64], code| xxh3_64(planes.as_bytes()) ^ u64::from(code);
-        let hash = hash_of(planes, code);
-        let of = |group: u32| &self.planes[group as usize * words..][..words];
-        let same = |group: &u32| self.codes[*group as usize] == code && of(*group) == planes;
-        if let Some(group) = known.find(hash, same) {
-            copies.push((*group, rank));
-            return;
-        }
-        let codes = &self.codes;
-        known.insert_unique(hash, self.firsts.len() as u32, |group| {
-            hash_of(of(*group), codes[*group as usize])
-        });
+    /// A new group, of the last rank.
+    fn push(&mut self, planes: &[u64], code: u32, rank: u32) {
         self.planes.extend_from_slice(planes);
         self.codes.push(code);
         self.firsts.push(rank);
+    }
+
+    /// The group of a signature among those of memtables, or nothing if it will be the next one.
+    fn look_up(&self, planes: &[u64], code: u32, known: &mut HashTable<u32>) -> Option<u32> {
+        let same = |group: &u32| self.code(*group) == code && self.planes(*group) == planes;
+        let hash = hash_of(planes, code);
+        if let Some(group) = known.find(hash, same) {
+            return Some(*group);
+        }
+        let next = self.firsts.len() as u32;
+        known.insert_unique(hash, next, |group| hash_of(self.planes(*group), self.code(*group)));
+        None
+    }
+
+    /// Makes groups of equal signatures one: writers should store these once in a segment, but need not, and
+    /// segments know nothing of each other. By sorting: to look each up in a table would wait for memory
+    /// each time.
+    fn unite(&mut self, copies: &mut Vec<(u32, u32)>) {
+        let groups = 0..self.firsts.len() as u32;
+        let mut entries: Vec<u64> = groups
+            .map(|group| {
+                let hash = hash_of(self.planes(group), self.code(group));
+                hash & !u64::from(u32::MAX) | u64::from(group)
+            })
+            .collect();
+        let mut sorting = Sorting::default();
+        // For each group that is equal to another, the first of them.
+        let mut equal: Vec<(u32, u32)> = Vec::new();
+        for part in 0..sorting.part(&entries) {
+            let sorted = sorting.sort(part, &mut entries);
+            for run in sorted.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|run| run.len() > 1) {
+                let signature = |entry: u64| (self.planes(entry as u32), self.code(entry as u32));
+                run.sort_by(|a, b| signature(*a).cmp(&signature(*b)));
+                for same in run.chunk_by(|a, b| signature(*a) == signature(*b)) {
+                    equal.extend(same[1..].iter().map(|entry| (*entry as u32, same[0] as u32)));
+                }
+            }
+        }
+        drop((entries, sorting));
+        if !equal.is_empty() {
+            equal.sort_unstable();
+            self.close_up(&equal, copies);
+        }
+    }
+
+    /// Takes out groups, each of which becomes another one before it. They rise.
+    fn close_up(&mut self, equal: &[(u32, u32)], copies: &mut Vec<(u32, u32)>) {
+        let words = self.state.scheme.words_per_signature();
+        let (mut kept, mut left) = (0, equal.iter().peekable());
+        let mut numbers = Vec::with_capacity(self.firsts.len());
+        for group in 0..self.firsts.len() {
+            if let Some((_, first)) = left.next_if(|(other, _)| *other as usize == group) {
+                numbers.push(numbers[*first as usize]);
+                copies.push((group as u32, self.firsts[group]));
+                continue;
+            }
+            numbers.push(kept as u32);
+            self.planes.copy_within(group * words..(group + 1) * words, kept * words);
+            self.codes[kept] = self.codes[group];
+            self.firsts[kept] = self.firsts[group];
+            kept += 1;
+        }
+        self.planes.truncate(kept * words);
+        self.codes.truncate(kept);
+        self.firsts.truncate(kept);
+        copies.iter_mut().for_each(|(group, _)| *group = numbers[*group as usize]);
     }
 
     /// Brings the ranks of each group of several together.
@@ -211,7 +281,12 @@ impl<'a> Roster<'a> {
         &self.planes[group as usize * words..][..words]
     }
 
-    /// The same for the kernels.
+    /// The planes of all groups, one after the other.
+    pub(super) fn all_planes(&self) -> &[u64] {
+        &self.planes
+    }
+
+    /// Those of a group for the kernels.
     pub(super) fn row(&self, group: u32) -> Row<'_> {
         self.planes(group).split_at(self.state.scheme.words_per_plane())
     }
@@ -237,10 +312,22 @@ impl<'a> Roster<'a> {
     }
 }
 
+/// A number that is equal where signatures are.
+fn hash_of(planes: &[u64], code: u32) -> u64 {
+    xxh3_64(planes.as_bytes()) ^ u64::from(code) << 32
+}
+
+/// Signatures of a segment, if some have several rows.
+fn shared_ids(view: &SegmentView) -> usize {
+    let header = view.segment.header();
+    if header.ids < header.rows { header.ids as usize } else { 0 }
+}
+
 /// At most so many rows and distinct signatures, if memory allows them.
 fn bounds(state: &State, memory: usize) -> Result<(usize, usize)> {
-    let (mut rows, mut ids) = (0_u64, 0_u64);
+    let (mut rows, mut ids, mut shared) = (0_u64, 0_u64, 0_u64);
     for view in &*state.segments {
+        shared += shared_ids(view) as u64;
         rows += u64::from(view.live_rows);
         ids += u64::from(view.segment.header().ids.min(view.live_rows));
     }
@@ -254,7 +341,7 @@ fn bounds(state: &State, memory: usize) -> Result<(usize, usize)> {
         return Err(Error::invalid(what(), "there are fewer than 2^32 - 1"));
     }
     let each = GROUP_BYTES + 8 * state.scheme.words_per_signature() as u64;
-    let needed = rows * ROW_BYTES + ids * each;
+    let needed = rows * ROW_BYTES + ids * each + shared * SHARED_BYTES;
     if needed > memory as u64 {
         return Err(Error::OverLimit { what: what(), needed, limit: memory as u64 });
     }
