@@ -87,7 +87,7 @@ fn copies_far_from_each_other_are_one_group() {
                     groups.insert(keys.collect::<BTreeSet<_>>());
                 }
                 Found::Pair(pair) => {
-                    events.push((pair.a.clone(), Some((pair.b.clone(), what(&pair)))))
+                    events.push((pair.a.clone(), Some((pair.b.clone(), what(&pair)))));
                 }
             }
             GO_ON
