@@ -27,7 +27,7 @@ fn classify(block: &[u8; BLOCK], plain: &mut [u8; BLOCK]) -> Classes {
         let letter = mask(lower.wrapping_sub(b'a') < 26);
         let digit = mask(byte.wrapping_sub(b'0') < 10);
         let low_line = mask(*byte == b'_');
-        // Four of them are next to each other but for some that are never between letters or digits.
+        // Three of them stand near each other, among some that never join.
         middles[i] = mask(byte.wrapping_sub(b'\'') < 8) | mask(byte.wrapping_sub(b':') < 2);
         cores[i] = letter | digit | low_line;
         low_lines |= low_line;
@@ -52,8 +52,8 @@ fn joins(left: u8, middle: u8, right: u8) -> bool {
     }
 }
 
-/// Appends the words of a text, as far as it is ASCII and not longer than `most` bytes: up to the white
-/// space before the first byte that is not so, or to the text's end. Out: how many bytes that are.
+/// Appends the words of a text, as far as it is ASCII and about `most` bytes long: up to the white space before
+/// the first byte that is not so, or to the text's end. Out: how many bytes that are.
 ///
 /// Characters are asked for when they are read, not all of them before: text then comes from memory
 /// while words are made of what is there.
@@ -126,8 +126,8 @@ impl Work for Blocks<'_, '_> {
         let (mut open, mut low_lines, mut number) = (0, false, 0);
         let mut last = Before::default();
         // The block, and as much again: 64 bytes are copied from wherever a copy starts.
-        let (mut plain, mut rest): ([u8; 2 * BLOCK], [u8; BLOCK]);
-        plain = [b' '; 2 * BLOCK];
+        let mut plain = [b' '; 2 * BLOCK];
+        let mut rest;
         while number < blocks_of(text) {
             let start = BLOCK * number;
             let block = match text[start..].first_chunk::<BLOCK>() {

@@ -34,7 +34,7 @@ impl<T: Copy + Default> Buffer<T> {
     /// Takes in the first of the elements behind the end.
     ///
     /// # Panics
-    /// When so many were not asked for.
+    /// When there are not so many.
     #[inline]
     pub(super) fn advance(&mut self, by: usize) {
         assert!(by <= self.all.len() - self.length, "elements that are there");

@@ -42,8 +42,8 @@ fn one_call(text: &[u8], characters: u16, ends: Ends) -> Result<Vec<u64>> {
     Ok(features)
 }
 
-/// Makes character n-grams of many texts: keeps its buffers, which are as large as the longest text so
-/// far.
+/// Makes character n-grams of many texts: keeps its buffers, up to some times as large as the longest text
+/// so far.
 ///
 /// ```
 /// use ringer::features::{Ends, GramReader};

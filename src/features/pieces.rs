@@ -1,6 +1,6 @@
 //! Words of text that is not all ASCII.
 //!
-//! In: bytes from one ASCII white space to another. Out: the words of FEAT-6. Characters whose part does not depend
+//! In: bytes from one ASCII white space to another, which may have more between them. Out: the words of FEAT-6. Characters whose part does not depend
 //! on their neighbours are taken one by one; where one comes that does, the stretch from the last certain
 //! boundary to the next is normalised and cut by the definition.
 

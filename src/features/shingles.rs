@@ -43,7 +43,7 @@ fn one_call(text: &[u8], words: u16, ends: Ends) -> Result<Vec<u64>> {
     Ok(features)
 }
 
-/// Makes shingles of many texts: keeps its buffers, which are as large as the longest text so far.
+/// Makes shingles of many texts: keeps its buffers, up to some times as large as the longest text so far.
 ///
 /// ```
 /// use ringer::features::{Ends, ShingleReader, shingles};

@@ -12,7 +12,7 @@ use super::buffer::Buffer;
 use super::pieces::Pieces;
 use crate::kernel::{BLOCK, marks};
 
-/// ASCII text is read in parts of about this size, so that working memory stays small and near.
+/// Text is read in parts of about this size, so that working memory stays small and near.
 const WINDOW: usize = 4096;
 
 /// Words one behind the other, each followed by a space.
@@ -91,7 +91,7 @@ impl Words {
     }
 }
 
-/// Where a piece ends, together with those after it that begin before a block of ASCII.
+/// Where a piece ends, together with those after it up to the next block of ASCII, or about a window of them.
 fn end_of_pieces(text: &[u8]) -> usize {
     let (blocks, _) = text[..text.len().min(WINDOW)].as_chunks::<BLOCK>();
     let others = blocks.iter().take_while(|block| marks(block) != 0).count() * BLOCK;

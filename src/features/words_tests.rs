@@ -31,6 +31,11 @@ fn check_all(alphabet: &[&[u8]], length: u32) {
                 left /= alphabet.len();
             }
             check(&mut reader, &mut touching, &text);
+            // Among others, so that it is read with the white space around it.
+            if number % 5 == 0 {
+                let among = [b"\xC3\xA9 ", &text[..], b" ", &b"\xC3\xA9".repeat(32)].concat();
+                check(&mut reader, &mut touching, &among);
+            }
         }
     }
 }
@@ -100,7 +105,7 @@ fn telling_cases() {
     assert_eq!(grams.as_deref(), Ok("東京 tower b "));
 }
 
-/// Around the sizes of blocks, chunks and windows.
+/// Around the sizes of blocks and windows.
 #[test]
 fn long_texts() {
     let (mut reader, mut touching) = (Words::new(), Words::touching());

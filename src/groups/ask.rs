@@ -158,7 +158,8 @@ impl<'a> Pairs<'a> {
     }
 
     /// Bytes of memory that may be taken, pages that a database keeps not counted; a database that needs more
-    /// is refused with [`Error::OverLimit`]. Default 1 GiB. A set takes 36 bytes and its signature.
+    /// is refused with [`Error::OverLimit`]. Default 1 GiB. A set takes 40 bytes and its signature, or 36 if
+    /// another has the same.
     pub fn memory(mut self, bytes: usize) -> Pairs<'a> {
         self.memory = bytes;
         self

@@ -64,8 +64,8 @@ impl Span {
         settle(hash)
     }
 
-    /// The same if the samples follow each other in one word of a plane and have at most 64 bits together: where
-    /// they are in the word, and a mask of as many bits.
+    /// Another such number costs less if the samples follow each other in one word of a plane and have at most 64
+    /// bits together.
     fn packed(&self, planes: usize) -> Option<Packed> {
         let [(word, mask)] = self.0[..] else { return None };
         let (shift, count) = (mask.trailing_zeros(), mask.count_ones());
@@ -260,7 +260,7 @@ impl ColumnReader {
         }
     }
 
-    /// One such number; not those of [`ColumnReader::hashes`].
+    /// One such number, which need not be that of [`ColumnReader::hashes`].
     pub(super) fn hash(&mut self, column: &Column, planes: &[u64]) -> u32 {
         match column {
             Column::Samples(span) => span.hash(planes, self.words),

@@ -26,9 +26,13 @@ use crate::store::state::{SegmentView, State};
 /// Bytes that a row takes: its place.
 const ROW_BYTES: u64 = 8;
 
-/// Bytes that a distinct signature takes beside its planes: code, first rank, two entries of eight bytes while they
-/// are sorted, and a number while equal ones become one.
-const GROUP_BYTES: u64 = 4 + 4 + 16 + 4;
+/// Bytes that a row takes beside if its signature is that of another: the two while they are gathered, with room to
+/// grow, and its rank among the members, with that of the first.
+const COPY_BYTES: u64 = 16 + 8;
+
+/// Bytes that a distinct signature takes beside its planes: code, first rank, and then two entries of eight bytes
+/// while they are sorted and a number while equal ones become one; or, as it was equal to another, what a copy takes.
+const GROUP_BYTES: u64 = 4 + 4 + 24;
 
 /// Bytes for each signature of a segment in which some have several rows: its group.
 const SHARED_BYTES: u64 = 4;
@@ -106,6 +110,11 @@ impl<'a> Roster<'a> {
                         None => roster.push(planes, code, rank),
                     }
                 }
+                // Memory was asked for by what the manifest says.
+                Source::Row(_, segment, _) if done > rows as u64 => {
+                    let detail = "more rows can be seen than the manifest says".into();
+                    return Err(segment.lost("LIVE-3", detail).into());
+                }
                 Source::Row(_, segment, found) if segment.is_empty_id(found.id) => continue,
                 Source::Row(i, _, found) => {
                     roster.places.push(Place { segment: i as u32, row: found.row });
@@ -123,7 +132,7 @@ impl<'a> Roster<'a> {
             };
         }
         drop((shared, known));
-        roster.unite(&mut copies);
+        roster.unite(&mut copies, teller)?;
         roster.gather(copies);
         Ok(roster)
     }
@@ -150,46 +159,51 @@ impl<'a> Roster<'a> {
     /// Makes groups of equal signatures one: writers should store these once in a segment, but need not, and
     /// segments know nothing of each other. By sorting: to look each up in a table would wait for memory
     /// each time.
-    fn unite(&mut self, copies: &mut Vec<(u32, u32)>) {
+    fn unite(&mut self, copies: &mut Vec<(u32, u32)>, teller: &mut Teller<'_>) -> Step {
         let groups = 0..self.firsts.len() as u32;
         let mut entries: Vec<u64> = groups
+            .clone()
             .map(|group| {
                 let hash = hash_of(self.planes(group), self.code(group));
-                hash & !u64::from(u32::MAX) | u64::from(group)
+                (hash & !u64::from(u32::MAX)) | u64::from(group)
             })
             .collect();
-        let mut sorting = Sorting::default();
-        // For each group that is equal to another, the first of them.
-        let mut equal: Vec<(u32, u32)> = Vec::new();
+        let (mut sorting, total) = (Sorting::default(), self.places.len() as u64);
+        // For each group the first that is equal to it.
+        let mut first: Vec<u32> = groups.collect();
+        let mut any = false;
         for part in 0..sorting.part(&entries) {
+            teller.tell(Phase::Reading, total, total)?;
             let sorted = sorting.sort(part, &mut entries);
             for run in sorted.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|run| run.len() > 1) {
                 let signature = |entry: u64| (self.planes(entry as u32), self.code(entry as u32));
-                run.sort_by(|a, b| signature(*a).cmp(&signature(*b)));
+                run.sort_unstable_by(|a, b| signature(*a).cmp(&signature(*b)).then(a.cmp(b)));
                 for same in run.chunk_by(|a, b| signature(*a) == signature(*b)) {
-                    equal.extend(same[1..].iter().map(|entry| (*entry as u32, same[0] as u32)));
+                    same.iter().for_each(|entry| first[*entry as u32 as usize] = same[0] as u32);
+                    any |= same.len() > 1;
                 }
             }
         }
         drop((entries, sorting));
-        if !equal.is_empty() {
-            equal.sort_unstable();
-            self.close_up(&equal, copies);
+        if any {
+            self.close_up(first, copies);
         }
+        Ok(())
     }
 
-    /// Takes out groups, each of which becomes another one before it. They rise.
-    fn close_up(&mut self, equal: &[(u32, u32)], copies: &mut Vec<(u32, u32)>) {
+    /// Takes out the groups to which another is equal that comes before.
+    fn close_up(&mut self, mut first: Vec<u32>, copies: &mut Vec<(u32, u32)>) {
         let words = self.state.scheme.words_per_signature();
-        let (mut kept, mut left) = (0, equal.iter().peekable());
-        let mut numbers = Vec::with_capacity(self.firsts.len());
-        for group in 0..self.firsts.len() {
-            if let Some((_, first)) = left.next_if(|(other, _)| *other as usize == group) {
-                numbers.push(numbers[*first as usize]);
+        let mut kept = 0;
+        for group in 0..first.len() {
+            let equal = first[group] as usize;
+            if equal != group {
+                // That one has its new number already.
+                first[group] = first[equal];
                 copies.push((group as u32, self.firsts[group]));
                 continue;
             }
-            numbers.push(kept as u32);
+            first[group] = kept as u32;
             self.planes.copy_within(group * words..(group + 1) * words, kept * words);
             self.codes[kept] = self.codes[group];
             self.firsts[kept] = self.firsts[group];
@@ -198,7 +212,7 @@ impl<'a> Roster<'a> {
         self.planes.truncate(kept * words);
         self.codes.truncate(kept);
         self.firsts.truncate(kept);
-        copies.iter_mut().for_each(|(group, _)| *group = numbers[*group as usize]);
+        copies.iter_mut().for_each(|(group, _)| *group = first[*group as usize]);
     }
 
     /// Brings the ranks of each group of several together.
@@ -341,7 +355,8 @@ fn bounds(state: &State, memory: usize) -> Result<(usize, usize)> {
         return Err(Error::invalid(what(), "there are fewer than 2^32 - 1"));
     }
     let each = GROUP_BYTES + 8 * state.scheme.words_per_signature() as u64;
-    let needed = rows * ROW_BYTES + ids * each + shared * SHARED_BYTES;
+    let copies = rows.saturating_sub(ids);
+    let needed = rows * ROW_BYTES + ids * each + copies * COPY_BYTES + shared * SHARED_BYTES;
     if needed > memory as u64 {
         return Err(Error::OverLimit { what: what(), needed, limit: memory as u64 });
     }

@@ -42,7 +42,7 @@ impl Sorting {
         ends.len()
     }
 
-    /// A part, sorted into the beginning of `sorted`, which is as long as all entries. Parts rise.
+    /// A part, sorted into the beginning of `sorted`, which is at least as long. Parts rise.
     pub(super) fn sort<'a>(&self, part: usize, sorted: &'a mut [u64]) -> &'a mut [u64] {
         let start = if part == 0 { 0 } else { self.ends[part - 1] };
         let entries = &self.parted[start..self.ends[part]];
@@ -87,7 +87,7 @@ fn settle(entries: &mut [u64]) {
         }
         entries[at] = entry;
         steps += i - at;
-        // Hashes that have much in common: found by whoever looks for them.
+        // Somebody made hashes that share their first bits.
         if steps > 8 * entries.len() {
             return entries.sort_unstable();
         }

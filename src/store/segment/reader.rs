@@ -438,7 +438,7 @@ impl Segment {
     }
 
     /// Damage that shows only when pages are put together.
-    pub(super) fn lost(&self, rule: &'static str, detail: String) -> Error {
+    pub(crate) fn lost(&self, rule: &'static str, detail: String) -> Error {
         broken("segment", rule, self.offset, detail)
     }
 }
