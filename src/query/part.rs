@@ -37,12 +37,9 @@ pub(super) trait Part {
     /// The signatures of the block that starts with an id, which is loaded.
     fn block(&self, first: u32) -> Rows<'_>;
 
-    /// The keys that have a signature and are live, one after the other until `visit` says that it is
+    /// The keys that have a signature and are live, rising, one after the other until `visit` says that it is
     /// enough.
     fn keys(&self, id: u32, visit: &mut dyn FnMut(&[u8]) -> bool) -> Result<()>;
-
-    /// Whether `keys` gives keys in rising order.
-    fn keys_rise(&self) -> bool;
 }
 
 /// A segment.
@@ -141,10 +138,6 @@ impl Part for SegmentPart<'_> {
         }
         segment.rows_of_id(id, &mut look)
     }
-
-    fn keys_rise(&self) -> bool {
-        true
-    }
 }
 
 /// A memtable.
@@ -202,9 +195,5 @@ impl Part for FreshPart<'_> {
             }
         }
         Ok(())
-    }
-
-    fn keys_rise(&self) -> bool {
-        false
     }
 }

@@ -165,16 +165,14 @@ impl<'a> Search<'a> {
             return Ok(());
         }
         code = part.code(id);
-        let (target, ranking, rise) = (self.target, &mut self.ranking, part.keys_rise());
+        let (target, ranking) = (self.target, &mut self.ranking);
         part.keys(id, &mut |key| {
             if target.is_itself(key) {
                 return true;
             }
-            // Without a copy of the key: many may have this signature.
-            let entered = ranking.admits(value, slots, key)
-                && ranking.offer(Ranked { value, slots, key: key.into(), equal, code });
-            // Where keys rise, those after one that was too large are too large as well.
-            entered || !rise
+            // Keys rise: those after one that is too large are too large as well.
+            ranking.admits(value, slots, key)
+                && ranking.offer(Ranked { value, slots, key: key.into(), equal, code })
         })
     }
 }

@@ -9,6 +9,7 @@
 
 mod chains;
 mod distinct;
+mod owners;
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use hashbrown::HashTable;
 use xxhash_rust::xxh3::xxh3_64;
 
 use self::distinct::Distinct;
+use self::owners::Owners;
 use crate::kernel::Rows;
 use crate::scheme::Scheme;
 use crate::sketch::Signature;
@@ -65,6 +67,8 @@ struct Inner {
     keys: Vec<Key>,
     versions: Vec<Row>,
     signatures: Distinct,
+    /// Who has, or had, each signature.
+    owners: Owners,
     /// Key numbers by the hash of the key.
     by_hash: HashTable<u32>,
     /// Key numbers in key order: those of the first keys, as many as there are numbers here.
@@ -86,11 +90,8 @@ struct Key {
 #[derive(Debug, Clone, Copy)]
 struct Row {
     sequence: u64,
-    key: u32,
     /// The version of its key before it, or `NONE`.
     older: u32,
-    /// The version before it that has the same signature, or `NONE`.
-    twin: u32,
     what: What,
 }
 
@@ -112,6 +113,7 @@ impl Memtable {
             keys: Vec::new(),
             versions: Vec::new(),
             signatures: Distinct::new(scheme),
+            owners: Owners::default(),
             by_hash: HashTable::new(),
             in_order: Vec::new(),
             last: 0,
@@ -252,6 +254,7 @@ impl Memtable {
         let inner = self.read();
         inner.bytes.len()
             + inner.signatures.bytes()
+            + inner.owners.bytes()
             + inner.keys.len() * (size_of::<Key>() + 12)
             + inner.versions.len() * size_of::<Row>()
     }
@@ -290,15 +293,13 @@ impl FreshView<'_> {
         self.inner.signatures.with_value(slot, value)
     }
 
-    /// The keys that have a signature at the commit `sequence`, in no order.
+    /// The keys that have a signature at the commit `sequence`, rising.
     pub fn keys_of(&self, number: u32, sequence: u64) -> impl Iterator<Item = &[u8]> {
         let inner = &*self.inner;
-        let twin =
-            |version: &u32| Some(inner.versions[*version as usize].twin).filter(|t| *t != NONE);
-        let versions = std::iter::successors(Some(inner.signatures.newest(number)), twin);
-        versions.filter_map(move |version| {
-            let key = &inner.keys[inner.versions[version as usize].key as usize];
-            (key.version_at(inner, sequence)? == version).then(|| inner.key_bytes(key))
+        inner.owners.of(number).filter_map(move |key| {
+            let key = &inner.keys[key as usize];
+            let has = matches!(key.at(inner, sequence)?.what, What::Signature(n) if n == number);
+            has.then(|| inner.key_bytes(key))
         })
     }
 }
@@ -306,16 +307,11 @@ impl FreshView<'_> {
 impl Key {
     /// The newest version not after a commit.
     fn at(&self, inner: &Inner, sequence: u64) -> Option<Row> {
-        Some(inner.versions[self.version_at(inner, sequence)? as usize])
-    }
-
-    /// Its number.
-    fn version_at(&self, inner: &Inner, sequence: u64) -> Option<u32> {
         let mut number = self.newest;
         while number != NONE {
             let row = &inner.versions[number as usize];
             if row.sequence <= sequence {
-                return Some(number);
+                return Some(*row);
             }
             number = row.older;
         }
@@ -339,13 +335,10 @@ impl Inner {
 
     fn push(&mut self, sequence: u64, key: &[u8], signature: Option<&Signature>) {
         let newest = self.versions.len() as u32;
-        let (what, twin) = match signature {
-            None => (What::Deleted, None),
-            Some(signature) if signature.is_empty() => (What::Empty, None),
-            Some(signature) => {
-                let (number, twin) = self.signatures.add(signature, newest);
-                (What::Signature(number), twin)
-            }
+        let what = match signature {
+            None => What::Deleted,
+            Some(signature) if signature.is_empty() => What::Empty,
+            Some(signature) => What::Signature(self.signatures.add(signature)),
         };
         let (keys, bytes, hash) = (&mut self.keys, &mut self.bytes, xxh3_64(key));
         let found = self.by_hash.find(hash, |number| {
@@ -368,8 +361,13 @@ impl Inner {
                 number
             }
         };
-        let twin = twin.unwrap_or(NONE);
-        self.versions.push(Row { sequence, key, older, twin, what });
+        if let What::Signature(signature) = what {
+            self.owners.add(signature, key, |key| {
+                let Key { start, length, .. } = keys[key as usize];
+                &bytes[start..][..usize::from(length)]
+            });
+        }
+        self.versions.push(Row { sequence, older, what });
     }
 
     /// Brings the order of keys up to date: new ones are sorted and merged in.
@@ -488,9 +486,7 @@ mod tests {
                         && view.code(*number) == signature.cardinality_code()
                 };
                 let number = numbers.into_iter().find(same).unwrap();
-                let keys: Vec<&[u8]> = view.keys_of(number, at).collect();
-                assert_eq!(keys.len(), expected.len());
-                assert_eq!(keys.into_iter().collect::<BTreeSet<_>>(), expected);
+                assert!(view.keys_of(number, at).eq(expected.iter().copied()), "all, in order");
             }
         }
     }

@@ -29,8 +29,6 @@ pub(super) struct Distinct {
 struct Entry {
     hash: u64,
     code: u32,
-    /// The newest version of a key that has it.
-    newest: u32,
 }
 
 impl Distinct {
@@ -45,8 +43,8 @@ impl Distinct {
         }
     }
 
-    /// The number of a signature, new or not, and the version that had it last before `version`.
-    pub(super) fn add(&mut self, signature: &Signature, version: u32) -> (u32, Option<u32>) {
+    /// The number of a signature, new or not.
+    pub(super) fn add(&mut self, signature: &Signature) -> u32 {
         let (planes, code) = (signature.planes(), signature.cardinality_code());
         let hash = xxh3_64(planes.as_bytes());
         let (one, entries) = (self.scheme.words_per_plane(), &mut self.entries);
@@ -59,8 +57,7 @@ impl Distinct {
                 && rest[i * others..][..others] == planes[one..]
         };
         if let Some(number) = self.by_hash.find(hash, same).copied() {
-            let newest = std::mem::replace(&mut entries[number as usize].newest, version);
-            return (number, Some(newest));
+            return number;
         }
         self.chains.push(planes, |i, words| {
             words.clear();
@@ -70,9 +67,9 @@ impl Distinct {
         let number = entries.len() as u32;
         first.extend_from_slice(&planes[..one]);
         rest.extend_from_slice(&planes[one..]);
-        entries.push(Entry { hash, code, newest: version });
+        entries.push(Entry { hash, code });
         self.by_hash.insert_unique(hash, number, |number| entries[*number as usize].hash);
-        (number, None)
+        number
     }
 
     /// How many there are.
@@ -96,11 +93,6 @@ impl Distinct {
     /// The cardinality code of a signature.
     pub(super) fn code(&self, number: u32) -> u32 {
         self.entries[number as usize].code
-    }
-
-    /// The newest version that has a signature.
-    pub(super) fn newest(&self, number: u32) -> u32 {
-        self.entries[number as usize].newest
     }
 
     /// The signatures that may have a value in a slot, newest first: all that have it, and a few others.
