@@ -17,11 +17,11 @@ use crate::query;
 use crate::store::sorted_spill::SortedSpill;
 use crate::store::spill::SpillPlace;
 
-/// Signatures compared in one go where they lie apart.
-const BATCH: usize = 64;
-
-/// Signatures of a short run.
+/// Signatures of a very short run, as nearly all are.
 const FEW: usize = 4;
+
+/// Signatures of a run that are compared where they lie: laying fewer side by side costs more than it saves.
+const BATCH: usize = 8;
 
 /// Signatures laid side by side where there are many: they stay in the second-level cache.
 const TILE: usize = 1024;
@@ -133,16 +133,14 @@ impl<'j, 'a> Join<'j, 'a> {
 
     /// Goes through runs of equal hashes.
     fn runs(&mut self, entries: &mut [u64]) -> Step {
-        let mut start = 0;
+        let (mut start, mut asked) = (0, 0);
         while start + 1 < entries.len() {
-            if let Some([one, two]) = entries.get(start + AHEAD..start + AHEAD + 2)
-                && one >> 32 == two >> 32
-            {
-                self.roster.prefetch(group(*one));
-                self.roster.prefetch(group(*two));
-            }
             let hash = entries[start] >> 32;
             let run = entries[start..].iter().take_while(|entry| **entry >> 32 == hash).count();
+            let ahead = entries.len().min(start + run + AHEAD);
+            for i in std::mem::replace(&mut asked, ahead)..ahead {
+                self.ask(entries, i);
+            }
             if run > LONG {
                 self.long_run(&mut entries[start..start + run])?;
             } else if run > 1 {
@@ -151,6 +149,14 @@ impl<'j, 'a> Join<'j, 'a> {
             start += run;
         }
         Ok(())
+    }
+
+    /// An entry will be compared soon if it stands beside one of the same hash.
+    fn ask(&self, entries: &[u64], i: usize) {
+        let same = |j: usize| entries.get(j).is_some_and(|other| other >> 32 == entries[i] >> 32);
+        if same(i + 1) || same(i.wrapping_sub(1)) {
+            self.roster.prefetch(group(entries[i]));
+        }
     }
 
     /// Tells a long run further apart, or compares all of it. Its hashes are of no use afterwards.
