@@ -13,10 +13,14 @@ use super::commit::Committed;
 use super::writer::{Writer, lock};
 use crate::error::Result;
 use crate::format::filter::KeyHash;
+use crate::kernel::prefetch;
 use crate::sketch::{Signature, Sketcher};
 use crate::store::segment::rows::RowCursor;
 use crate::store::segment::writer::{NewRow, NewSegment, SegmentWriter};
 use crate::store::state::SegmentView;
+
+/// Rows that are asked for before one is written: sorted, they lie anywhere.
+const AHEAD: usize = 16;
 
 /// A bulk load in progress. Dropped without a commit it leaves nothing.
 #[derive(Debug)]
@@ -98,6 +102,9 @@ impl BulkLoad {
         let words = self.writer.scheme().words_per_signature();
         let mut writer = SegmentWriter::new(self.writer.plan());
         for (i, row) in rows.rows.iter().enumerate() {
+            if let Some(ahead) = rows.rows.get(i + AHEAD) {
+                rows.ask(ahead, words);
+            }
             let key = rows.key(row);
             // Of equal keys, which stand in the order they came in, the last one counts.
             if rows.rows.get(i + 1).is_some_and(|next| rows.key(next) == key) {
@@ -105,7 +112,7 @@ impl BulkLoad {
             }
             writer.push(NewRow {
                 key,
-                planes: &rows.planes[row.number as usize * words..][..words],
+                planes: rows.planes(row, words),
                 code: row.code,
                 empty: row.empty,
                 sequence: 0,
@@ -191,6 +198,19 @@ impl Rows {
 
     fn key(&self, row: &Row) -> &[u8] {
         &self.keys[row.key.0..][..usize::from(row.key.1)]
+    }
+
+    /// The planes of a row, which are so many words.
+    fn planes(&self, row: &Row, words: usize) -> &[u64] {
+        &self.planes[row.number as usize * words..][..words]
+    }
+
+    /// A row will be read soon.
+    fn ask(&self, row: &Row, words: usize) {
+        prefetch(self.key(row));
+        self.planes(row, words).chunks(8).for_each(prefetch);
+        // Rows begin in the middle of a line of the cache.
+        prefetch(&self.planes(row, words)[words - 1..]);
     }
 
     /// By key, and rows with one key in the order they came in.

@@ -13,6 +13,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::scheme::Scheme;
 
+/// Streams of most schemes: 1,024 bits. Room is cleared for each signature, so that little of it is better.
+const SHORT_STREAM: usize = 128 + SLACK;
+
 /// Streams up to this length need no allocation: all schemes of up to 1,024 samples of 4 bits.
 const SMALL_STREAM: usize = 512 + SLACK;
 
@@ -84,14 +87,15 @@ impl SlotReader {
         assert_eq!(values.len(), self.count, "one value for each slot");
         let groups = (self.count * self.slot_bits).div_ceil(8 * self.bits);
         let bytes = groups * self.bits + SLACK;
-        let (mut small, mut large) = ([0; SMALL_STREAM], Vec::new());
-        let stream = match small.get_mut(..bytes) {
-            Some(stream) => stream,
-            None => {
-                large.resize(bytes, 0);
-                &mut large[..]
-            }
-        };
+        match bytes {
+            ..=SHORT_STREAM => self.read_by(&mut [0; SHORT_STREAM], groups, planes, values),
+            ..=SMALL_STREAM => self.read_by(&mut [0; SMALL_STREAM], groups, planes, values),
+            _ => self.read_by(&mut vec![0; bytes], groups, planes, values),
+        }
+    }
+
+    /// The same by a stream of zeros that is long enough.
+    fn read_by(&self, stream: &mut [u8], groups: usize, planes: &[u64], values: &mut [u32]) {
         self.interleave(planes, groups, stream);
         for (slot, value) in values.iter_mut().enumerate() {
             // SLOT-1
