@@ -1,6 +1,6 @@
 //! Processes that may open few files, or use little memory: at every limit the work is done or refused with an error
 //! that says which file, never with a panic, and afterwards everything that was acknowledged is there. Memory that the
-//! system does not give ends a program; the database is whole then too.
+//! system does not give ends a program; the database is whole then too. Without threads everything is done on one.
 #![cfg(target_os = "linux")]
 
 mod child;
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 
 use child::{Known, Said, Task};
-use ringer::{Database, HotTierKind, Options};
+use ringer::{Database, HotTierKind, Like, Options, Scheme};
 
 /// Not a test by itself: the process that has little.
 #[test]
@@ -63,6 +63,51 @@ fn check(path: &Path, before: u64, said: &Said) -> u64 {
     db.close().unwrap();
     assert_eq!(folder::names(path.parent().unwrap()), ["corpus.ringer"]);
     found
+}
+
+/// Loads sets and asks for them, everything that is spread over threads: what was found.
+fn work(path: &Path) -> String {
+    let set = |i: u64| (i / 2 * 1000 + i % 2 * 5..).take(60).collect::<Vec<u64>>();
+    let sets: Vec<(String, Vec<u64>)> = (0..3000).map(|i| (format!("{i:04}"), set(i))).collect();
+    let db = Database::create(path, &Scheme::near_duplicate(), Options::default()).unwrap();
+    let (loaded, committed) = sets.split_at(2000);
+    let mut load = db.bulk_load();
+    load.put_many(loaded).unwrap();
+    load.commit().unwrap();
+    let mut batch = db.batch();
+    batch.put_many(committed).unwrap();
+    db.commit(batch).unwrap();
+    let likes: Vec<Like<'_>> = sets.iter().map(|(key, _)| Like::Key(key.as_bytes())).collect();
+    let answers = db.snapshot().query_all(&likes, |query| query.top(2));
+    let keys = answers.into_iter().flat_map(|answer| answer.unwrap().matches);
+    let found = keys.map(|found| found.key.escape_ascii().to_string()).collect::<Vec<_>>();
+    db.close().unwrap();
+    found.join(" ")
+}
+
+/// Not a test by itself: the process that gets no threads.
+#[test]
+fn alone() {
+    if let Some(path) = std::env::var_os("RINGER_ALONE") {
+        assert!(std::thread::Builder::new().spawn(|| ()).is_err(), "no thread can be started");
+        println!("found {}", work(Path::new(&path)));
+    }
+}
+
+/// A stack that no machine has room for is asked for each thread.
+#[test]
+fn without_threads_all_is_done_on_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let expected = work(&folder.path().join("with.ringer"));
+    assert!(expected.split(' ').count() >= 3000, "each finds its twin");
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["alone", "--exact", "--nocapture", "--test-threads=1"]);
+    command.env("RUST_MIN_STACK", (1_u64 << 46).to_string());
+    let output = command.env("RINGER_ALONE", folder.path().join("alone.ringer")).output().unwrap();
+    let (said, errors) = (String::from_utf8_lossy(&output.stdout), &output.stderr);
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(errors));
+    let found = said.lines().find_map(|line| line.split_once("found ")).expect("a line").1;
+    assert!(found == expected, "{found}");
 }
 
 /// Nothing panics but sled, which is caught and told as an error.

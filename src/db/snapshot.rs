@@ -12,6 +12,7 @@ use crate::scheme::Scheme;
 use crate::sketch::Sketcher;
 use crate::store::range::Walk;
 use crate::store::state::{State, Stored};
+use crate::sync::can_spread;
 
 /// A fixed view of a database. Later commits, merges and vacuums do not change what it shows.
 #[derive(Debug, Clone)]
@@ -66,7 +67,12 @@ impl Snapshot {
         likes: &[Like<'a>],
         ask: impl Fn(Query<'a>) -> Query<'a> + Sync,
     ) -> Vec<Result<Answer>> {
-        likes.par_iter().map(|like| ask(self.query(*like)).run()).collect()
+        let answer = |like: &Like<'a>| ask(self.query(*like)).run();
+        if can_spread() {
+            likes.par_iter().map(answer).collect()
+        } else {
+            likes.iter().map(answer).collect()
+        }
     }
 
     /// Asks for all pairs of sets that look like each other: of at least this resemblance, or cosine where the

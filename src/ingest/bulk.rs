@@ -18,6 +18,7 @@ use crate::sketch::{Signature, Sketcher};
 use crate::store::segment::rows::RowCursor;
 use crate::store::segment::writer::{NewRow, NewSegment, SegmentWriter};
 use crate::store::state::SegmentView;
+use crate::sync::can_spread;
 
 /// Rows that are asked for before one is written: sorted, they lie anywhere.
 const AHEAD: usize = 16;
@@ -217,10 +218,14 @@ impl Rows {
     fn sort(&mut self) {
         let keys = std::mem::take(&mut self.keys);
         let key = |row: &Row| &keys[row.key.0..][..usize::from(row.key.1)];
-        self.rows.par_sort_unstable_by(|a, b| {
+        let order = |a: &Row, b: &Row| {
             let by_key = a.prefix.cmp(&b.prefix).then_with(|| key(a).cmp(key(b)));
             by_key.then(a.number.cmp(&b.number))
-        });
+        };
+        match can_spread() {
+            true => self.rows.par_sort_unstable_by(order),
+            false => self.rows.sort_unstable_by(order),
+        }
         self.keys = keys;
     }
 }

@@ -20,6 +20,7 @@ use super::weighted::Weighted;
 use super::weights;
 use crate::error::{Error, Result};
 use crate::scheme::{CardinalityField, Measure, Packing, Sampler, Scheme, Universe};
+use crate::sync::can_spread;
 
 /// Sets for one thread to sketch before it hands them over.
 const SETS_PER_TASK: usize = 256;
@@ -156,8 +157,8 @@ impl Sketcher {
         Ok(Signature::new(Arc::clone(&self.scheme), self.kept(&scratch), code, empty))
     }
 
-    /// Signatures of many sets, in their order, on all threads of the current rayon pool. The first
-    /// set that cannot be sketched makes the whole call fail, and the error says which it was.
+    /// Signatures of many sets, in their order, on all threads of the current rayon pool, or on this one where
+    /// the system has no others to give. The first set that cannot be sketched makes the whole call fail, and the error says which it was.
     pub fn sketch_all<S: AsRef<[u64]> + Sync>(&self, sets: &[S]) -> Result<Signatures> {
         self.sketch_many(sets, |set| Set::Features(set.as_ref()))
     }
@@ -190,8 +191,11 @@ impl Sketcher {
             }
             Ok(signatures)
         };
-        let parts: Vec<Result<Signatures>> =
-            sets.par_chunks(SETS_PER_TASK).enumerate().map(sketch_part).collect();
+        let parts: Vec<Result<Signatures>> = if can_spread() {
+            sets.par_chunks(SETS_PER_TASK).enumerate().map(sketch_part).collect()
+        } else {
+            sets.chunks(SETS_PER_TASK).enumerate().map(sketch_part).collect()
+        };
         let mut all = Signatures::with_room(Arc::clone(&self.scheme), sets.len());
         for part in parts {
             all.append(part?);

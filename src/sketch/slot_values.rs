@@ -87,10 +87,12 @@ impl SlotReader {
         assert_eq!(values.len(), self.count, "one value for each slot");
         let groups = (self.count * self.slot_bits).div_ceil(8 * self.bits);
         let bytes = groups * self.bits + SLACK;
-        match bytes {
-            ..=SHORT_STREAM => self.read_by(&mut [0; SHORT_STREAM], groups, planes, values),
-            ..=SMALL_STREAM => self.read_by(&mut [0; SMALL_STREAM], groups, planes, values),
-            _ => self.read_by(&mut vec![0; bytes], groups, planes, values),
+        if bytes <= SHORT_STREAM {
+            self.read_by(&mut [0; SHORT_STREAM], groups, planes, values);
+        } else if bytes <= SMALL_STREAM {
+            self.read_by(&mut [0; SMALL_STREAM], groups, planes, values);
+        } else {
+            self.read_by(&mut vec![0; bytes], groups, planes, values);
         }
     }
 

@@ -5,8 +5,11 @@
 //! the engine itself in many orders of its threads (`.ci/shuttle`). What computes and never waits (`Arc`, `OnceLock`,
 //! rayon's sorts) needs no twin.
 
+mod spread;
 #[cfg(shuttle)]
 mod twins;
+
+pub(crate) use spread::can_spread;
 
 #[cfg(not(shuttle))]
 pub(crate) use arc_swap::ArcSwapOption;
