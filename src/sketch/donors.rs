@@ -38,6 +38,19 @@ impl Donors {
         Donors { orders, in_bytes: OnceLock::new(), in_words: OnceLock::new() }
     }
 
+    /// How many bins there are.
+    pub(super) fn bins(&self) -> usize {
+        self.orders.len()
+    }
+
+    /// The bins in the order in which sample i looks for an element: its own, then those that it would copy. The first
+    /// one that is occupied is what it finds (SAMPLE-6).
+    pub(super) fn order(&self, i: usize) -> impl Iterator<Item = usize> {
+        let order = &self.orders[i];
+        let others = (0..self.orders.len() as u64).map(|place| order.element(place) as usize);
+        std::iter::once(i).chain(others.filter(move |bin| *bin != i))
+    }
+
     /// Calls `copy(empty bin, donor)` for every empty bin. At least one bin is occupied.
     pub(crate) fn for_each_empty(&self, occupied: &Occupied, copy: impl FnMut(usize, usize)) {
         let k = self.orders.len();

@@ -14,6 +14,7 @@ mod members;
 mod numbers;
 mod one_permutation;
 mod permutation;
+mod shared_donors;
 mod sign_projection;
 mod signature;
 mod sketcher;
@@ -21,6 +22,7 @@ mod slot_values;
 mod weighted;
 mod weights;
 
+pub use shared_donors::SharedDonors;
 pub use signature::{Signature, Signatures};
 pub use sketcher::{Sketcher, Stream};
 pub use slot_values::SlotReader;

@@ -5,18 +5,24 @@
 //! A copied sample is remixed with the slot it fills: otherwise chance agreements of b-bit samples
 //! would repeat, and the variance of small sets would be up to 6.5 times too large.
 
+use std::sync::{Arc, OnceLock};
+
 use super::donors::{Donors, Occupied};
 use super::hash::{Keys, Purpose, mix, settle, stir};
 use super::members::Members;
 use super::permutation::Permutation;
+use super::shared_donors::SharedDonors;
 use crate::kernel::{Kernel, Work};
-use crate::scheme::{Scheme, Universe};
+use crate::scheme::{Scheme, Slots, Universe};
 
 /// The sampler with its keys and tables made ready.
 pub(crate) struct OnePermutation {
     order: Order,
     copy_keys: Vec<u64>,
     donors: Donors,
+    /// Found out when first asked for.
+    shared: OnceLock<Option<Arc<SharedDonors>>>,
+    slots: Slots,
 }
 
 enum Order {
@@ -39,7 +45,14 @@ impl OnePermutation {
         };
         let keys = Keys::new(scheme.seed, Purpose::Copies);
         let copy_keys = (0..u64::from(scheme.samples)).map(|i| keys.key(i)).collect();
-        OnePermutation { order, copy_keys, donors: Donors::new(scheme) }
+        let (donors, slots) = (Donors::new(scheme), scheme.slots);
+        OnePermutation { order, copy_keys, donors, shared: OnceLock::new(), slots }
+    }
+
+    /// How often samples of a slot come of one bin.
+    pub(crate) fn shared_donors(&self) -> Option<Arc<SharedDonors>> {
+        let count = || SharedDonors::new(&self.donors, self.slots).map(Arc::new);
+        self.shared.get_or_init(count).clone()
     }
 
     /// Takes elements into bins that start at `u64::MAX` (SAMPLE-4, SAMPLE-5).
