@@ -20,6 +20,9 @@ mod many_dense;
 pub mod measures;
 pub mod pair;
 pub mod planning;
+pub mod recall;
+#[cfg(test)]
+mod recall_tests;
 pub mod small_sets;
 
 pub use chance::Chance;

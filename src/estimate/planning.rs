@@ -42,8 +42,13 @@ pub fn standard_error(scheme: &Scheme, similarity: f64) -> f64 {
 /// them, or, if the value is hashed down to v bits, also one in `2^v` of the others.
 pub fn slot_agreement(agreement: f64, slots: &Slots, bits: u8) -> f64 {
     let all = agreement.powi(i32::from(slots.samples_per_slot));
+    all + (1.0 - all) * folded_alike(slots, bits)
+}
+
+/// Probability that different samples of a slot have one value: 0 where values are not hashed.
+pub(super) fn folded_alike(slots: &Slots, bits: u8) -> f64 {
     let folded = u32::from(slots.samples_per_slot) * u32::from(bits) > u32::from(slots.value_bits);
-    if folded { all + (1.0 - all) * (-f64::from(slots.value_bits)).exp2() } else { all }
+    if folded { (-f64::from(slots.value_bits)).exp2() } else { 0.0 }
 }
 
 /// Probability that the values of a slot, not hashed, differ in at most one bit, when samples agree with
@@ -60,7 +65,8 @@ pub fn at_least(min_matches: u32, count: u32, slot: f64) -> f64 {
 }
 
 /// Probability that a set of this resemblance, or cosine, is found through the slots of a scheme. Assumes sets
-/// tiny against their universe and independent samples; one-permutation samples are so nearly.
+/// tiny against their universe and independent samples. One-permutation samples are so nearly, and in the end, for large
+/// sets; for those of a known size there is [`Recall`](super::recall::Recall).
 ///
 /// ```
 /// use ringer::{Scheme, estimate::planning::found};
@@ -72,16 +78,26 @@ pub fn found(scheme: &Scheme, similarity: f64) -> f64 {
 
 /// The same if at least `min_matches` slots must match, where those that differ in one bit may count.
 pub fn found_by(scheme: &Scheme, similarity: f64, min_matches: u32, within_1: bool) -> f64 {
+    let slot = slot_found(scheme, similarity, within_1);
+    at_least(min_matches, u32::from(scheme.slots.count), slot)
+}
+
+/// Probability that a slot of two sets of this resemblance, or cosine, agrees.
+pub(super) fn slot_found(scheme: &Scheme, similarity: f64, within_1: bool) -> f64 {
     let agreement = Law::of(scheme).agreement(similarity);
-    let slot = if within_1 {
-        // The bits of samples that differ are random, but not all the same: b of 2^b - 1 cases differ in one.
-        let bits = f64::from(scheme.bits);
-        let one_bit = (1.0 - agreement) * bits / (bits.exp2() - 1.0);
+    if within_1 {
+        let one_bit = (1.0 - agreement) * one_bit_of_different(scheme.bits);
         slot_agreement_within_1(agreement, one_bit, &scheme.slots)
     } else {
         slot_agreement(agreement, &scheme.slots, scheme.bits)
-    };
-    at_least(min_matches, u32::from(scheme.slots.count), slot)
+    }
+}
+
+/// Probability that samples which differ do so in one bit: their bits are random, but not all the same, and b of
+/// `2^b - 1` cases differ in one.
+pub(super) fn one_bit_of_different(bits: u8) -> f64 {
+    let bits = f64::from(bits);
+    bits / (bits.exp2() - 1.0)
 }
 
 /// How many of `sets` sets that share nothing with the query have at least `min_matches` slots in
