@@ -5,7 +5,7 @@ use super::explain::{Explanation, Plan};
 use super::search;
 use crate::error::{Error, Result};
 use crate::estimate::law::check_threshold;
-use crate::scheme::Scheme;
+use crate::scheme::{Sampler, Scheme};
 use crate::sketch::{Signature, Sketcher};
 use crate::store::state::State;
 
@@ -142,7 +142,14 @@ impl<'a> Query<'a> {
 
     /// Finds the answer and says how.
     pub fn explain(&self) -> Result<Explanation> {
-        search::search(self)
+        let mut explanation = search::search(self)?;
+        if let (Like::Features(features), Sampler::OnePermutation) =
+            (self.like, self.state.scheme.sampler)
+        {
+            explanation.elements = Some(self.sketcher.count_distinct(features) as f64);
+        }
+        explanation.shared_donors = self.sketcher.shared_donors();
+        Ok(explanation)
     }
 
     /// The conditions, if they make sense.

@@ -1,8 +1,11 @@
 //! How an answer was found, and what a scheme promises.
 
+use std::sync::Arc;
+
 use super::answer::Answer;
-use crate::estimate::planning;
-use crate::scheme::Scheme;
+use crate::estimate::recall::{Copies, Recall};
+use crate::scheme::{Sampler, Scheme};
+use crate::sketch::SharedDonors;
 
 /// A way to find matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,6 +94,9 @@ pub struct Explanation {
     pub(super) scheme: Scheme,
     pub(super) within_hamming_1: bool,
     pub(super) threshold: Option<f64>,
+    /// The size of the query's set, if it is known.
+    pub(super) elements: Option<f64>,
+    pub(super) shared_donors: Option<Arc<SharedDonors>>,
 }
 
 impl Explanation {
@@ -100,13 +106,20 @@ impl Explanation {
         self.threshold.map(|similarity| self.recall_at(similarity))
     }
 
-    /// The same for any resemblance or cosine: what the scheme promises for sets tiny against their universe and
-    /// independent samples. One-permutation samples are nearly so.
+    /// The same for any resemblance or cosine, for sets tiny against their universe.
+    ///
+    /// With one-permutation samples it depends on the size of the sets, since bins without elements copy others, and a
+    /// little on the seed. The size is that of the query's set, from its features or from the cardinality field of
+    /// its signature, and a set of the same size is looked for. Where neither tells, sets are taken to be large.
     pub fn recall_at(&self, similarity: f64) -> f64 {
         if self.min_matches == 0 {
             return 1.0;
         }
-        planning::found_by(&self.scheme, similarity, self.min_matches, self.within_hamming_1)
+        let shared = self.shared_donors.as_deref();
+        let copied = self.scheme.sampler == Sampler::OnePermutation;
+        let copies = self.elements.filter(|_| copied).map(|elements| Copies { elements, shared });
+        let (min_matches, within_1) = (self.min_matches, self.within_hamming_1);
+        Recall { scheme: &self.scheme, min_matches, within_1, copies }.at(similarity)
     }
 }
 

@@ -26,6 +26,8 @@ pub(super) fn search(query: &Query<'_>) -> Result<Explanation> {
         scheme: (*state.scheme).clone(),
         within_hamming_1: rule.within_hamming_1,
         threshold: rule.threshold.is_finite().then_some(rule.threshold),
+        elements: target.signature.cardinality().map(|size| size.value),
+        shared_donors: None,
     };
     if target.signature.is_empty() || rule.top == 0 {
         return Ok(explanation);
