@@ -168,15 +168,14 @@ impl Sketcher {
         Ok(Signature::new(Arc::clone(&self.scheme), self.kept(&scratch), code, empty))
     }
 
-    /// Signatures of many sets, in their order, on all threads of the current rayon pool, or on this one where
-    /// the system has no others to give. The first set that cannot be sketched makes the whole call fail, and the error says which it was.
     /// How many distinct elements there are.
     pub(crate) fn count_distinct(&self, elements: &[u64]) -> u64 {
         self.scratch().distinct.count_of(elements)
     }
 
-    /// Signatures of many sets, in their order, on all threads of the current rayon pool. The first
-    /// set that cannot be sketched makes the whole call fail, and the error says which it was.
+    /// Signatures of many sets, in their order, on all threads of the current rayon pool, or on this one where
+    /// the system has no others to give. The first set that cannot be sketched makes the whole call fail, and the
+    /// error says which it was.
     pub fn sketch_all<S: AsRef<[u64]> + Sync>(&self, sets: &[S]) -> Result<Signatures> {
         self.sketch_many(sets, |set| Set::Features(set.as_ref()))
     }
