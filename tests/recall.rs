@@ -9,7 +9,7 @@
 use rayon::prelude::*;
 use ringer::estimate::planning;
 use ringer::estimate::recall::{Copies, Recall};
-use ringer::scheme::{Sampler, Slots};
+use ringer::scheme::{CardinalityField, Sampler, Slots};
 use ringer::{Database, Like, Options, Parameters, Plan, Query, Scheme, Sketcher, presets};
 
 /// Resemblances as fractions.
@@ -253,6 +253,27 @@ fn every_seed_finds_what_it_promises() {
                 assert!((share - promised).abs() <= bound, "{at}: {share}, {promised}, {bound}");
             }
         }
+    }
+}
+
+/// By features the size is always known, repeats counting once; by key if the scheme keeps it.
+#[test]
+fn promises_know_the_size_of_the_set() {
+    for cardinality in [CardinalityField::None, CardinalityField::Exact] {
+        let scheme = Scheme::new(Parameters { cardinality, ..presets::NEAR_DUPLICATE }).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.ringer");
+        let db = Database::create(path, &scheme, Options::default()).unwrap();
+        let set: Vec<u64> = (0..20).collect();
+        db.put("a", &set).unwrap();
+        let snapshot = db.snapshot();
+        let promise = |like| snapshot.query(like).explain().unwrap().recall_at(0.3);
+        let twice = [&set[..], &set[..]].concat();
+        let (features, key) = (promise(Like::Features(&twice)), promise(Like::Key(b"a")));
+        let large = planning::found(&scheme, 0.3);
+        assert!(features > large + 0.02, "{features} of small sets, {large} of large ones");
+        let known = cardinality == CardinalityField::Exact;
+        assert_eq!(key, if known { features } else { large });
     }
 }
 
