@@ -4,7 +4,7 @@
 //! probability that a set of a given similarity has enough slots in common with the query.
 //!
 //! With independent samples each agrees with probability P, a slot of g with `P^g`, and of L slots at least m do by the
-//! binomial distribution: [`planning`](super::planning). One-permutation samples find elements in bins, and bins without
+//! binomial distribution: [`planning`]. One-permutation samples find elements in bins, and bins without
 //! an element copy others. Whether a sample of two sets finds a common element is decided by the union of the sets, U
 //! elements of which `I = U R` are common: it does if the least element of the bin that it finds is one of these. What
 //! is not common agrees by chance, anew for each sample, since copies are mixed with the sample's number.
