@@ -24,7 +24,8 @@
 //!   samples, while higher moments of longer ones are left out.
 //!
 //! On average over all seeds this is within .002 of the exact probability, for the default and `precise` and sets of any
-//! size, where independent samples are up to .02 off; under a given seed it is within about .01, and they are up to .04 off.
+//! size, where independent samples are up to .02 off; under a given seed it is within about .015, and they are a few
+//! hundredths off.
 
 use super::law::Law;
 use super::planning;

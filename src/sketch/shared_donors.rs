@@ -7,7 +7,7 @@
 //! Of sets with fewer elements than samples most samples are copies, and the orders of donors are the same for all
 //! sets. On average over all seeds two samples find the same bin as often wherever they stand. Under one seed they do
 //! not: a few dozen pairs of orders decide how often the samples of a slot are copies of each other, which moves the
-//! share of sets that are found by up to .04. So the orders of the scheme itself are looked at here.
+//! share of sets that are found by a few hundredths. So the orders of the scheme itself are looked at here.
 
 use super::donors::Donors;
 use crate::scheme::Slots;
