@@ -1,6 +1,6 @@
 //! Locks, atomics and threads of the rooms that share data between threads.
 //!
-//! In an ordinary build these are the names of `std` and `arc_swap`, and nothing else. Under `cfg(shuttle)`, which the
+//! In an ordinary build these are the names of `std` and `arc_swap`, and [`can_spread`]. Under `cfg(shuttle)`, which the
 //! package `crates/models` sets, they are twins that give way to a scheduler at every step, so that its tests can run
 //! the engine itself in many orders of its threads (`.ci/shuttle`). What computes and never waits (`Arc`, `OnceLock`,
 //! rayon's sorts) needs no twin.
