@@ -9,9 +9,9 @@ from reference import ceil_div, slot_values
 
 DIRECTORY, SHORT, TABLE, LIST = range(8, 12)
 ROOM = 8168
-BUCKETS, BLOCK = 60 * 127, 60
+BLOCKS_PER_PAGE = 127
+BLOCK_BITS = 448
 LISTS_PER_PAGE = 510
-LONG = 255
 
 
 def shares(count, each):
@@ -32,15 +32,18 @@ class Shape:
     def __init__(self, scheme, n):
         self.L, self.v, self.n = scheme.slots, scheme.v, n
         self.id_bits = (n - 1).bit_length()
-        self.h = min(self.v, max(0, n.bit_length() - 1 - 3))
+        self.h = min(self.v, self.id_bits)
         self.low = self.v - self.h
         self.w = self.low + self.id_bits
         self.buckets = self.L << self.h
+        self.r = 1 + ceil_div(n, 2**self.h)
+        self.block = max(1, 360 // self.r)
         self.short_per_page = 8 * ROOM // self.w if self.L else 1
 
     def bytes(self, short, lists):
         """Length of the directory, the short pages and the list table."""
-        return (sum(page_bytes(8 + 64 * ceil_div(n, BLOCK)) for n in shares(self.buckets, BUCKETS))
+        blocks = ceil_div(self.buckets, self.block)
+        return (sum(page_bytes(40 + 64 * n) for n in shares(blocks, BLOCKS_PER_PAGE))
                 + sum(page_bytes(ceil_div(n * self.w, 8)) for n in shares(short, self.short_per_page))
                 + sum(page_bytes(16 * n) for n in shares(lists, LISTS_PER_PAGE)))
 
@@ -63,32 +66,47 @@ class Postings:
         return self.segment.database.pages(self.segment.postings, counts, kind, self.segment.entry.id, number)
 
     def check(self, signatures):
-        lengths, number = self.directory()
+        lengths, longs, number = self.directory()
         entries, number = self.short(lengths, number)
         lists = self.lists(number)
         if self.shape.L:
-            self.compare(signatures, lengths, entries, lists)
+            self.compare(signatures, longs, entries, lists)
 
     def directory(self):
-        """The length of each bucket."""
-        need, lengths, before = self.need, [], 0
-        counts = shares(self.shape.buckets, BUCKETS)
-        payloads, number = self.pages(counts, DIRECTORY, 0)
-        for count, payload in zip(counts, payloads):
-            blocks = ceil_div(count, BLOCK)
-            need("POST-2", len(payload) == 8 + 64 * blocks, "the length of a directory page")
-            first, = struct.unpack_from("<Q", payload)
-            need("POST-3", first == before, "the first entry of a directory page")
-            own = []
-            for at in range(8, len(payload), 64):
-                start, = struct.unpack_from("<I", payload, at)
-                need("POST-3", start == sum(n for n in own if n != LONG), "the start of a directory block")
-                own += payload[at + 4:at + 64]
-            need("POST-2", not any(own[count:]), "bytes past the last bucket")
-            lengths += own[:count]
-            before += sum(n for n in own if n != LONG)
+        """The length of each bucket, short entries only, and `long` of each block."""
+        need, shape, lengths, longs, before = self.need, self.shape, [], [], 0
+        blocks = shares(shape.buckets, shape.block)
+        pages = [blocks[at:at + BLOCKS_PER_PAGE] for at in range(0, len(blocks), BLOCKS_PER_PAGE)]
+        payloads, number = self.pages(pages, DIRECTORY, 0)
+        for page, payload in zip(pages, payloads):
+            need("POST-2", len(payload) == 40 + 64 * len(page), "the length of a directory page")
+            need("POST-2", not any(payload[:40]), "bytes before the blocks")
+            for count, at in zip(page, range(40, len(payload), 64)):
+                start = int.from_bytes(payload[at:at + 6], "little")
+                need("POST-3", start == before, "the start of a directory block")
+                long, = struct.unpack_from("<H", payload, at + 6)
+                own = self.block_lengths(int.from_bytes(payload[at + 8:at + 64], "little"), count)
+                possible = {16 * i // shape.block for i in range(count)}
+                need("POST-3", all(i in possible for i in range(16) if long >> i & 1), "a bit of no bucket")
+                need("POST-3", not long or self.segment.lists, "long buckets without lists")
+                lengths += own
+                longs.append(long)
+                before += sum(own)
         need("POST-3", before == self.segment.short, "the number of short entries")
-        return lengths, number
+        return lengths, longs, number
+
+    def block_lengths(self, bits, count):
+        """The lengths of so many buckets: ones, each time up to a zero."""
+        lengths, length, used = [], 0, 0
+        while len(lengths) < count and used < BLOCK_BITS:
+            if bits >> used & 1:
+                length += 1
+            else:
+                lengths.append(length)
+                length = 0
+            used += 1
+        self.need("POST-2", len(lengths) == count and bits >> used == 0, "the lengths of a directory block")
+        return lengths
 
     def short(self, lengths, number):
         """The entries of each bucket."""
@@ -104,7 +122,6 @@ class Postings:
         need("POST-5", all(entry & 2**shape.id_bits - 1 < shape.n for entry in stream), "an id past the last")
         entries, at = [], 0
         for length in lengths:
-            length = 0 if length == LONG else length
             own = stream[at:at + length]
             need("POST-5", all(a < b for a, b in zip(own, own[1:])), "entries of a bucket that do not rise")
             entries.append(own)
@@ -183,9 +200,9 @@ class Postings:
             more = ceil_div(len(following) * self.shape.id_bits, 8)
         self.need("POST-10", count % 128 == 0 and size + more > ROOM, "a list page that is not full")
 
-    def compare(self, signatures, lengths, entries, lists):
+    def compare(self, signatures, longs, entries, lists):
         need, shape, scheme = self.need, self.shape, self.segment.scheme
-        buckets, values = [[] for _ in lengths], {}
+        buckets, values = [[] for _ in entries], {}
         for i, (empty, _, words) in enumerate(signatures):
             if not empty:
                 for slot, value in enumerate(slot_values(words, scheme.k, scheme.b, shape.L, scheme.g, shape.v)):
@@ -194,12 +211,19 @@ class Postings:
                     buckets[bucket].append((value & 2**shape.low - 1) << shape.id_bits | i)
                     values.setdefault((slot, value), []).append(i)
         long = set()
-        for bucket, (length, own, right) in enumerate(zip(lengths, entries, buckets)):
-            if len(right) > 254:
-                long.add(bucket)
-                need("POST-10", length == LONG, "a long bucket in short pages")
-            else:
-                need("POST-10", length == len(right) and own == sorted(right), "the entries of a bucket")
+        for block, first in enumerate(range(0, len(buckets), shape.block)):
+            right, bits = buckets[first:first + shape.block], 0
+            for place, own in enumerate(right):
+                after = len(right) - 1 - place
+                if len(own) > 254 or own and bits + 1 + len(own) + shape.r * after > BLOCK_BITS:
+                    long.add(first + place)
+                bits += 1 + (0 if first + place in long else len(own))
+            mask = 0
+            for place in range(len(right)):
+                mask |= (first + place in long) << 16 * place // shape.block
+            need("POST-10", longs[block] == mask, "the long buckets of a block")
+        for bucket, (own, right) in enumerate(zip(entries, buckets)):
+            need("POST-10", own == ([] if bucket in long else sorted(right)), "the entries of a bucket")
         right = {(slot, value): ids for (slot, value), ids in values.items()
                  if (slot << shape.h) + (value >> shape.low) in long}
         need("POST-10", lists == right, "the long lists")

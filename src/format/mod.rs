@@ -26,6 +26,7 @@ pub mod leaf_page;
 pub mod liveness_page;
 pub mod manifest;
 pub mod page;
+pub mod posting_block;
 pub mod posting_directory;
 pub mod posting_lists;
 pub mod posting_shape;

@@ -5,6 +5,8 @@
 //! sealed with the database id and covers block, region and number, so a page of another place or
 //! another database never verifies. What the payload means is checked by the views of each kind.
 
+use std::sync::Arc;
+
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -111,34 +113,57 @@ pub struct PagePlace {
     pub number: u32,
 }
 
-/// Bytes whose start is aligned for 64-bit words.
+/// Bytes of a cache line.
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C, align(64))]
+pub struct Line([u64; 8]);
+
+impl Line {
+    const ZERO: Line = Line([0; 8]);
+}
+
+/// Bytes that start on a cache line, shared by all who hold them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AlignedBytes {
-    words: Vec<u64>,
+    lines: Arc<[Line]>,
     length: usize,
 }
 
 impl AlignedBytes {
     /// Zeros.
     pub fn zeroed(length: usize) -> AlignedBytes {
-        AlignedBytes { words: vec![0; length.div_ceil(8)], length }
+        let lines = std::iter::repeat_n(Line::ZERO, length.div_ceil(size_of::<Line>()));
+        AlignedBytes { lines: lines.collect(), length }
     }
 
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
-        self.words.as_bytes().get(..self.length).unwrap_or_default()
+        self.lines.as_bytes().get(..self.length).unwrap_or_default()
     }
 
-    /// The bytes, to be filled.
+    /// The bytes, to be filled. None if others hold them.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        self.words.as_mut_bytes().get_mut(..self.length).unwrap_or_default()
+        let lines = Arc::get_mut(&mut self.lines).unwrap_or_default();
+        lines.as_mut_bytes().get_mut(..self.length).unwrap_or_default()
+    }
+
+    /// The lines that hold them.
+    pub fn lines(&self) -> &Arc<[Line]> {
+        &self.lines
     }
 
     /// Forgets the bytes from `length` on, and the memory of them.
     pub fn truncate(&mut self, length: usize) {
         self.length = self.length.min(length);
-        self.words.truncate(self.length.div_ceil(8));
-        self.words.shrink_to_fit();
+        match self.lines.get(..self.length.div_ceil(size_of::<Line>())) {
+            Some(lines) if lines.len() < self.lines.len() => self.lines = lines.into(),
+            _ => (),
+        }
+    }
+
+    /// The bytes as words in the byte order of the disk, with what fills the last line.
+    fn words(&self) -> &[u64] {
+        <[u64]>::ref_from_bytes(self.lines.as_bytes()).unwrap_or_default()
     }
 }
 
@@ -211,7 +236,8 @@ impl Page {
     /// The payload from its start as whole 64-bit words, as they stand in memory.
     pub fn payload_words(&self) -> &[u64] {
         let words = self.payload_length / 8;
-        self.bytes.words.get(HEADER_BYTES / 8..).and_then(|w| w.get(..words)).unwrap_or_default()
+        let payload = self.bytes.words().get(HEADER_BYTES / 8..);
+        payload.and_then(|w| w.get(..words)).unwrap_or_default()
     }
 
     /// The checksum in the header.
@@ -221,15 +247,23 @@ impl Page {
 
     /// Turns the first words of the payload from the byte order of the disk into that of this machine.
     pub fn words_to_native(&mut self, count: usize) {
-        let words = self.bytes.words.get_mut(HEADER_BYTES / 8..).unwrap_or_default();
-        for word in words.iter_mut().take(count) {
-            *word = u64::from_le(*word);
+        if cfg!(target_endian = "little") {
+            return;
         }
+        let payload = self.bytes.bytes_mut().get_mut(HEADER_BYTES..).unwrap_or_default();
+        payload.chunks_exact_mut(size_of::<u64>()).take(count).for_each(<[u8]>::reverse);
+    }
+
+    /// The whole page, header and padding included, by cache lines.
+    pub fn lines(&self) -> &Arc<[Line]> {
+        &self.bytes.lines
     }
 
     /// Memory that it takes.
     pub fn memory(&self) -> usize {
-        size_of_val(&*self.bytes.words).saturating_add(size_of::<Page>())
+        // Counters of holders take a line of their own.
+        let lines = size_of_val(&*self.bytes.lines).saturating_add(size_of::<Line>());
+        lines.saturating_add(size_of::<Page>())
     }
 }
 
@@ -335,7 +369,8 @@ mod tests {
         let bytes = encode(PLACE, &[7; 50], seal());
         let page = verify(&[&bytes[..], &[0; 999]].concat(), PLACE).unwrap();
         assert_eq!(page.checksum().to_le_bytes(), bytes[..4]);
-        assert_eq!(page.memory(), 128 + size_of::<Page>());
+        assert_eq!(page.memory(), 192 + size_of::<Page>());
+        assert_eq!(page.lines().len(), 2);
     }
 
     /// PAGE-1: every flipped bit of a page is seen, padding included.

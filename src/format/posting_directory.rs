@@ -1,38 +1,27 @@
 //! Directory pages and short pages of postings: how many entries each bucket has, and the entries. Mirrors
 //! `format-spec/postings.md`.
 //!
-//! A lookup reads one block of the directory, which is one cache line, and adds up the lengths before its
-//! bucket.
+//! A lookup reads one block of the directory, which is one cache line, and nothing else where the bucket is empty.
 
-use zerocopy::little_endian::{U32, U64};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+use zerocopy::{FromBytes, IntoBytes};
 
-use super::bytes::{Cursor, broken, index};
-use super::page::Page;
-use super::posting_shape::{BLOCK_BUCKETS, BLOCK_BYTES, LONG, PostingShape, bits_at, low_mask};
+use super::bytes::{broken, index};
+use super::page::{HEADER_BYTES, Line, Page};
+use super::posting_block::Block;
+use super::posting_shape::{BEFORE_BLOCKS, BLOCK_BITS, PostingShape, bits_at, low_mask};
 use crate::error::Result;
 use crate::kernel::prefetch;
 
+const LINE: usize = size_of::<Line>();
+
 const DIRECTORY: &str = "posting directory";
 const SHORT: &str = "short postings";
-
-/// A block of the directory.
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-pub struct Block {
-    start: U32,
-    lengths: [u8; BLOCK_BUCKETS],
-}
-
-/// Entries of a bucket in the short pages: none if its lists are long.
-fn short_entries(length: u8) -> u32 {
-    if length == LONG { 0 } else { length.into() }
-}
 
 /// A checked directory page.
 #[derive(Debug, Clone)]
 pub struct PostingDirectory {
     page: Page,
+    shape: PostingShape,
 }
 
 /// What the directory says of a bucket.
@@ -43,76 +32,106 @@ pub enum Bucket {
         /// The first, counted over the whole segment.
         first: u64,
         /// How many.
-        count: u8,
+        count: u32,
     },
-    /// Its lists are in the list table.
+    /// It has no short entries. Its lists are in the list table, if it has any.
     Long,
 }
 
+const NO_BUCKET: Bucket = Bucket::Short { first: 0, count: 0 };
+
 impl PostingDirectory {
-    /// Checks a page of so many buckets of a segment with so many short entries.
-    pub fn new(page: Page, buckets: usize, short: u64) -> Result<PostingDirectory> {
-        let mut cursor = Cursor::new(page.payload());
-        let blocks = buckets.div_ceil(BLOCK_BUCKETS);
-        let parts = cursor.layout::<U64>().zip(cursor.layouts::<Block>(blocks));
-        let Some((first, blocks)) = parts.filter(|_| cursor.rest().is_empty() && buckets > 0)
-        else {
+    /// Checks a page of so many buckets of a segment with so many short entries and long lists.
+    pub fn new(
+        page: Page,
+        shape: PostingShape,
+        buckets: usize,
+        (short, lists): (u64, u32),
+    ) -> Result<PostingDirectory> {
+        let refuse = |rule, detail: &str| Err(broken(DIRECTORY, rule, 24, detail));
+        let length = index(shape.block_buckets());
+        let blocks = page.lines().get(1..).unwrap_or_default();
+        let whole = page.lines().len().saturating_mul(LINE);
+        let payload = whole.saturating_sub(HEADER_BYTES);
+        if buckets == 0
+            || buckets.div_ceil(length) != blocks.len()
+            || page.payload().len() != payload
+        {
             let detail = format!("it does not hold {buckets} buckets");
             return Err(broken(DIRECTORY, "POST-2", 20, detail));
-        };
-        let used = blocks.len().saturating_sub(1).saturating_mul(BLOCK_BUCKETS);
-        let unused = blocks.last().and_then(|b| b.lengths.get(buckets.saturating_sub(used)..));
-        if unused.is_some_and(|lengths| lengths.iter().any(|length| *length != 0)) {
-            return Err(broken(DIRECTORY, "POST-2", 24, "bytes past the last bucket are not zero"));
         }
-        let mut sum = 0_u32;
-        for block in blocks {
-            if block.start != sum {
-                return Err(broken(
-                    DIRECTORY,
-                    "POST-3",
-                    24,
-                    "a block does not start where it should",
-                ));
+        let before = page.payload().get(..BEFORE_BLOCKS);
+        if before.is_none_or(|before| before.iter().any(|byte| *byte != 0)) {
+            return refuse("POST-2", "bytes before its blocks are not zero");
+        }
+        let mut sum = None;
+        for (i, line) in blocks.iter().enumerate() {
+            let Some(block) = block_of(line) else { return refuse("POST-2", "a block is missing") };
+            let left = buckets.saturating_sub(i.saturating_mul(length)).min(length);
+            let left = u32::try_from(left).unwrap_or(u32::MAX);
+            let entries = block.entries();
+            let last = block.bucket(left.saturating_sub(1));
+            let inside = last.is_some_and(|(before, own)| before.checked_add(own) == Some(entries));
+            if !inside || entries.saturating_add(left) > BLOCK_BITS {
+                return refuse("POST-2", "a block has other buckets than it should");
             }
-            let own: u32 = block.lengths.iter().map(|length| short_entries(*length)).sum();
-            sum = sum.saturating_add(own);
+            if sum.is_some_and(|sum| sum != block.start()) {
+                return refuse("POST-3", "a block does not start where it should");
+            }
+            if block.long() != 0 && (lists == 0 || block.long() & !long_bits(shape, left) != 0) {
+                return refuse("POST-3", "it has long buckets where there are none");
+            }
+            sum = block.start().checked_add(entries.into());
+            if sum.is_none_or(|end| end > short) {
+                return refuse("POST-3", "it points past the last short entry");
+            }
         }
-        if first.get().checked_add(sum.into()).is_none_or(|end| end > short) {
-            return Err(broken(DIRECTORY, "POST-3", 24, "it points past the last short entry"));
-        }
-        Ok(PostingDirectory { page })
+        Ok(PostingDirectory { page, shape })
     }
 
     /// What it says of bucket `i` of the page; an empty one past the last.
     pub fn bucket(&self, i: usize) -> Bucket {
-        let mut cursor = Cursor::new(self.page.payload());
-        let first = cursor.layout::<U64>().map_or(0, |first| first.get());
-        let blocks = cursor.rest().len() / BLOCK_BYTES;
-        let blocks: &[Block] = cursor.layouts(blocks).unwrap_or_default();
-        let Some(block) = blocks.get(i / BLOCK_BUCKETS) else {
-            return Bucket::Short { first, count: 0 };
-        };
-        let (before, rest) = block.lengths.split_at_checked(i % BLOCK_BUCKETS).unwrap_or_default();
-        let count = rest.first().copied().unwrap_or(0);
-        if count == LONG {
-            return Bucket::Long;
-        }
-        let before: u32 = before.iter().map(|length| short_entries(*length)).sum();
-        let first = first.saturating_add(block.start.get().into()).saturating_add(before.into());
-        Bucket::Short { first, count }
+        let (block, place) = self.shape.block(i);
+        let line = PostingDirectory::line(self.page.lines(), block);
+        line.map_or(NO_BUCKET, |line| PostingDirectory::bucket_in(line, self.shape, place))
     }
 
-    /// Bucket `i` will be looked at soon.
-    pub fn prefetch(&self, i: usize) {
-        let block = (i / BLOCK_BUCKETS).saturating_mul(size_of::<Block>()).saturating_add(8);
-        prefetch(self.page.payload().get(block..).unwrap_or_default());
+    /// The line with a block, among those of a checked page: the first one has the header of the page.
+    #[inline]
+    pub fn line(lines: &[Line], block: usize) -> Option<&Line> {
+        lines.get(block.saturating_add(1))
+    }
+
+    /// What such a line says of a bucket of its block.
+    #[inline]
+    pub fn bucket_in(line: &Line, shape: PostingShape, place: u32) -> Bucket {
+        let found = block_of(line).and_then(|block| Some((block, block.bucket(place)?)));
+        let Some((block, (before, count))) = found else { return NO_BUCKET };
+        if count == 0 && block.long() != 0 && block.long() & shape.long_bit(place) != 0 {
+            return Bucket::Long;
+        }
+        Bucket::Short { first: block.start().saturating_add(before.into()), count }
+    }
+
+    /// The page itself.
+    pub fn page(&self) -> &Page {
+        &self.page
     }
 
     /// Memory that it takes.
     pub fn memory(&self) -> usize {
         self.page.memory()
     }
+}
+
+#[inline]
+fn block_of(line: &Line) -> Option<&Block> {
+    Block::ref_from_bytes(line.as_bytes()).ok()
+}
+
+/// The bits that the first buckets of a block have in `long`.
+fn long_bits(shape: PostingShape, buckets: u32) -> u16 {
+    (0..buckets).fold(0, |bits, place| bits | shape.long_bit(place))
 }
 
 /// A checked page of short entries.
@@ -154,14 +173,22 @@ impl ShortPage {
         bits_at(self.page.payload(), i.saturating_mul(index(width)), width)
     }
 
-    /// Appends the ids of entries from `first` to before `end` that have this low part of a value.
-    pub fn push_ids(&self, first: usize, end: usize, low: u64, ids: &mut Vec<u32>) {
-        let (payload, width, id_bits) =
-            (self.page.payload(), self.shape.width(), self.shape.id_bits());
+    /// Appends the ids of entries from `first` to before `end` that have this low part of a value. `lines` are those of
+    /// a checked page; entries past its last are zeros.
+    #[inline]
+    pub fn push_ids(
+        lines: &[Line],
+        shape: PostingShape,
+        (first, end): (usize, usize),
+        low: u64,
+        ids: &mut Vec<u32>,
+    ) {
+        let bytes = lines.as_bytes().get(HEADER_BYTES..).unwrap_or_default();
+        let (width, id_bits) = (shape.width(), shape.id_bits());
         let mask = low_mask(id_bits);
         let mut start = first.saturating_mul(index(width));
-        for _ in first..end.min(self.count) {
-            let entry = bits_at(payload, start, width);
+        for _ in first..end {
+            let entry = bits_at(bytes, start, width);
             start = start.saturating_add(index(width));
             if entry.checked_shr(id_bits) == Some(low) {
                 ids.push(u32::try_from(entry & mask).unwrap_or(u32::MAX));
@@ -169,13 +196,18 @@ impl ShortPage {
         }
     }
 
-    /// Entries from `first` to before `end` will be read soon.
-    pub fn prefetch(&self, first: usize, end: usize) {
-        let bits = index(self.shape.width());
-        let bytes = first.saturating_mul(bits) / 8..end.saturating_mul(bits) / 8;
-        for line in bytes.step_by(64) {
-            prefetch(self.page.payload().get(line..).unwrap_or_default());
-        }
+    /// Entries from `first` to before `end` of the page with these lines will be read soon.
+    #[inline]
+    pub fn prefetch(lines: &[Line], shape: PostingShape, (first, end): (usize, usize)) {
+        let bit = |entry: usize| entry.saturating_mul(index(shape.width()));
+        let line = |byte: usize| byte.saturating_add(HEADER_BYTES) / LINE;
+        let range = line(bit(first) / 8)..line(bit(end).saturating_sub(1) / 8).saturating_add(1);
+        lines.get(range).unwrap_or_default().iter().for_each(|l| prefetch(std::slice::from_ref(l)));
+    }
+
+    /// The page itself.
+    pub fn page(&self) -> &Page {
+        &self.page
     }
 
     /// The id of entry `i` if the low part of its value is this.

@@ -4,7 +4,8 @@ use super::*;
 use crate::error::Error;
 use crate::format::bytes::Seal;
 use crate::format::page::{PageKind, PagePlace, encode};
-use crate::scheme::{Scheme, presets};
+use crate::format::posting_block::BlockBuilder;
+use crate::scheme::{Parameters, Scheme, Slots, presets};
 
 fn page(kind: PageKind, payload: &[u8]) -> Page {
     let place = PagePlace { kind, block: 4, number: 0 };
@@ -19,65 +20,90 @@ fn rule<T: std::fmt::Debug>(result: Result<T>) -> &'static str {
     }
 }
 
-/// Two blocks, 70 buckets: lengths 3, long, 254, 0 and then 1 each.
+/// For 1,000 ids: blocks of 180 buckets.
+fn shape() -> PostingShape {
+    PostingShape::of(&Scheme::new(presets::PRECISE).unwrap(), 1000, false)
+}
+
+/// Two blocks, 250 buckets: lengths 3, long, 80, 0, then one each up to 180; 70 more without entries but for the last.
 fn directory_payload() -> Vec<u8> {
-    let lengths: Vec<u8> = [3, 255, 254, 0].into_iter().chain([1; 66]).collect();
-    let mut payload = 1000_u64.to_le_bytes().to_vec();
-    payload.extend_from_slice(&0_u32.to_le_bytes());
-    payload.extend_from_slice(&lengths[..60]);
-    payload.extend_from_slice(&(257_u32 + 56).to_le_bytes());
-    payload.extend_from_slice(&lengths[60..]);
-    payload.resize(8 + 128, 0);
-    payload
+    let mut first = BlockBuilder::default();
+    first.push(3);
+    first.push_long(1);
+    first.push(80);
+    first.skip(1);
+    (4..180).for_each(|_| first.push(1));
+    let mut second = BlockBuilder::default();
+    second.skip(69);
+    second.push(2);
+    let blocks = [first.take(1000), second.take(1259)];
+    [&[0; 40][..], blocks.as_bytes()].concat()
 }
 
 #[test]
 fn a_directory_says_where_the_entries_of_a_bucket_are() {
     let page = page(PageKind::PostingDirectory, &directory_payload());
-    let directory = PostingDirectory::new(page, 70, 1323).unwrap();
+    let directory = PostingDirectory::new(page, shape(), 250, (1261, 1)).unwrap();
     let short = |first, count| Bucket::Short { first, count };
     assert_eq!(directory.bucket(0), short(1000, 3));
     assert_eq!(directory.bucket(1), Bucket::Long);
-    assert_eq!(directory.bucket(2), short(1003, 254));
-    assert_eq!(directory.bucket(3), short(1257, 0));
-    assert_eq!(directory.bucket(59), short(1257 + 55, 1));
-    assert_eq!(directory.bucket(60), short(1257 + 56, 1));
-    assert_eq!(directory.bucket(69), short(1257 + 65, 1));
-    assert!(matches!(directory.bucket(70), Bucket::Short { count: 0, .. }));
+    assert_eq!(directory.bucket(2), short(1003, 80));
+    assert_eq!(
+        directory.bucket(3),
+        Bucket::Long,
+        "it has no entries, and may be long as one near it is"
+    );
+    assert_eq!(directory.bucket(4), short(1083, 1));
+    assert_eq!(directory.bucket(179), short(1258, 1));
+    assert_eq!(directory.bucket(180), short(1259, 0));
+    assert_eq!(directory.bucket(249), short(1259, 2));
+    assert!(matches!(directory.bucket(250), Bucket::Short { count: 0, .. }));
     assert!(matches!(directory.bucket(7_620), Bucket::Short { count: 0, .. }));
-    assert_eq!(directory.memory(), directory.page.memory());
+    assert_eq!(directory.memory(), directory.page().memory());
 }
 
 #[test]
 fn each_rule_of_a_directory_refuses() {
-    let changed = |buckets: usize, short: u64, change: fn(&mut Vec<u8>)| {
+    let changed = |buckets: usize, counts: (u64, u32), change: fn(&mut Vec<u8>)| {
         let mut payload = directory_payload();
         change(&mut payload);
-        PostingDirectory::new(page(PageKind::PostingDirectory, &payload), buckets, short)
+        let page = page(PageKind::PostingDirectory, &payload);
+        PostingDirectory::new(page, shape(), buckets, counts)
     };
-    assert!(changed(70, 1323, |_| ()).is_ok());
-    assert_eq!(rule(changed(130, 1323, |_| ())), "POST-2");
-    assert_eq!(rule(changed(60, 1323, |_| ())), "POST-2");
-    assert_eq!(rule(changed(0, 1323, Vec::clear)), "POST-2");
-    assert_eq!(rule(changed(70, 1323, |p| p.truncate(7))), "POST-2");
-    assert_eq!(rule(changed(70, 1323, |p| p[8 + 64 + 4 + 10] = 1)), "POST-2");
-    assert_eq!(rule(changed(70, 1323, |p| p[8 + 64] ^= 1)), "POST-3");
-    assert_eq!(rule(changed(70, 1323, |p| p[8] = 1)), "POST-3");
-    assert_eq!(rule(changed(70, 1322, |_| ())), "POST-3");
-    assert_eq!(rule(changed(70, 1323, |p| p[..8].fill(255))), "POST-3");
+    let counts = (1261, 1);
+    assert!(changed(250, counts, |_| ()).is_ok());
+    assert_eq!(rule(changed(361, counts, |_| ())), "POST-2");
+    assert_eq!(rule(changed(180, counts, |_| ())), "POST-2");
+    assert_eq!(rule(changed(0, counts, |p| p.truncate(40))), "POST-2");
+    assert_eq!(rule(changed(250, counts, |p| p.truncate(7))), "POST-2");
+    assert_eq!(rule(changed(250, counts, |p| p.truncate(167))), "POST-2");
+    assert_eq!(rule(changed(250, counts, |p| p[39] = 1)), "POST-2");
+    // More ones than the last bucket has, and then bits that no bucket has.
+    assert_eq!(rule(changed(249, counts, |_| ())), "POST-2");
+    assert_eq!(rule(changed(250, counts, |p| p[40 + 64 + 63] = 0x80)), "POST-2");
+    assert_eq!(rule(changed(250, counts, |p| p[40 + 8..40 + 64].fill(255))), "POST-2");
+    assert_eq!(rule(changed(250, counts, |p| p[40 + 64] ^= 1)), "POST-3");
+    assert_eq!(rule(changed(250, counts, |p| p[40] += 1)), "POST-3");
+    assert_eq!(rule(changed(250, counts, |p| p[40..46].fill(255))), "POST-3");
+    assert_eq!(rule(changed(250, (1260, 1), |_| ())), "POST-3");
+    // Long buckets without a list, and among the 110 that the last block has not.
+    assert_eq!(rule(changed(250, (1261, 0), |_| ())), "POST-3");
+    assert!(changed(250, counts, |p| p[40 + 64 + 6] = 0x40).is_ok());
+    assert_eq!(rule(changed(250, counts, |p| p[40 + 64 + 6] = 0x80)), "POST-3");
 }
 
 #[test]
 fn short_entries_read_back_and_each_rule_refuses() {
-    // 1,000 ids: 6 bits of bucket, 10 others, 10 bits of id.
-    let scheme = Scheme::new(presets::PRECISE).unwrap();
+    // 1,000 ids: 10 bits of bucket, 3 others, 10 bits of id.
+    let slots = Slots { count: 8, samples_per_slot: 5, value_bits: 13, min_matches: 1 };
+    let scheme = Scheme::new(Parameters { slots, ..presets::PRECISE }).unwrap();
     let shape = PostingShape::of(&scheme, 1000, false);
-    assert_eq!((shape.low_bits(), shape.width()), (10, 20));
+    assert_eq!((shape.low_bits(), shape.width()), (3, 13));
     let entries: Vec<u64> = (0..7).map(|i| (i % 3) << 10 | (990 + i)).collect();
     let mut bits = BitWriter::default();
-    entries.iter().for_each(|entry| bits.push(*entry, 20));
+    entries.iter().for_each(|entry| bits.push(*entry, 13));
     let payload = bits.end().to_vec();
-    assert_eq!(payload.len(), 18);
+    assert_eq!(payload.len(), 12);
     bits.clear();
     assert!(bits.end().is_empty());
     let changed = |count: usize, change: fn(&mut Vec<u8>)| {
@@ -91,17 +117,17 @@ fn short_entries_read_back_and_each_rule_refuses() {
     assert_eq!((short.count(), short.memory()), (7, short.page.memory()));
     let pushed = |first, end, low| {
         let mut ids = vec![5];
-        short.push_ids(first, end, low, &mut ids);
+        ShortPage::push_ids(short.page().lines(), shape, (first, end), low, &mut ids);
         ids
     };
     assert_eq!(pushed(0, 7, 1), [5, 991, 994]);
     assert_eq!(pushed(2, 6, 0), [5, 993]);
-    assert_eq!(pushed(5, 99, 2), [5, 995]);
+    assert_eq!(pushed(5, 7, 2), [5, 995]);
     assert_eq!(pushed(0, 7, 3), [5]);
     assert_eq!(rule(changed(6, |_| ())), "POST-4");
     assert_eq!(rule(changed(8, |_| ())), "POST-4");
     assert_eq!(rule(changed(0, Vec::clear)), "POST-4");
-    assert_eq!(rule(changed(7, |p| p[17] |= 0x10)), "POST-4");
+    assert_eq!(rule(changed(7, |p| p[11] |= 0x08)), "POST-4");
     // Id 1023.
     assert_eq!(rule(changed(7, |p| p[0] = 255)), "POST-5");
 }

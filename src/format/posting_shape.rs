@@ -1,26 +1,31 @@
 //! Where postings stand: what follows from a scheme and a number of signatures alone. Mirrors
 //! `format-spec/postings.md`.
 //!
-//! A slot's values are cut into buckets by their top bits, about eight to sixteen entries each, so that a
-//! directory with one byte a bucket finds a list. What a bucket does not say of a value stands in its
-//! entries, before the id.
+//! A slot's values are cut into buckets by their top bits, at most one entry each on average where values have
+//! bits enough, so that a directory with two bits a bucket finds a list, and most often says that there is none.
+//! What a bucket does not say of a value stands in its entries, before the id.
 
 use super::bytes::{index, position, round_up};
 use super::page::{HEADER_BYTES, PageKind, PagePlace};
 use crate::scheme::Scheme;
 
-/// Buckets in a block of the directory.
-pub const BLOCK_BUCKETS: usize = 60;
-
-/// Bytes of such a block: where its entries start, and a length for each bucket.
+/// Bytes of a block of the directory: a cache line.
 pub const BLOCK_BYTES: usize = 64;
+
+/// Bits for the lengths of its buckets.
+pub const BLOCK_BITS: u32 = 448;
+
+/// Bits that the lengths of a whole block take on average, at most: so many are left for those that are longer.
+const MEAN_BITS: u32 = 360;
 
 /// Blocks in every directory page but the last.
 pub const BLOCKS_PER_PAGE: usize = 127;
 
-/// The length that stands for a bucket whose lists are in the list table: one more than the most entries
-/// of any other.
-pub const LONG: u8 = 255;
+/// Bytes before the blocks of a page, so that with the page's header they stand on lines.
+pub const BEFORE_BLOCKS: usize = BLOCK_BYTES - HEADER_BYTES;
+
+/// Most entries of a bucket that is not long.
+pub const MOST_SHORT: usize = 254;
 
 /// Entries in every page of the list table but the last.
 pub const TABLE_PER_PAGE: u32 = 510;
@@ -34,8 +39,7 @@ const FULL_PAGE: u64 = 8_192;
 /// Units of such a page.
 const PAGE_UNITS: u64 = 128;
 
-const BUCKETS_PER_PAGE: u64 = 7_620;
-const _: () = assert!(BLOCKS_PER_PAGE * BLOCK_BUCKETS == 7_620 && BLOCK_BYTES == 4 + BLOCK_BUCKETS);
+const _: () = assert!(HEADER_BYTES + BEFORE_BLOCKS + BLOCKS_PER_PAGE * BLOCK_BYTES == 8_192);
 
 /// The measures of a segment's postings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +50,10 @@ pub struct PostingShape {
     id_bits: u32,
     ids: u32,
     postings: u64,
+    /// r, bits of the directory for a bucket, on average, at most.
+    mean_bits: u32,
+    block_buckets: u32,
+    short_per_page: u32,
 }
 
 impl PostingShape {
@@ -54,14 +62,42 @@ impl PostingShape {
         let slots = u32::from(scheme.slots.count);
         let value_bits = u32::from(scheme.slots.value_bits);
         let sets = ids.saturating_sub(u32::from(empty));
+        let id_bits = bits_of(ids.saturating_sub(1));
+        let bucket_bits = id_bits.min(value_bits);
+        // n / 2^h, rounded up.
+        let mean = u64::from(ids).saturating_add(low_mask(bucket_bits)).checked_shr(bucket_bits);
+        let mean_bits = u32::try_from(mean.unwrap_or(0)).unwrap_or(u32::MAX).saturating_add(1);
         PostingShape {
             slots,
             value_bits,
-            bucket_bits: ids.checked_ilog2().unwrap_or(0).saturating_sub(3).min(value_bits),
-            id_bits: bits_of(ids.saturating_sub(1)),
+            bucket_bits,
+            id_bits,
             ids,
             postings: u64::from(sets).saturating_mul(slots.into()),
+            mean_bits,
+            block_buckets: MEAN_BITS.checked_div(mean_bits).unwrap_or(0).max(1),
+            short_per_page: short_per_page(value_bits.max(id_bits)),
         }
+    }
+
+    /// Buckets in every block of the directory but the last.
+    pub fn block_buckets(self) -> u32 {
+        self.block_buckets
+    }
+
+    /// Whether a bucket with so many entries is not long, where those before it in its block take `used` bits,
+    /// and so many come after it.
+    #[inline]
+    pub fn is_short(self, entries: usize, used: u32, after: u32) -> bool {
+        let own = u32::try_from(entries).unwrap_or(u32::MAX).saturating_add(1);
+        let others = self.mean_bits.saturating_mul(after).saturating_add(used);
+        entries <= MOST_SHORT && own.saturating_add(others) <= BLOCK_BITS
+    }
+
+    /// The bit of a block's `long` for one of its buckets.
+    pub fn long_bit(self, place: u32) -> u16 {
+        let bit = place.saturating_mul(16).checked_div(self.block_buckets).unwrap_or(0);
+        1_u16.checked_shl(bit).unwrap_or(0)
     }
 
     /// L, how many slots there are. Without any the region is empty.
@@ -94,7 +130,7 @@ impl PostingShape {
         self.id_bits
     }
 
-    /// w, bits of an entry: the low part of a value, then an id. Never more than 36.
+    /// w, bits of an entry: the low part of a value, then an id. Never more than 32.
     pub fn width(self) -> u32 {
         self.low_bits().saturating_add(self.id_bits)
     }
@@ -122,26 +158,52 @@ impl PostingShape {
         u64::from(self.slots).checked_shl(self.bucket_bits).unwrap_or(u64::MAX)
     }
 
+    /// Buckets in every page of the directory but the last.
+    fn buckets_per_page(self) -> u64 {
+        position(BLOCKS_PER_PAGE).saturating_mul(self.block_buckets.into())
+    }
+
     /// Pages of the directory.
     pub fn directory_pages(self) -> u64 {
-        self.buckets().div_ceil(BUCKETS_PER_PAGE)
+        self.buckets().div_ceil(self.buckets_per_page())
     }
 
     /// The page of a bucket and its place there.
-    pub fn directory_page(bucket: u64) -> (u64, usize) {
-        let place = bucket.checked_rem(BUCKETS_PER_PAGE).unwrap_or(0);
-        (bucket / BUCKETS_PER_PAGE, usize::try_from(place).unwrap_or(0))
+    pub fn directory_page(self, bucket: u64) -> (u64, usize) {
+        let per_page = self.buckets_per_page();
+        let place = bucket.checked_rem(per_page).unwrap_or(0);
+        (bucket.checked_div(per_page).unwrap_or(0), usize::try_from(place).unwrap_or(0))
+    }
+
+    /// The block of a bucket of a page and its place there.
+    pub fn block(self, i: usize) -> (usize, u32) {
+        let length = index(self.block_buckets);
+        let place = i.checked_rem(length).unwrap_or(0);
+        (i.checked_div(length).unwrap_or(0), u32::try_from(place).unwrap_or(0))
+    }
+
+    /// The page of a bucket, its block there, and its place in the block.
+    #[inline]
+    pub fn block_of_bucket(self, bucket: u64) -> (u64, usize, u32) {
+        let length = u64::from(self.block_buckets);
+        let (block, place) = (bucket.checked_div(length), bucket.checked_rem(length));
+        let (block, place) = (block.unwrap_or(0), u32::try_from(place.unwrap_or(0)).unwrap_or(0));
+        let blocks = position(BLOCKS_PER_PAGE);
+        let in_page = usize::try_from(block.checked_rem(blocks).unwrap_or(0)).unwrap_or(0);
+        (block.checked_div(blocks).unwrap_or(0), in_page, place)
     }
 
     /// Buckets in page `i` of the directory.
     pub fn buckets_in_page(self, i: u64) -> usize {
-        in_page(self.buckets(), BUCKETS_PER_PAGE, i)
+        in_page(self.buckets(), self.buckets_per_page(), i)
     }
 
     /// Bytes of the directory.
     pub fn directory_bytes(self) -> u64 {
-        let blocks = |buckets: usize| buckets.div_ceil(BLOCK_BUCKETS).saturating_mul(BLOCK_BYTES);
-        run_bytes(self.buckets(), BUCKETS_PER_PAGE, |left| blocks(left).saturating_add(8))
+        let blocks = |buckets: usize| buckets.div_ceil(index(self.block_buckets));
+        let bytes = |buckets| blocks(buckets).saturating_mul(BLOCK_BYTES);
+        let payload = |left| bytes(left).saturating_add(BEFORE_BLOCKS);
+        run_bytes(self.buckets(), self.buckets_per_page(), payload)
     }
 
     /// The place of page `i` of the directory.
@@ -151,8 +213,7 @@ impl PostingShape {
 
     /// Entries in every short page but the last.
     pub fn short_per_page(self) -> u64 {
-        let room = position(PageKind::ShortPostings.max_payload()).saturating_mul(8);
-        room.checked_div(self.width().into()).unwrap_or(1)
+        self.short_per_page.into()
     }
 
     /// The short page of an entry and its place there.
@@ -212,6 +273,12 @@ impl PostingShape {
             _ => length >= least && short < self.postings,
         }
     }
+}
+
+/// How many entries of so many bits fit into a short page.
+fn short_per_page(width: u32) -> u32 {
+    let room = PageKind::ShortPostings.max_payload().saturating_mul(8);
+    u32::try_from(room.checked_div(index(width)).unwrap_or(1)).unwrap_or(1)
 }
 
 /// The place of page `i` of a run that starts at a byte of the region.
@@ -275,17 +342,46 @@ mod tests {
     }
 
     #[test]
-    fn buckets_have_about_eight_entries_or_one_value() {
+    fn buckets_have_about_one_entry_or_one_value() {
         let measures = |s: PostingShape| (s.bucket_bits(), s.low_bits(), s.id_bits(), s.width());
         assert_eq!(measures(shape(presets::PRECISE, 1)), (0, 16, 0, 16));
-        assert_eq!(measures(shape(presets::PRECISE, 15)), (0, 16, 4, 20));
-        assert_eq!(measures(shape(presets::PRECISE, 16)), (1, 15, 4, 19));
-        assert_eq!(measures(shape(presets::PRECISE, 17)), (1, 15, 5, 20));
+        assert_eq!(measures(shape(presets::PRECISE, 16)), (4, 12, 4, 16));
+        assert_eq!(measures(shape(presets::PRECISE, 17)), (5, 11, 5, 16));
         assert_eq!(measures(shape(presets::PRECISE, 1_000_000)), (16, 0, 20, 20));
         assert_eq!(measures(shape(presets::RDC, 1_000_000)), (6, 0, 20, 20));
-        assert_eq!(measures(shape(presets::ALTA_VISTA, u32::MAX - 1)), (28, 4, 32, 36));
+        assert_eq!(measures(shape(presets::ALTA_VISTA, u32::MAX - 1)), (32, 0, 32, 32));
         let widest = (1..=32).map(|bits| shape(presets::ALTA_VISTA, 1 << (bits - 1)).width()).max();
-        assert!(widest <= Some(36));
+        assert_eq!(widest, Some(32));
+    }
+
+    /// 2 bits a bucket up to one entry each, then as many as entries and one more; one bucket at the least.
+    #[test]
+    fn blocks_have_buckets_by_what_those_take() {
+        let in_block = |parameters, ids| shape(parameters, ids).block_buckets();
+        for ids in [1, 2, 3, 1000, 1 << 16] {
+            assert_eq!(in_block(presets::PRECISE, ids), 180, "{ids}");
+        }
+        assert_eq!(in_block(presets::PRECISE, (1 << 16) + 1), 120);
+        assert_eq!(in_block(presets::PRECISE, 1_000_000), 360 / 17);
+        assert_eq!(in_block(presets::RDC, 64 * 178), 2);
+        assert_eq!(
+            [64 * 180, 64 * 359, 64 * 360, u32::MAX].map(|n| in_block(presets::RDC, n)),
+            [1; 4]
+        );
+    }
+
+    /// The rule of long buckets, with the numbers of the specification: r is 2 here.
+    #[test]
+    fn a_bucket_is_short_if_its_block_can_bear_it() {
+        let shape = shape(presets::PRECISE, 1000);
+        assert!(shape.is_short(254, 0, 96) && !shape.is_short(255, 0, 0));
+        assert!(!shape.is_short(254, 0, 97) && !shape.is_short(254, 2, 96));
+        assert!(shape.is_short(88, 0, 179) && !shape.is_short(90, 0, 179));
+        assert!(
+            shape.is_short(1, 446, 0) && !shape.is_short(1, 447, 0) && !shape.is_short(1, 446, 1)
+        );
+        let bits = [0, 11, 12, 89, 90, 179].map(|place| shape.long_bit(place));
+        assert_eq!(bits, [1, 1, 2, 1 << 7, 1 << 8, 1 << 15]);
     }
 
     /// POST-1: the measures of a segment of one row, and of one with full pages.
@@ -296,9 +392,10 @@ mod tests {
         assert!(one.fits(256, 32, 0));
         assert!(!one.fits(256, 31, 0) && !one.fits(320, 32, 0) && !one.fits(256, 32, 1));
         let many = shape(presets::PRECISE, 1_000_000);
-        assert_eq!(many.buckets(), 32 << 16);
-        assert_eq!(many.directory_pages(), 276);
-        assert_eq!(many.directory_bytes(), 275 * 8_192 + 64 + 64 * (1_652_u64.div_ceil(60)));
+        assert_eq!((many.buckets(), many.block_buckets()), (32 << 16, 21));
+        // 99,865 blocks.
+        assert_eq!(many.directory_pages(), 787);
+        assert_eq!(many.directory_bytes(), 786 * 8_192 + 64 + 64 * (99_865 - 786 * 127));
         assert_eq!(many.short_per_page(), 3_267);
         assert_eq!(many.short_page(3_267), (1, 0));
         let (table, lists) = many.table_bytes(32_000_000, 511);
@@ -307,12 +404,12 @@ mod tests {
         assert_eq!(PostingShape::table_in_page(511, 1), 1);
     }
 
-    /// 1,000 ids: the top 6 of 16 bits give the bucket. Spread values are the specification's product.
+    /// 1,000 ids: the top 10 of 16 bits give the bucket. Spread values are the specification's product.
     #[test]
     fn a_value_has_a_bucket_and_the_rest_of_it() {
         let shape = shape(presets::PRECISE, 1_000);
         assert_eq!((shape.slots(), shape.value_bits(), shape.ids()), (32, 16, 1_000));
-        assert_eq!(shape.bucket(3, 0xABCD), (3 * 64 + 42, 0x3CD));
+        assert_eq!(shape.bucket(3, 0xABCD), (3 * 1024 + 0x2AF, 0xD));
         assert_eq!(shape.spread(5), (5 * 2_654_435_761_u64 % 65_536) as u32);
         assert_eq!(spread(3, 32), (3 * 2_654_435_761_u64 % (1 << 32)) as u32);
         assert!(shape.holds(31, 65_535) && !shape.holds(32, 0) && !shape.holds(0, 65_536));
@@ -321,15 +418,23 @@ mod tests {
     #[test]
     fn pages_are_counted_and_placed_one_after_the_other() {
         let many = shape(presets::PRECISE, 1_000_000);
-        let pages = [7_619, 7_620, 20_000].map(PostingShape::directory_page);
-        assert_eq!(pages, [(0, 7_619), (1, 0), (2, 4_760)]);
-        assert_eq!([0, 275, 276].map(|i| many.buckets_in_page(i)), [7_620, 1_652, 0]);
+        // 127 blocks of 21 buckets.
+        let pages = [2_666, 2_667, 2 * 2_667 + 100].map(|bucket| many.directory_page(bucket));
+        assert_eq!(pages, [(0, 2_666), (1, 0), (2, 100)]);
+        for bucket in [0, 20, 21, 2_666, 2_667, 2 * 2_667 + 100, (32 << 16) - 1] {
+            let (page, i) = many.directory_page(bucket);
+            let (block, place) = many.block(i);
+            assert_eq!(many.block_of_bucket(bucket), (page, block, place));
+            assert_eq!(page * 2_667 + block as u64 * 21 + u64::from(place), bucket);
+        }
+        let left = (32 << 16) - 786 * 2_667;
+        assert_eq!([0, 786, 787].map(|i| many.buckets_in_page(i)), [2_667, left, 0]);
         assert_eq!(many.short_page(2 * 3_267 + 5), (2, 5));
         assert_eq!([0, 2, 3].map(|i| many.short_in_page(7_000, i)), [3_267, 466, 0]);
         assert_eq!([0, 1, 2].map(|i| PostingShape::table_in_page(511, i)), [510, 1, 0]);
         let place = |kind, number| PagePlace { kind, block: 9, number };
         assert_eq!(many.directory_place(9, 3), place(PageKind::PostingDirectory, 3 * 128));
-        let directory = 275 * 128 + 29;
+        let directory = 786 * 128 + 1 + 99_865 - 786 * 127;
         assert_eq!(many.short_place(9, 2), place(PageKind::ShortPostings, directory + 2 * 128));
         // Two full short pages, and 466 entries of 20 bits in 19 units.
         let table = directory + 2 * 128 + 19;

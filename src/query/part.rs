@@ -79,7 +79,6 @@ impl Part for SegmentPart<'_> {
 
     fn load(&mut self, ids: &[u32], keep: Keep) -> Result<()> {
         self.loaded.clear();
-        ids.iter().for_each(|id| self.resident.take(id / self.per_page));
         let mut last = None;
         for id in ids {
             let page = id / self.per_page;

@@ -10,7 +10,7 @@ use super::scan;
 use super::verify::Search;
 use crate::error::Result;
 use crate::index::{Candidate, Candidates, Postings, merge};
-use crate::store::segment::{ListReader, PostingCursor, PostingList};
+use crate::store::segment::{FoundList, ListReader, PostingCursor};
 
 /// Nanoseconds, measured on one machine: only their ratios matter.
 mod cost {
@@ -32,7 +32,7 @@ mod cost {
 const HEAVY: u64 = 1024;
 
 /// More entries than a bucket of different values usually has.
-const BUCKET: u64 = 64;
+const BUCKET: u64 = 8;
 
 /// Most postings that are held at once to be sorted: 2 MiB of them, whatever the size of a segment.
 const MOST_SORTED: u64 = 1 << 19;
@@ -113,34 +113,34 @@ pub(super) fn scan_cost<P: Part>(part: &P, search: &Search<'_>, sharing: u64) ->
     n * each + n / f64::from(part.block_length()) * cost::PAGE
 }
 
-/// The lists of a query in a segment, shortest first.
+/// The lists of a query in a segment, shortest first where that matters.
 pub(super) struct SegmentLists<'a> {
-    reader: ListReader<'a>,
-    lists: Vec<PostingList>,
+    reader: &'a ListReader<'a>,
+    lists: &'a mut [FoundList<'a>],
     postings: u64,
     /// Whether a bucket holds one value, so that all lengths are exact.
     exact: bool,
 }
 
 impl<'a> SegmentLists<'a> {
-    /// Finds the lists; reads none.
-    pub(super) fn find(part: &SegmentPart<'a>, search: &Search<'_>) -> Result<SegmentLists<'a>> {
-        let mut wanted = Vec::with_capacity(search.target.values.len());
-        for slot in 0..search.target.values.len() {
-            wanted.extend(search.target.values_of(slot).map(|value| (slot, value)));
+    /// The lists that a reader found.
+    pub(super) fn new(
+        reader: &'a ListReader<'a>,
+        lists: &'a mut [FoundList<'a>],
+    ) -> SegmentLists<'a> {
+        let postings = lists.iter().map(|found| u64::from(found.list.length())).sum();
+        // Without a heavy one their order does not matter.
+        if postings > HEAVY {
+            lists.sort_unstable_by_key(|found| found.list.length());
         }
-        let mut reader = ListReader::new(&part.view.segment);
-        let mut lists = reader.find(&wanted)?;
-        lists.sort_unstable_by_key(PostingList::length);
-        let postings = lists.iter().map(|list| u64::from(list.length())).sum();
-        let exact = part.view.segment.header().posting_shape().low_bits() == 0;
-        Ok(SegmentLists { reader, lists, postings, exact })
+        let exact = reader.segment().header().posting_shape().low_bits() == 0;
+        SegmentLists { reader, lists, postings, exact }
     }
 
     /// Ids that are in them, as far as is known: the length of a short list may be that of its bucket, nearly
     /// all of it other values.
     pub(super) fn sharing(&self) -> u64 {
-        let lengths = self.lists.iter().map(|list| u64::from(list.length()));
+        let lengths = self.lists.iter().map(|found| u64::from(found.list.length()));
         lengths.filter(|length| self.exact || *length > BUCKET).sum()
     }
 
@@ -155,8 +155,8 @@ impl<'a> SegmentLists<'a> {
     /// before it together.
     fn light(&self) -> usize {
         let mut sum = 0;
-        let heavy = self.lists.iter().position(|list| {
-            let length = u64::from(list.length());
+        let heavy = self.lists.iter().position(|found| {
+            let length = u64::from(found.list.length());
             let heavy = length > HEAVY && length > sum;
             sum += length;
             heavy
@@ -207,7 +207,7 @@ impl<'a> SegmentLists<'a> {
     ) -> Result<Candidates> {
         let segment = &part.view.segment;
         let lists = &self.lists[..first];
-        let postings: u64 = lists.iter().map(|list| u64::from(list.length())).sum();
+        let postings: u64 = lists.iter().map(|found| u64::from(found.list.length())).sum();
         search.work.lists_read += lists.len() as u64;
         search.work.postings += postings;
         search.work.bytes += 4 * postings;
@@ -215,11 +215,12 @@ impl<'a> SegmentLists<'a> {
         let ids = part.signatures();
         // Windows of counters cost something for every id, sorting for every posting.
         if postings <= (u64::from(ids) / 16 + 1024).min(MOST_SORTED) {
-            let mut all = Vec::with_capacity(postings as usize);
-            self.reader.read(lists, &mut all)?;
-            merge::sorted(&mut all, ids, least, |id, lists| candidates.push(id, lists));
+            let all = &mut search.postings;
+            all.clear();
+            self.reader.read(lists, all)?;
+            merge::sorted(all, ids, least, |id, lists| candidates.push(id, lists));
         } else {
-            let cursors = lists.iter().map(|list| segment.posting_cursor(list));
+            let cursors = lists.iter().map(|found| segment.posting_cursor(&found.list));
             let cursors = cursors.collect::<Result<Vec<_>>>()?;
             merge::dense(cursors, ids, least, |id, lists| candidates.push(id, lists))?;
         }

@@ -10,7 +10,11 @@ use super::target::Target;
 use super::verify::Search;
 use crate::error::Result;
 use crate::store::memtable::FreshView;
+use crate::store::segment::{FoundList, ListReader, Wanted};
 use crate::store::state::{SegmentView, State};
+
+/// Segments whose lists are found together.
+const TOGETHER: usize = 16;
 
 /// Finds the answer to a query.
 pub(super) fn search(query: &Query<'_>) -> Result<Explanation> {
@@ -41,8 +45,18 @@ pub(super) fn search(query: &Query<'_>) -> Result<Explanation> {
             explanation.parts.push(search_fresh(state, i, view, &mut search, &mut tally)?);
         }
     }
-    for view in &*state.segments {
-        explanation.parts.push(search_segment(state, view, &mut search, &mut tally)?);
+    let wanted = wanted(state, &target, rule.plan)?;
+    for views in state.segments.chunks(TOGETHER) {
+        let readers: Vec<ListReader<'_>> =
+            views.iter().map(|view| ListReader::new(&view.segment)).collect();
+        let (mut lists, counts) = find_lists(&readers, &wanted)?;
+        let mut rest = &mut lists[..];
+        for ((view, reader), count) in views.iter().zip(&readers).zip(counts) {
+            let (own, others) = rest.split_at_mut(count);
+            rest = others;
+            let lists = SegmentLists::new(reader, own);
+            explanation.parts.push(search_segment(state, view, lists, &mut search, &mut tally)?);
+        }
     }
     explanation.parts.iter().for_each(|part| explanation.work += part.work);
     explanation.candidates_by_lists = tally.by_lists;
@@ -55,6 +69,34 @@ pub(super) fn search(query: &Query<'_>) -> Result<Explanation> {
     });
     explanation.answer = Answer { matches: matches.collect(), truncated: tally.truncated };
     Ok(explanation)
+}
+
+/// The slots and values whose lists are wanted; none where lists are not followed.
+fn wanted(state: &State, target: &Target<'_>, plan: Option<Plan>) -> Result<Vec<Wanted>> {
+    let slots = if plan == Some(Plan::Scan) { 0 } else { target.values.len() };
+    let Some(first) = state.segments.first() else { return Ok(Vec::new()) };
+    // Slots and values are the same in all segments.
+    let shape = first.segment.header().posting_shape();
+    let values = (0..slots).flat_map(|slot| target.values_of(slot).map(move |value| (slot, value)));
+    values.map(|(slot, value)| Wanted::new(shape, slot, value)).collect()
+}
+
+/// The lists of each segment, with how many each has. Each step is taken for all of them: while one waits for
+/// memory, so do the others.
+fn find_lists<'r>(
+    readers: &'r [ListReader<'_>],
+    wanted: &[Wanted],
+) -> Result<(Vec<FoundList<'r>>, Vec<usize>)> {
+    let mut asked = Vec::with_capacity(readers.len() * wanted.len());
+    readers.iter().for_each(|reader| reader.ask(wanted, &mut asked));
+    let mut lists = Vec::with_capacity(asked.len());
+    let mut counts = Vec::with_capacity(readers.len());
+    for (i, reader) in readers.iter().enumerate() {
+        let before = lists.len();
+        reader.find(wanted, &asked[i * wanted.len()..][..wanted.len()], &mut lists)?;
+        counts.push(lists.len() - before);
+    }
+    Ok((lists, counts))
 }
 
 /// Pages that any reader of these segments has read from the file.
@@ -92,14 +134,12 @@ fn search_fresh(
 fn search_segment(
     state: &State,
     view: &SegmentView,
+    lists: SegmentLists<'_>,
     search: &mut Search<'_>,
     tally: &mut Tally,
 ) -> Result<PartPlan> {
     let mut part = SegmentPart::new(state, view);
-    let lists = match search.rule.plan {
-        Some(Plan::Scan) => None,
-        _ => Some(SegmentLists::find(&part, search)?),
-    };
+    let lists = Some(lists).filter(|_| search.rule.plan != Some(Plan::Scan));
     let sharing = lists.as_ref().map_or(0, SegmentLists::sharing);
     let scan = probe::scan_cost(&part, search, sharing);
     let probe = lists.as_ref().map(SegmentLists::cost);

@@ -1,6 +1,7 @@
 //! Candidates become matches: signatures are compared, plane 0 first, and what can still enter the ranking
 //! is looked up.
 
+use std::cell::Cell;
 use std::cmp::Reverse;
 
 use super::ask::Rule;
@@ -27,6 +28,10 @@ pub(super) struct Search<'a> {
     /// What was done in the part that is being searched.
     pub(super) work: Work,
     pub(super) kernel: Kernel,
+    /// The bound of the ranking when that was last asked, and the fewest equal samples that reach it.
+    bar: Cell<(f64, u32)>,
+    /// Memory for postings that are being sorted.
+    pub(super) postings: Vec<u32>,
     scratch: Scratch,
 }
 
@@ -39,13 +44,21 @@ impl<'a> Search<'a> {
             ranking: Ranking::new(rule.top, rule.threshold),
             work: Work::default(),
             kernel: Kernel::best(),
+            bar: Cell::new((f64::NAN, 0)),
+            postings: Vec::new(),
             scratch: Scratch::default(),
         }
     }
 
     /// The fewest equal samples that can still enter.
     pub(super) fn least_equal(&self) -> u32 {
-        self.scorer.least_equal(self.ranking.bound())
+        let (bound, (last, least)) = (self.ranking.bound(), self.bar.get());
+        if bound == last {
+            return least;
+        }
+        let least = self.scorer.least_equal(bound);
+        self.bar.set((bound, least));
+        least
     }
 
     /// The most samples that a signature can have in common with the query if only so many slots can
@@ -68,22 +81,23 @@ impl<'a> Search<'a> {
         candidates: &[Candidate],
         unread: u32,
     ) -> Result<()> {
-        let mut batch = Vec::with_capacity(BATCH);
+        let mut batch = [0; BATCH];
         for several in [true, false] {
-            let mut least = self.least_equal();
+            let (mut least, mut n) = (self.least_equal(), 0);
             for candidate in candidates.iter().filter(|c| (c.lists > 1) == several) {
                 if self.most_equal(candidate.lists + unread) < least {
                     continue;
                 }
-                batch.push(candidate.id);
-                if batch.len() == BATCH {
+                batch[n] = candidate.id;
+                n += 1;
+                if n == BATCH {
                     self.verify_batch(part, &batch)?;
-                    batch.clear();
-                    least = self.least_equal();
+                    (least, n) = (self.least_equal(), 0);
                 }
             }
-            self.verify_batch(part, &batch)?;
-            batch.clear();
+            if n > 0 {
+                self.verify_batch(part, &batch[..n])?;
+            }
         }
         Ok(())
     }

@@ -18,6 +18,7 @@ use lru::LruCache;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::page_table::PageTable;
+use crate::format::page::Line;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -46,6 +47,11 @@ pub trait Weighed {
     /// Whether it was found in a table since this was last asked.
     fn take_used(&self) -> bool {
         false
+    }
+
+    /// Its bytes, if those who find it in a table may look at them without it.
+    fn lines(&self) -> Option<&Arc<[Line]>> {
+        None
     }
 }
 
@@ -223,7 +229,8 @@ impl<V: Weighed> Shard<V> {
     fn pop_oldest(&mut self) -> Option<Kept<V>> {
         for _ in 0..self.pages.len() {
             let (key, kept) = self.pages.peek_lru()?;
-            if !kept.page.take_used() {
+            let seen = kept.home.as_ref().is_some_and(|home| home.table.take_used(home.page));
+            if !kept.page.take_used() && !seen {
                 break;
             }
             let key = *key;

@@ -15,7 +15,7 @@ use crate::format::copies_page::{CopiesDirectory, CopiesPage};
 use crate::format::fence_page::FencePage;
 use crate::format::leaf_page::LeafPage;
 use crate::format::liveness_page::LivenessPage;
-use crate::format::page::{AlignedBytes, Page, PagePlace};
+use crate::format::page::{AlignedBytes, Line, Page, PagePlace};
 use crate::format::posting_directory::{PostingDirectory, ShortPage};
 use crate::format::posting_lists::{ListPage, ListTable};
 use crate::format::signature_page::SignaturePage;
@@ -84,6 +84,14 @@ impl Weighed for CachedPage {
 
     fn take_used(&self) -> bool {
         self.used.swap(false, Ordering::Relaxed)
+    }
+
+    fn lines(&self) -> Option<&Arc<[Line]>> {
+        match &self.view {
+            AnyPage::PostingDirectory(page) => Some(page.page().lines()),
+            AnyPage::ShortPostings(page) => Some(page.page().lines()),
+            _ => None,
+        }
     }
 }
 

@@ -4,19 +4,27 @@
 //! hundreds of signatures, each in another page: here a page is found by indexing. The table owns nothing
 //! that the cache does not own: a page comes in and goes out with it, and says by a flag that it was used.
 //!
-//! Pages stand in chunks that are replaced as a whole, so that a reader takes a chunk once and then reads
-//! from it without touching anything that threads share.
+//! Pages stand in leaves, and these in chunks, which are replaced as a whole. So a reader takes a chunk once and then reads
+//! from it without touching anything that threads share, and a page that comes or goes costs the copy of two short
+//! arrays. Beside a page stand its bytes, for those who know what is in it: the way to them is one step shorter.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
+use super::page_cache::Weighed;
+use crate::format::page::Line;
 use crate::sync::ArcSwapOption;
+use crate::sync::atomic::{AtomicU64, Ordering};
 
-/// Pages of a chunk: what must be copied when one of them comes or goes.
-const CHUNK: usize = 64;
+/// Pages of a leaf, and leaves of a chunk: what must be copied when a page comes or goes.
+const FANOUT: usize = 64;
+
+/// Pages of a chunk.
+const CHUNK: usize = FANOUT * FANOUT;
 
 /// Most chunks of a table, whatever a file says of its length. Pages past 256 GiB of signatures are found
 /// by the cache alone.
-const MOST_CHUNKS: usize = 1 << 16;
+const MOST_CHUNKS: usize = 1 << 10;
 
 /// The resident pages of a region.
 #[derive(Debug)]
@@ -24,15 +32,53 @@ pub struct PageTable<V> {
     chunks: Box<[ArcSwapOption<Chunk<V>>]>,
 }
 
-/// Some neighbouring pages, those that are resident.
+/// Some neighbouring leaves, those that have pages.
 #[derive(Debug)]
 pub struct Chunk<V> {
-    pages: [Option<Arc<V>>; CHUNK],
+    leaves: [Option<Arc<Leaf<V>>>; FANOUT],
 }
 
-impl<V> PageTable<V> {
-    /// A table for the pages of a region of which there are so many. Takes an eighth of a byte for each
-    /// that is not resident.
+/// Some neighbouring pages, those that are resident.
+#[derive(Debug)]
+struct Leaf<V> {
+    /// A bit for each page whose bytes were looked at since the cache last asked.
+    used: AtomicU64,
+    pages: [Option<Resident<V>>; FANOUT],
+}
+
+#[derive(Debug)]
+struct Resident<V> {
+    page: Arc<V>,
+    lines: Option<Arc<[Line]>>,
+}
+
+impl<V> Clone for Resident<V> {
+    fn clone(&self) -> Resident<V> {
+        Resident { page: Arc::clone(&self.page), lines: self.lines.clone() }
+    }
+}
+
+/// The leaf of a page in its chunk, and the place of the page there.
+fn place(page: u32) -> (usize, usize) {
+    let page = page as usize % CHUNK;
+    (page / FANOUT, page % FANOUT)
+}
+
+impl<V> Chunk<V> {
+    fn leaf(&self, page: u32) -> Option<&Leaf<V>> {
+        self.leaves[place(page).0].as_deref()
+    }
+}
+
+impl<V> Leaf<V> {
+    fn resident(&self, page: u32) -> Option<&Resident<V>> {
+        self.pages[place(page).1].as_ref()
+    }
+}
+
+impl<V: Weighed> PageTable<V> {
+    /// A table for the pages of a region of which there are so many. Takes next to nothing for those that are not
+    /// resident.
     pub fn new(pages: u32) -> PageTable<V> {
         let chunks = (pages as usize).div_ceil(CHUNK).min(MOST_CHUNKS);
         PageTable { chunks: (0..chunks).map(|_| ArcSwapOption::empty()).collect() }
@@ -41,64 +87,112 @@ impl<V> PageTable<V> {
     /// The page, if it is resident.
     pub fn get(&self, page: u32) -> Option<Arc<V>> {
         let chunk = self.chunks.get(page as usize / CHUNK)?.load();
-        chunk.as_ref()?.pages[page as usize % CHUNK].clone()
+        let resident = chunk.as_ref()?.leaf(page)?.resident(page)?;
+        Some(Arc::clone(&resident.page))
     }
 
     /// A view for looking at many pages.
     pub fn view(&self) -> PageTableView<'_, V> {
-        PageTableView { table: self, chunks: vec![None; self.chunks.len()] }
+        PageTableView { table: self, first: OnceCell::new(), others: OnceCell::new() }
+    }
+
+    /// Whether the bytes of a page were looked at since this was last asked.
+    pub(super) fn take_used(&self, page: u32) -> bool {
+        let Some(chunk) = self.chunks.get(page as usize / CHUNK) else { return false };
+        let (chunk, bit) = (chunk.load(), 1 << place(page).1);
+        let leaf = chunk.as_ref().and_then(|chunk| chunk.leaf(page));
+        leaf.is_some_and(|leaf| leaf.used.fetch_and(!bit, Ordering::Relaxed) & bit != 0)
     }
 
     /// A page has come into the cache.
     pub(super) fn set(&self, page: u32, resident: &Arc<V>) {
-        self.change(page, |_| Some(Arc::clone(resident)));
+        self.change(page, |_| {
+            Some(Resident { page: Arc::clone(resident), lines: resident.lines().cloned() })
+        });
     }
 
     /// A page goes out of the cache. Another one that has taken its place stays.
     pub(super) fn clear(&self, page: u32, gone: &Arc<V>) {
-        self.change(page, |now| now.filter(|now| !Arc::ptr_eq(now, gone)).cloned());
+        self.change(page, |now| now.filter(|now| !Arc::ptr_eq(&now.page, gone)).cloned());
     }
 
-    fn change(&self, page: u32, change: impl Fn(Option<&Arc<V>>) -> Option<Arc<V>>) {
+    fn change(&self, page: u32, change: impl Fn(Option<&Resident<V>>) -> Option<Resident<V>>) {
         let Some(chunk) = self.chunks.get(page as usize / CHUNK) else { return };
+        let (leaf, place) = place(page);
         chunk.rcu(|old| {
-            let mut pages = match old {
-                Some(old) => old.pages.clone(),
-                None => [const { None }; CHUNK],
+            let mut leaves = match old {
+                Some(old) => old.leaves.clone(),
+                None => [const { None }; FANOUT],
             };
-            let place = &mut pages[page as usize % CHUNK];
-            *place = change(place.as_ref());
-            pages.iter().any(Option::is_some).then(|| Arc::new(Chunk { pages }))
+            let (mut pages, used) = match &leaves[leaf] {
+                Some(old) => (old.pages.clone(), old.used.load(Ordering::Relaxed)),
+                None => ([const { None }; FANOUT], 0),
+            };
+            pages[place] = change(pages[place].as_ref());
+            let some = pages.iter().any(Option::is_some);
+            leaves[leaf] = some.then(|| Arc::new(Leaf { used: AtomicU64::new(used), pages }));
+            leaves.iter().any(Option::is_some).then(|| Arc::new(Chunk { leaves }))
         });
     }
 }
 
-/// A view of a table for one query: each chunk is taken once. Pages that go out of the cache meanwhile
-/// stay readable in it; it should not be kept for long.
+/// A chunk that was taken: the pages that were in it then, if any.
+type Taken<V> = OnceCell<Option<Arc<Chunk<V>>>>;
+
+/// A view of a table for one query: each chunk is taken once, when it is first looked at. Pages that go out of the cache
+/// meanwhile stay readable in it; it should not be kept for long.
 #[derive(Debug)]
 pub struct PageTableView<'a, V> {
     table: &'a PageTable<V>,
-    chunks: Vec<Option<Arc<Chunk<V>>>>,
+    /// The first chunk, which for most tables is all there is.
+    first: Taken<V>,
+    others: OnceCell<Box<[Taken<V>]>>,
 }
 
 impl<V> PageTableView<'_, V> {
-    /// Takes the chunk of a page, if that was not done before.
-    pub fn take(&mut self, page: u32) {
+    #[inline]
+    fn leaf(&self, page: u32) -> Option<&Leaf<V>> {
         let i = page as usize / CHUNK;
-        if let Some(chunk @ None) = self.chunks.get_mut(i) {
-            *chunk = self.table.chunks[i].load_full();
-        }
+        let cell = if i == 0 { &self.first } else { self.others().get(i - 1)? };
+        let take = || self.table.chunks.get(i).and_then(ArcSwapOption::load_full);
+        cell.get_or_init(take).as_ref()?.leaf(page)
+    }
+
+    #[cold]
+    fn others(&self) -> &[Taken<V>] {
+        let others = self.table.chunks.len().saturating_sub(1);
+        self.others.get_or_init(|| (0..others).map(|_| OnceCell::new()).collect())
     }
 
     /// The page, if it was resident when its chunk was taken.
+    #[inline]
     pub fn get(&self, page: u32) -> Option<&Arc<V>> {
-        self.chunks.get(page as usize / CHUNK)?.as_ref()?.pages[page as usize % CHUNK].as_ref()
+        Some(&self.leaf(page)?.resident(page)?.page)
+    }
+
+    /// The bytes of a page that was resident when its chunk was taken, if it shows them. It counts as used.
+    #[inline]
+    pub fn lines(&self, page: u32) -> Option<&[Line]> {
+        let leaf = self.leaf(page)?;
+        let lines = leaf.resident(page)?.lines.as_deref()?;
+        let bit = 1 << place(page).1;
+        // Most often it is marked already, and a store would take the line from other threads.
+        if leaf.used.load(Ordering::Relaxed) & bit == 0 {
+            leaf.used.fetch_or(bit, Ordering::Relaxed);
+        }
+        Some(lines)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Weighed for u32 {
+        fn bytes(&self) -> usize {
+            4
+        }
+    }
 
     #[test]
     fn pages_are_there_from_set_to_clear() {
@@ -110,17 +204,49 @@ mod tests {
             assert_eq!(table.get(page).as_deref(), Some(&page));
         }
         assert_eq!((table.get(1), table.get(200)), (None, None));
-        let mut view = table.view();
-        assert_eq!(view.get(64), None);
-        view.take(64);
+        let view = table.view();
         assert_eq!(view.get(64).map(|page| **page), Some(64));
         table.clear(64, &pages[63]);
         assert!(table.get(64).is_some(), "another page's place is not cleared");
         table.clear(64, &pages[64]);
         assert_eq!(table.get(64), None);
         assert_eq!(view.get(64).map(|page| **page), Some(64), "a view keeps what it took");
-        [129, 130, 1000].iter().for_each(|page| view.take(*page));
         assert_eq!(view.get(129).map(|page| **page), Some(129));
         assert_eq!((view.get(128), view.get(130), view.get(1000)), (None, None, None));
+    }
+
+    /// A page that shows its bytes.
+    struct Shown(Arc<[Line]>);
+
+    impl Weighed for Shown {
+        fn bytes(&self) -> usize {
+            64
+        }
+
+        fn lines(&self) -> Option<&Arc<[Line]>> {
+            Some(&self.0)
+        }
+    }
+
+    /// Pages of several leaves and chunks, and what was looked at where.
+    #[test]
+    fn bytes_are_found_beside_pages_and_say_that_they_were_used() {
+        let table = PageTable::new(3 * CHUNK as u32);
+        let lines = crate::format::page::AlignedBytes::zeroed(64);
+        let pages = [0, 1, 63, 64, 4_095, 4_096, 9_000];
+        let shown = Arc::new(Shown(lines.lines().clone()));
+        pages.iter().for_each(|page| table.set(*page, &shown));
+        assert!(pages.iter().all(|page| !table.take_used(*page)));
+        let view = table.view();
+        for page in [1, 4_096] {
+            assert_eq!(view.lines(page).unwrap().len(), 1);
+        }
+        assert!(view.lines(2).is_none() && view.lines(100_000).is_none());
+        table.set(2, &shown);
+        let used: Vec<u32> = pages.into_iter().filter(|page| table.take_used(*page)).collect();
+        assert_eq!(used, [1, 4_096], "and a page that comes beside them changes nothing of it");
+        assert!(!table.take_used(1) && !table.take_used(100_000));
+        pages.iter().chain([&2]).for_each(|page| table.clear(*page, &shown));
+        assert!(table.chunks.iter().all(|chunk| chunk.load().is_none()));
     }
 }

@@ -18,7 +18,7 @@ const HOT: &str = include_str!("../../format-spec/hot-tier.md");
 const BATCH: &str = include_str!("../../format-spec/batch.md");
 
 /// All tables: the page of the specification, and the heading above.
-pub(crate) const TABLES: [(&str, &str); 14] = [
+pub(crate) const TABLES: [(&str, &str); 15] = [
     (FILE, "Superblock"),
     (FILE, "Commit mark"),
     (FILE, "Manifest"),
@@ -29,6 +29,7 @@ pub(crate) const TABLES: [(&str, &str); 14] = [
     (SEGMENT, "Leaf pages"),
     (SEGMENT, "Fence pages"),
     (SEGMENT, "Fence entry"),
+    (POSTINGS, "Directory pages"),
     (POSTINGS, "List table"),
     (POSTINGS, "List pages"),
     (HOT, "Id file"),
@@ -159,9 +160,11 @@ impl<'a> Fields<'a> {
                 6 => self.ends("Copies", "id or row", &payload, 4),
                 7 => self.ends("Copies directory", "id", &payload, 4),
                 8 => {
-                    self.push("Posting directory", "first", payload.start, 8, &payload);
-                    self.ends("Posting directory", "start", &(payload.start + 8..payload.end), 4);
-                    self.ends("Posting directory", "length", &(payload.start + 12..payload.end), 1);
+                    self.ends("Posting directory", "zero", &(payload.start..payload.start + 40), 8);
+                    for block in [payload.start + 40, payload.end - 64] {
+                        self.table("Directory pages", block);
+                        self.ends("Posting directory", "lengths", &(block + 8..block + 64), 8);
+                    }
                 }
                 9 => self.ends("Short postings", "entry", &payload, 4),
                 10 => {

@@ -1,37 +1,46 @@
 //! Files whose postings break one rule each. Numbers are offsets of `format-spec/postings.md`.
 //!
-//! `lists.ringer` has 520 ids and 4 slots of 8 bits: 64 buckets a slot in one directory page, low parts of 2
-//! bits and ids of 10 in one short page, and one page of the list table.
+//! `lists.ringer` has 520 ids and 4 slots of 8 bits: 256 buckets a slot in one directory page of 12 blocks, 90 in each but
+//! the last, ids of 10 bits in one short page, and one page of the list table.
 
 use crate::edit::{Edit, Segment};
 use crate::rejects::Reject;
 
 const FIRST: Segment = Segment(0);
 
-/// Bits of a short entry, and those of its id.
-const WIDTH: usize = 12;
+/// Bits of a short entry, which is an id.
+const WIDTH: usize = 10;
 const ID: usize = 0x3FF;
 
 fn entry(e: &Edit, at: usize, i: usize) -> usize {
-    e.number(at + WIDTH * i / 8, 2) >> (WIDTH * i % 8) & 0xFFF
+    e.number(at + WIDTH * i / 8, 2) >> (WIDTH * i % 8) & ID
 }
 
 fn set_entry(e: &mut Edit, at: usize, i: usize, entry: usize) {
     let (at, shift) = (at + WIDTH * i / 8, WIDTH * i % 8);
-    let others = e.number(at, 2) & !(0xFFF << shift);
+    let others = e.number(at, 2) & !(ID << shift);
     e.set(at, 2, others | entry << shift);
 }
 
+/// Where blocks start in the payload of the directory, and where their lengths start.
+const BLOCKS: usize = 40;
+const LENGTHS: usize = 8;
+
 /// The first entry of the first bucket that has so many.
 fn first_of(e: &Edit, count: std::ops::RangeInclusive<usize>) -> usize {
-    let at = e.posting_directory(FIRST).payload() + 8;
+    let at = e.posting_directory(FIRST).payload() + BLOCKS;
     let mut before = 0;
-    for bucket in 0..256 {
-        let length = usize::from(e.bytes[at + 64 * (bucket / 60) + 4 + bucket % 60]);
-        if count.contains(&length) {
-            return before;
+    for block in 0..11 {
+        let lengths = at + 64 * block + LENGTHS;
+        let (mut bit, mut buckets) = (0, 0);
+        while buckets < 90 {
+            let one = |bit: usize| e.bytes[lengths + bit / 8] >> (bit % 8) & 1 == 1;
+            let length = (bit..).take_while(|bit| one(*bit)).count();
+            if count.contains(&length) {
+                return before;
+            }
+            (before, bit, buckets) = (before + length, bit + length + 1, buckets + 1);
         }
-        before += if length == 255 { 0 } else { length };
     }
     panic!("no such bucket");
 }
@@ -51,17 +60,26 @@ rejects! {
     "POST-1-lists", "lists", "the header counts more lists than there is room for", |e| {
         e.in_header(FIRST, |e, at| e.set(at + 200, 4, 1000));
     };
-    "POST-2", "lists", "a length past the last bucket", |e| {
-        e.in_page(e.posting_directory(FIRST), |e, at| e.bytes[at + 8 + 5 * 64 - 1] = 1);
+    "POST-2", "lists", "an entry past the last bucket", |e| {
+        e.in_page(e.posting_directory(FIRST), |e, at| e.bytes[at + BLOCKS + 12 * 64 - 1] = 0x80);
     };
     "POST-2-length", "lists", "a block of the directory is missing", |e| {
         e.shorten(e.posting_directory(FIRST), 64);
     };
+    "POST-2-zero", "lists", "a byte before the blocks is not zero", |e| {
+        e.in_page(e.posting_directory(FIRST), |e, at| e.bytes[at + BLOCKS - 1] = 1);
+    };
     "POST-3", "lists", "a block starts one entry late", |e| {
-        e.in_page(e.posting_directory(FIRST), |e, at| e.set(at + 72, 4, e.number(at + 72, 4) + 1));
+        e.in_page(e.posting_directory(FIRST), |e, at| {
+            let start = at + BLOCKS + 64;
+            e.set(start, 6, e.number(start, 6) + 1);
+        });
     };
     "POST-3-first", "lists", "the directory starts one entry late", |e| {
-        e.in_page(e.posting_directory(FIRST), |e, at| e.set(at, 8, 1));
+        e.in_page(e.posting_directory(FIRST), |e, at| e.set(at + BLOCKS, 6, 1));
+    };
+    "POST-3-long", "lists", "the last block has a long bucket where it has none", |e| {
+        e.in_page(e.posting_directory(FIRST), |e, at| e.set(at + BLOCKS + 11 * 64 + 6, 2, 1 << 15));
     };
     "POST-4", "lists", "the last short entry is missing", |e| e.shorten(e.short_postings(FIRST), 2);
     "POST-4-bits", "one", "more short entries than the place gives", |e| {

@@ -72,8 +72,7 @@ impl Shared {
             }
             3 => self.cache.remove_block(key.block),
             _ => {
-                let mut view = self.tables[key.block as usize].view();
-                view.take(key.page / 2);
+                let view = self.tables[key.block as usize].view();
                 assert!(view.get(key.page / 2).is_none_or(|found| found.key.block == key.block));
             }
         }

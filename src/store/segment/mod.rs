@@ -13,5 +13,5 @@ pub mod scan;
 pub mod writer;
 
 pub use liveness::Liveness;
-pub use postings::{ListReader, PostingCursor, PostingList};
+pub use postings::{FoundList, ListReader, PostingCursor, PostingList, Wanted};
 pub use reader::{Found, Segment};

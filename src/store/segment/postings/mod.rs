@@ -10,7 +10,7 @@ mod pages;
 mod reader;
 mod writer;
 
-pub use many::ListReader;
+pub use many::{FoundList, ListReader, Wanted};
 pub use pages::NewPostings;
 pub use reader::{PostingCursor, PostingList};
 pub use writer::PostingsWriter;

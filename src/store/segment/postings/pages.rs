@@ -9,10 +9,11 @@ use zerocopy::{FromBytes, IntoBytes};
 use crate::error::{Error, Result};
 use crate::format::bytes::{Seal, index, round_up};
 use crate::format::page::{self, HEADER_BYTES, PageKind, PagePlace};
+use crate::format::posting_block::BlockBuilder;
 use crate::format::posting_directory::BitWriter;
 use crate::format::posting_lists::{BLOCK_IDS, ListPageBuilder, TableEntry};
 use crate::format::posting_shape::{
-    BLOCK_BUCKETS, BLOCK_BYTES, BLOCKS_PER_PAGE, LONG, PostingShape, TABLE_PER_PAGE, low_mask,
+    BEFORE_BLOCKS, BLOCK_BYTES, BLOCKS_PER_PAGE, MOST_SHORT, PostingShape, TABLE_PER_PAGE, low_mask,
 };
 use crate::format::segment_header::MAX_REGION_BYTES;
 use crate::store::spill::{Spill, SpillPlace};
@@ -68,8 +69,11 @@ pub(super) struct PostingPages {
 struct Directory {
     spill: Spill,
     payload: Vec<u8>,
+    block: BlockBuilder,
+    /// Buckets before the block, and how many it has when it is full.
     buckets: u64,
-    /// Short entries before the bucket that is next, and those of them before this page.
+    length: u32,
+    /// Short entries before the bucket that is next, and those of them before the block.
     entries: u64,
     first: u64,
 }
@@ -113,7 +117,9 @@ impl PostingPages {
             directory: Directory {
                 spill: spill(),
                 payload: Vec::new(),
+                block: BlockBuilder::default(),
                 buckets: 0,
+                length: Directory::length_of_block(shape, 0),
                 entries: 0,
                 first: 0,
             },
@@ -133,7 +139,7 @@ impl PostingPages {
                 list: None,
             },
             bucket: 0,
-            pending: Vec::with_capacity(LONG.into()),
+            pending: Vec::with_capacity(MOST_SHORT),
             long: false,
         })
     }
@@ -145,7 +151,7 @@ impl PostingPages {
             self.close_bucket()?;
             self.bucket = bucket;
         }
-        if !self.long && self.pending.len() < usize::from(LONG) - 1 {
+        if !self.long && self.pending.len() < MOST_SHORT {
             self.pending.push(entry);
             return Ok(());
         }
@@ -159,15 +165,16 @@ impl PostingPages {
     }
 
     /// Adds all entries of a bucket that has some.
+    #[inline]
     pub(super) fn push_all(&mut self, bucket: u64, entries: &[u64]) -> Result<()> {
-        if entries.len() >= usize::from(LONG) {
+        if entries.len() > MOST_SHORT {
             return entries.iter().try_for_each(|entry| self.push(bucket, *entry));
         }
         if !self.pending.is_empty() || self.long {
             self.close_bucket()?;
         }
         self.bucket = bucket;
-        self.push_short(entries)
+        self.push_few(entries)
     }
 
     fn push_long(&mut self, entry: u64) -> Result<()> {
@@ -183,24 +190,40 @@ impl PostingPages {
     /// Writes the entries of the bucket that was begun.
     fn close_bucket(&mut self) -> Result<()> {
         if self.long {
-            self.long = false;
-            self.lists.close(self.shape.id_bits())?;
-            self.skip_buckets(self.bucket)?;
-            return self.push_length(LONG);
+            return self.close_long();
         }
         if self.pending.is_empty() {
             return Ok(());
         }
         let mut pending = std::mem::take(&mut self.pending);
-        self.push_short(&pending)?;
+        self.push_few(&pending)?;
         pending.clear();
         self.pending = pending;
         Ok(())
     }
 
-    /// Writes the entries of a bucket that are few.
-    fn push_short(&mut self, entries: &[u64]) -> Result<()> {
+    /// Ends a bucket whose entries are in lists.
+    fn close_long(&mut self) -> Result<()> {
+        self.long = false;
+        self.lists.close(self.shape.id_bits())?;
         self.skip_buckets(self.bucket)?;
+        let bit = self.shape.long_bit(self.directory.block.buckets());
+        self.directory.block.push_long(bit);
+        Ok(())
+    }
+
+    /// Writes the entries of a bucket that are few: into short pages, unless the bucket is too long for its block.
+    #[inline]
+    fn push_few(&mut self, entries: &[u64]) -> Result<()> {
+        self.skip_buckets(self.bucket)?;
+        let block = &mut self.directory.block;
+        let after = self.directory.length - 1 - block.buckets();
+        if !self.shape.is_short(entries.len(), block.used(), after) {
+            entries.iter().try_for_each(|entry| self.push_long(*entry))?;
+            return self.close_long();
+        }
+        block.push(entries.len() as u32);
+        self.directory.entries += entries.len() as u64;
         let width = self.shape.width();
         let mask = low_mask(width);
         let mut rest = entries;
@@ -215,37 +238,36 @@ impl PostingPages {
             }
             rest = others;
         }
-        self.push_length(entries.len() as u8)
-    }
-
-    /// Buckets before this one have no entries, if nothing is said of them yet.
-    fn skip_buckets(&mut self, bucket: u64) -> Result<()> {
-        while self.directory.buckets < bucket {
-            self.push_length(0)?;
-        }
         Ok(())
     }
 
-    /// The length of the next bucket for the directory.
-    fn push_length(&mut self, length: u8) -> Result<()> {
-        let directory = &mut self.directory;
+    /// Buckets before this one have no entries, if nothing is said of them yet. Afterwards there is room in the
+    /// block for this one.
+    #[inline]
+    fn skip_buckets(&mut self, bucket: u64) -> Result<()> {
+        while bucket - self.directory.buckets >= u64::from(self.directory.length) {
+            self.close_block()?;
+        }
+        let block = &mut self.directory.block;
+        block.skip((bucket - self.directory.buckets) as u32 - block.buckets());
+        Ok(())
+    }
+
+    /// Ends the block that is open; buckets that it lacks have no entries.
+    fn close_block(&mut self) -> Result<()> {
+        let (shape, directory) = (self.shape, &mut self.directory);
         let page = &mut directory.payload;
         if page.is_empty() {
-            directory.first = directory.entries;
-            page.extend_from_slice(&directory.first.to_le_bytes());
+            page.resize(BEFORE_BLOCKS, 0);
         }
-        if page.len() % BLOCK_BYTES == 8 {
-            let start = (directory.entries - directory.first) as u32;
-            page.extend_from_slice(&start.to_le_bytes());
+        page.extend_from_slice(directory.block.take(directory.first).as_bytes());
+        directory.first = directory.entries;
+        directory.buckets += u64::from(directory.length);
+        directory.length = Directory::length_of_block(shape, directory.buckets);
+        if page.len() == BEFORE_BLOCKS + BLOCKS_PER_PAGE * BLOCK_BYTES {
+            return self.flush_directory();
         }
-        page.push(length);
-        directory.entries += if length == LONG { 0 } else { u64::from(length) };
-        directory.buckets += 1;
-        if page.len() == 8 + BLOCKS_PER_PAGE * BLOCK_BYTES {
-            self.flush_directory()
-        } else {
-            Ok(())
-        }
+        Ok(())
     }
 
     fn flush_directory(&mut self) -> Result<()> {
@@ -253,8 +275,6 @@ impl PostingPages {
         if directory.payload.is_empty() {
             return Ok(());
         }
-        let blocks = (directory.payload.len() - 8).div_ceil(BLOCK_BYTES);
-        directory.payload.resize(8 + blocks * BLOCK_BYTES, 0);
         let start = directory.spill.length();
         let place = place_at(PageKind::PostingDirectory, self.block, start)?;
         directory.spill.push(&page::encode(place, &directory.payload, self.seal))?;
@@ -278,7 +298,9 @@ impl PostingPages {
     pub(super) fn finish(mut self) -> Result<NewPostings> {
         if self.shape.slots() > 0 {
             self.close_bucket()?;
-            self.skip_buckets(self.shape.buckets())?;
+        }
+        while self.directory.length > 0 {
+            self.close_block()?;
         }
         self.flush_directory()?;
         self.flush_short()?;
@@ -290,6 +312,13 @@ impl PostingPages {
         let parts = [self.directory.spill, self.short.spill, last];
         let new = NewPostings { parts, short, lists: count };
         if new.length() > MAX_REGION_BYTES { Err(too_long()) } else { Ok(new) }
+    }
+}
+
+impl Directory {
+    /// How many buckets the block that starts with a bucket has.
+    fn length_of_block(shape: PostingShape, first: u64) -> u32 {
+        (shape.buckets() - first).min(shape.block_buckets().into()) as u32
     }
 }
 
@@ -371,5 +400,3 @@ impl Lists {
         Ok(sealed)
     }
 }
-
-const _: () = assert!(BLOCK_BYTES == 4 + BLOCK_BUCKETS);

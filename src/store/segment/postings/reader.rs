@@ -4,7 +4,8 @@
 //! are more than 510 long lists). Reading it reads one or two short pages, or the pages of the list. Nothing
 //! is allocated.
 
-use crate::error::{Error, Result};
+use super::many::Wanted;
+use crate::error::Result;
 use crate::format::page::{PageKind, PagePlace};
 use crate::format::posting_directory::{Bucket, PostingDirectory, ShortPage};
 use crate::format::posting_lists::{BLOCK_IDS, ListPage, ListPlace, ListTable, TableEntry};
@@ -51,17 +52,17 @@ impl Segment {
 
     /// The ids that have a value in a slot.
     pub fn posting_list(&self, slot: usize, value: u32) -> Result<PostingList> {
+        let wanted = Wanted::new(self.header().posting_shape(), slot, value)?;
+        self.find_list(wanted.slot, wanted.value)
+    }
+
+    /// The same for a slot that there is, and a value as it stands in postings.
+    pub(super) fn find_list(&self, slot: u32, value: u32) -> Result<PostingList> {
         let shape = self.header().posting_shape();
-        let slot = u32::try_from(slot).unwrap_or(u32::MAX);
-        if !shape.holds(slot, value) {
-            let limit = "a slot and a value that the scheme has";
-            return Err(Error::invalid(format!("value {value} of slot {slot}"), limit));
-        }
-        let value = shape.spread(value);
         let (bucket, _) = shape.bucket(slot, value);
-        let (page, i) = PostingShape::directory_page(bucket);
+        let (page, i) = shape.directory_page(bucket);
         let (length, place) = match self.posting_directory(shape, page)?.bucket(i) {
-            Bucket::Short { first, count } => (count.into(), Place::Short(first)),
+            Bucket::Short { first, count } => (count, Place::Short(first)),
             Bucket::Long => {
                 let entry = self.long_list(shape, slot, value)?;
                 entry.map_or((0, Place::Long(0)), |e| (e.length(), Place::Long(e.page())))
@@ -77,10 +78,11 @@ impl Segment {
         i: u64,
     ) -> Result<Pinned<PostingDirectory>> {
         let place = shape.directory_place(self.id(), i);
-        let (buckets, short) = (shape.buckets_in_page(i), self.header().short_postings);
+        let (buckets, header) = (shape.buckets_in_page(i), self.header());
+        let counts = (header.short_postings, header.long_lists);
         let table = (&self.tables().directory, u32::try_from(i).unwrap_or(u32::MAX));
         self.source().page_in(table, place, self.posting_extent(place), Keep::Recent, |page| {
-            PostingDirectory::new(page, buckets, short)
+            PostingDirectory::new(page, shape, buckets, counts)
         })
     }
 

@@ -1,0 +1,245 @@
+//! A block of the directory of postings: how many entries each of some buckets has, in one cache line. Mirrors
+//! `format-spec/postings.md`.
+//!
+//! Lengths stand one after the other as so many ones and a zero, which for one entry a bucket takes two bits and needs
+//! no limit. A lookup counts zeros up to its bucket; the ones before it are the entries of the buckets before.
+
+use zerocopy::little_endian::{U16, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use super::bytes::index;
+use super::posting_shape::{BLOCK_BITS, BLOCK_BYTES};
+
+const WORDS: usize = 7;
+const _: () = assert!(size_of::<Block>() == BLOCK_BYTES && BLOCK_BITS == 7 * u64::BITS);
+
+/// A one in each byte of a word, and the highest bit of each.
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGHEST: u64 = 0x8080_8080_8080_8080;
+
+/// A block.
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug, Clone, Copy)]
+#[repr(C)]
+pub struct Block {
+    start: [u8; 6],
+    long: U16,
+    lengths: [U64; WORDS],
+}
+
+impl Block {
+    /// Short entries in earlier blocks of the segment.
+    pub fn start(&self) -> u64 {
+        let [a, b, c, d, e, f] = self.start;
+        u64::from_le_bytes([a, b, c, d, e, f, 0, 0])
+    }
+
+    /// A bit for each part of the block that has long buckets.
+    pub fn long(&self) -> u16 {
+        self.long.get()
+    }
+
+    /// Short entries in the block.
+    pub fn entries(&self) -> u32 {
+        self.lengths.iter().map(|word| word.get().count_ones()).sum()
+    }
+
+    /// Short entries in the block before a bucket, and in the bucket; `None` if the block has no such bucket.
+    #[inline]
+    pub fn bucket(&self, place: u32) -> Option<(u32, u32)> {
+        let mut words = self.lengths.iter().map(|word| word.get());
+        let mut word = words.next()?;
+        // Bits before the bucket: all up to the zero that ends the one before.
+        let mut before = 0_u32;
+        if let Some(mut zeros) = place.checked_sub(1) {
+            loop {
+                let ends = bytes_up_to(!word);
+                let here = u32::try_from(ends.wrapping_shr(56)).unwrap_or(0);
+                if zeros < here {
+                    let end = select(!word, ends, zeros).wrapping_add(1);
+                    before = before.wrapping_add(end);
+                    word = word.checked_shr(end).unwrap_or(0);
+                    break;
+                }
+                zeros = zeros.wrapping_sub(here);
+                before = before.wrapping_add(u64::BITS);
+                word = words.next()?;
+            }
+        }
+        let mut left = u64::BITS.wrapping_sub(before % u64::BITS);
+        // Where the bucket before ends with a word, this one starts with the next.
+        if before > 0 && before.is_multiple_of(u64::BITS) {
+            word = words.next()?;
+        }
+        let mut count = word.trailing_ones();
+        while count >= left {
+            let more = words.next()?.trailing_ones();
+            (count, left) = (count.wrapping_add(more), left.wrapping_add(u64::BITS));
+        }
+        Some((before.wrapping_sub(place), count))
+    }
+}
+
+/// For each byte of a word, how many ones it and those below it have.
+#[inline]
+fn bytes_up_to(word: u64) -> u64 {
+    let pairs = word.wrapping_sub(word >> 1 & 0x5555_5555_5555_5555);
+    let fours = (pairs & 0x3333_3333_3333_3333).wrapping_add(pairs >> 2 & 0x3333_3333_3333_3333);
+    (fours.wrapping_add(fours >> 4) & 0x0F0F_0F0F_0F0F_0F0F).wrapping_mul(ONES)
+}
+
+/// The place of the one of a word that has `rank` ones below it, if there is one. `up_to` are its bytes' sums.
+#[inline]
+fn select(word: u64, up_to: u64, rank: u32) -> u32 {
+    // Bytes all of whose ones come before it: those whose sum is not above the rank.
+    let below = (u64::from(rank).wrapping_mul(ONES) | HIGHEST).wrapping_sub(up_to) & HIGHEST;
+    let bytes = (below >> 7).wrapping_mul(ONES) >> 56;
+    let byte = u32::try_from(bytes).unwrap_or(0).wrapping_mul(8);
+    let before = up_to.wrapping_shl(8).checked_shr(byte).unwrap_or(0) & 0xFF;
+    let mut rest = word.checked_shr(byte).unwrap_or(0);
+    for _ in before..rank.into() {
+        rest &= rest.wrapping_sub(1);
+    }
+    byte.wrapping_add(rest.trailing_zeros())
+}
+
+/// A block that is being filled, bucket after bucket.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct BlockBuilder {
+    lengths: [u64; WORDS],
+    used: u32,
+    buckets: u32,
+    long: u16,
+}
+
+impl BlockBuilder {
+    /// Buckets that it has.
+    #[inline]
+    pub fn buckets(&self) -> u32 {
+        self.buckets
+    }
+
+    /// Bits that they take.
+    #[inline]
+    pub fn used(&self) -> u32 {
+        self.used
+    }
+
+    /// Adds so many buckets without entries.
+    #[inline]
+    pub fn skip(&mut self, buckets: u32) {
+        self.used = self.used.saturating_add(buckets);
+        self.buckets = self.buckets.saturating_add(buckets);
+    }
+
+    /// Adds a bucket of short entries, for which there must be room.
+    #[inline]
+    pub fn push(&mut self, entries: u32) {
+        for bit in self.used..self.used.saturating_add(entries) {
+            if let Some(word) = self.lengths.get_mut(index(bit / u64::BITS)) {
+                *word |= 1_u64.wrapping_shl(bit);
+            }
+        }
+        self.used = self.used.saturating_add(entries);
+        self.skip(1);
+    }
+
+    /// Adds a long bucket, which sets this bit of `long`.
+    pub fn push_long(&mut self, bit: u16) {
+        self.long |= bit;
+        self.skip(1);
+    }
+
+    /// The block, where so many short entries come before; a new one starts.
+    pub fn take(&mut self, start: u64) -> Block {
+        let BlockBuilder { lengths, long, .. } = std::mem::take(self);
+        let [a, b, c, d, e, f, ..] = start.to_le_bytes();
+        Block { start: [a, b, c, d, e, f], long: long.into(), lengths: lengths.map(U64::new) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::offset_of;
+
+    #[test]
+    fn spec_table_matches_the_struct() {
+        let code = [
+            ("start", offset_of!(Block, start), 6),
+            ("long", offset_of!(Block, long), 2),
+            ("lengths", offset_of!(Block, lengths), 56),
+        ];
+        let spec = include_str!("../../format-spec/postings.md");
+        crate::spec_tables::assert_matches(spec, "Directory pages", &code);
+    }
+
+    /// Against the specification's bits written one by one: lengths of all sizes, ends at and around words.
+    #[test]
+    fn lengths_read_back_wherever_they_stand() {
+        let mut state = 5_u64;
+        let mut random = move |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % below
+        };
+        for round in 0..3_000 {
+            let most = [1, 2, 3, 5, 20, 64, 65, 128, 255][round % 9];
+            let (mut builder, mut lengths, mut bits) = (BlockBuilder::default(), vec![], vec![]);
+            loop {
+                let length = random(most) as u32;
+                if builder.used() + length + 1 > BLOCK_BITS {
+                    break;
+                }
+                if length == 0 {
+                    builder.skip(1);
+                } else {
+                    builder.push(length);
+                }
+                lengths.push(length);
+                bits.extend((0..length).map(|_| true).chain([false]));
+            }
+            assert_eq!(
+                (builder.used() as usize, builder.buckets() as usize),
+                (bits.len(), lengths.len())
+            );
+            let block = builder.take(round as u64);
+            for (i, byte) in block.as_bytes()[8..].iter().enumerate() {
+                for bit in 0..8 {
+                    let expected = bits.get(8 * i + bit).copied().unwrap_or(false);
+                    assert_eq!(byte >> bit & 1 == 1, expected);
+                }
+            }
+            let mut before = 0;
+            for (place, length) in lengths.iter().enumerate() {
+                assert_eq!(
+                    block.bucket(place as u32),
+                    Some((before, *length)),
+                    "{lengths:?} {place}"
+                );
+                before += length;
+            }
+            assert_eq!((block.entries(), block.start(), block.long()), (before, round as u64, 0));
+        }
+    }
+
+    #[test]
+    fn what_has_no_end_is_no_bucket() {
+        let mut block = BlockBuilder::default().take(0);
+        assert_eq!(block.bucket(447), Some((0, 0)));
+        assert_eq!((block.bucket(448), block.bucket(u32::MAX)), (None, None));
+        block.lengths = [U64::new(u64::MAX); WORDS];
+        assert_eq!((block.bucket(0), block.bucket(1)), (None, None));
+        block.lengths[6] = U64::new(u64::MAX >> 1);
+        assert_eq!((block.bucket(0), block.bucket(1)), (Some((0, 447)), None));
+    }
+
+    #[test]
+    fn the_first_of_a_block_starts_with_its_place() {
+        let mut builder = BlockBuilder::default();
+        builder.push(2);
+        builder.push_long(1 << 4);
+        let block = builder.take(0xAB_CDEF_0123_4567);
+        assert_eq!(block.as_bytes()[..9], [0x67, 0x45, 0x23, 0x01, 0xEF, 0xCD, 0x10, 0, 3]);
+        assert_eq!((block.start(), block.long()), (0xCDEF_0123_4567, 16));
+        assert_eq!((builder.buckets(), builder.used()), (0, 0), "a new one starts");
+    }
+}
