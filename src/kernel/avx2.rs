@@ -22,14 +22,31 @@ impl Avx2 {
         has.then_some(Avx2(()))
     }
 
-    pub(super) fn count_equal(self, query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
+    pub(super) fn count_equal(
+        self,
+        query: Rows<'_>,
+        rows: Rows<'_>,
+        next: Rows<'_>,
+        counts: &mut [u16],
+    ) {
         // SAFETY: `self` proves that the machine has the features that the function is compiled for.
-        unsafe { count_equal(query, rows, counts) }
+        unsafe { count_equal(query, rows, next, counts) }
     }
 
     pub(super) fn count_equal_each(self, query: Rows<'_>, rows: &[Row<'_>], counts: &mut [u16]) {
         // SAFETY: as above.
         unsafe { count_equal_each(query, rows, counts) }
+    }
+
+    pub(super) fn count_equal_at(
+        self,
+        query: Rows<'_>,
+        rows: (&[u64], usize),
+        places: &[u32],
+        counts: &mut [u16],
+    ) {
+        // SAFETY: as above.
+        unsafe { count_equal_at(query, rows, places, counts) }
     }
 
     pub(super) fn equal_mask(self, a: Rows<'_>, b: Rows<'_>, mask: &mut [u64]) {
@@ -64,18 +81,27 @@ fn count_equal_each(query: Rows<'_>, rows: &[Row<'_>], counts: &mut [u16]) {
 }
 
 #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
+fn count_equal_at(query: Rows<'_>, rows: (&[u64], usize), places: &[u32], counts: &mut [u16]) {
+    portable::count_equal_at(query, rows, places, counts);
+}
+
+#[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
 fn equal_mask(a: Rows<'_>, b: Rows<'_>, mask: &mut [u64]) {
     portable::equal_mask(a, b, mask);
 }
 
 #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
-fn count_equal(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
+fn count_equal(query: Rows<'_>, rows: Rows<'_>, next: Rows<'_>, counts: &mut [u16]) {
     match (query.words(), query.bits()) {
-        (2, 1) => two_words_few_planes::<false>(query, rows, counts),
-        (2, 2) => two_words_few_planes::<true>(query, rows, counts),
-        (2, _) => two_words(query, rows, counts),
-        (4, 1) => four_words_few_planes::<false>(query, rows, counts),
-        (4, 2) => four_words_few_planes::<true>(query, rows, counts),
+        (2, 1) => two_words_few_planes::<false>(query, rows, next, counts),
+        (2, 2) => two_words_few_planes::<true>(query, rows, next, counts),
+        (2, _) => {
+            ask(next.first());
+            ask(next.rest());
+            two_words(query, rows, counts);
+        }
+        (4, 1) => four_words_few_planes::<false>(query, rows, next, counts),
+        (4, 2) => four_words_few_planes::<true>(query, rows, next, counts),
         (4, _) => four_words::<1>(query, rows, counts),
         (8, _) => four_words::<2>(query, rows, counts),
         (words, _) if words % 4 == 0 => four_words::<ANY>(query, rows, counts),
@@ -85,74 +111,103 @@ fn count_equal(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
 
 /// One or two planes of two words: sixteen rows a step.
 #[target_feature(enable = "avx2,popcnt")]
-fn two_words_few_planes<const TWO: bool>(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
-    let samples = _mm256_set1_epi16(query.samples() as i16);
-    let order = _mm256_setr_epi8(
-        0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15, 0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12,
-        13, 6, 7, 14, 15,
-    );
-    few_planes::<16, TWO>(query, rows, counts, |out, halves| {
-        // Even rows in the low half, odd rows in the high half: four of each, then one by one.
-        let fours = _mm256_permute4x64_epi64::<0b11_01_10_00>(halves);
-        store(out, _mm256_subs_epu16(samples, _mm256_shuffle_epi8(fours, order)));
+fn two_words_few_planes<const TWO: bool>(
+    query: Rows<'_>,
+    rows: Rows<'_>,
+    next: Rows<'_>,
+    counts: &mut [u16],
+) {
+    let samples = _mm_set1_epi16(query.samples() as i16);
+    few_planes::<16, TWO>(query, rows, next, counts, |out, even, odd| {
+        let (low, high) = (_mm_unpacklo_epi16(even, odd), _mm_unpackhi_epi16(even, odd));
+        let (outs, _) = out.as_chunks_mut::<8>();
+        store128(&mut outs[0], _mm_subs_epu16(samples, low));
+        store128(&mut outs[1], _mm_subs_epu16(samples, high));
     });
 }
 
 /// One or two planes of four words: eight rows a step.
 #[target_feature(enable = "avx2,popcnt")]
-fn four_words_few_planes<const TWO: bool>(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
+fn four_words_few_planes<const TWO: bool>(
+    query: Rows<'_>,
+    rows: Rows<'_>,
+    next: Rows<'_>,
+    counts: &mut [u16],
+) {
     let samples = _mm_set1_epi16(query.samples() as i16);
-    few_planes::<8, TWO>(query, rows, counts, |out, halves| {
-        let (low, high) = (_mm256_castsi256_si128(halves), _mm256_extracti128_si256::<1>(halves));
-        store128(out, _mm_subs_epu16(samples, _mm_add_epi16(low, high)));
+    few_planes::<8, TWO>(query, rows, next, counts, |out, even, odd| {
+        store128(out, _mm_subs_epu16(samples, _mm_add_epi16(even, odd)));
     });
 }
 
 /// One plane, or two (where `TWO`), of `32 / STEP` words, two or four. With two planes, plane 1 is laid
 /// out like plane 0, row by row. `finish` gets the differing samples of each pair of words, 16 pairs in
-/// 16-bit lanes: pairs 0, 2, 4, ... in the low half, pairs 1, 3, 5, ... in the high half.
+/// 16-bit lanes: pairs 0, 2, 4, ... and pairs 1, 3, 5, ...
 ///
-/// On data in the cache the loop is bound by the number of vector operations, whichever they are.
+/// On data in the cache the loop is bound by the number of vector operations, whichever they are; on other
+/// data it waits for memory, so it asks for what comes later: also for the start of `next`, but for nothing
+/// past the end of `rows`, where other planes may stand that nobody wants.
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
 fn few_planes<const STEP: usize, const TWO: bool>(
     query: Rows<'_>,
     rows: Rows<'_>,
+    next: Rows<'_>,
     counts: &mut [u16],
-    finish: impl Fn(&mut [u16; STEP], __m256i),
+    finish: impl Fn(&mut [u16; STEP], __m128i, __m128i),
 ) {
     let spread = |words: &[u64]| load(&std::array::from_fn(|i| words[i % words.len()]));
     let q0 = spread(query.first());
     let q1 = if TWO { spread(query.rest()) } else { q0 };
     let (blocks0, _) = rows.first().as_chunks::<32>();
     let (blocks1, _) = if TWO { rows.rest().as_chunks::<32>() } else { (blocks0, &[][..]) };
+    let (next0, next1) = (next.first().as_chunks::<32>().0, next.rest().as_chunks::<32>().0);
     let (outs, counts_left) = counts.as_chunks_mut::<STEP>();
     let done = STEP * outs.len();
-    for ((words0, words1), out) in blocks0.iter().zip(blocks1).zip(outs) {
-        prefetch(words0);
+    for (i, ((words0, words1), out)) in blocks0.iter().zip(blocks1).zip(outs).enumerate() {
+        prefetch(blocks0, next0, i + AHEAD);
         if TWO {
-            prefetch(words1);
+            prefetch(blocks1, next1, i + AHEAD);
         }
         let (fours0, fours1) = (words0.as_chunks::<4>().0, words1.as_chunks::<4>().0);
-        // Differing samples of four words, in 64-bit lanes.
+        // Differing samples of four words, in bytes.
         let differ = |i: usize| {
             let x = _mm256_xor_si256(q0, load(&fours0[i]));
             let y = if TWO { _mm256_xor_si256(q1, load(&fours1[i])) } else { x };
-            count_bits(_mm256_or_si256(x, y))
+            count_in_bytes(_mm256_or_si256(x, y))
         };
-        let low = sum_pairs([differ(0), differ(1), differ(2), differ(3)]);
-        let high = sum_pairs([differ(4), differ(5), differ(6), differ(7)]);
-        finish(out, _mm256_packs_epi32(low, high));
+        let low =
+            _mm256_packs_epi32(sum_pairs(differ(0), differ(1)), sum_pairs(differ(2), differ(3)));
+        let high =
+            _mm256_packs_epi32(sum_pairs(differ(4), differ(5)), sum_pairs(differ(6), differ(7)));
+        // Sums have 64-bit lanes of their own; each of two packs leaves half of that.
+        let sums = _mm256_packs_epi32(low, high);
+        finish(out, _mm256_castsi256_si128(sums), _mm256_extracti128_si256::<1>(sums));
     }
     portable::count_equal(query, rows.range(done, rows.len()), counts_left);
 }
 
-/// Sums of the two 64-bit lanes of each half, in 32-bit lanes: four low halves, then four high ones.
+/// Sums of the bytes of each half of two vectors, in 64-bit lanes: the low halves, then the high ones. The
+/// bytes are at most 8.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn sum_pairs([a, b, c, d]: [__m256i; 4]) -> __m256i {
-    let packed = _mm256_packs_epi32(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
-    _mm256_madd_epi16(packed, _mm256_set1_epi16(1))
+fn sum_pairs(a: __m256i, b: __m256i) -> __m256i {
+    let eights = _mm256_add_epi8(_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b));
+    _mm256_sad_epu8(eights, _mm256_setzero_si256())
+}
+
+/// The bits set in each byte.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn count_in_bytes(x: __m256i) -> __m256i {
+    let bits = _mm256_setr_epi8(
+        0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3,
+        3, 4,
+    );
+    let half = _mm256_set1_epi8(15);
+    let low = _mm256_shuffle_epi8(bits, _mm256_and_si256(x, half));
+    let high = _mm256_shuffle_epi8(bits, _mm256_and_si256(_mm256_srli_epi16::<4>(x), half));
+    _mm256_add_epi8(low, high)
 }
 
 /// Planes of two words: a vector holds two planes, and the halves are joined at the end.
@@ -329,13 +384,25 @@ fn count_ones128(x: __m128i) -> u32 {
     low.count_ones() + high.count_ones()
 }
 
-/// Asks for the words 6 KiB further on: with few planes the loop waits for memory more than it counts.
+/// Asks for the first words of some, 1 KiB: after that the processor sees by itself what comes.
 #[inline]
 #[target_feature(enable = "sse")]
-fn prefetch(words: &[u64; 32]) {
-    for line in words.chunks_exact(8) {
-        // A hint: it reads nothing and cannot fault, wherever it points.
-        _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().wrapping_add(768).cast());
+fn ask(words: &[u64]) {
+    for line in words.chunks(8).take(16) {
+        _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast());
+    }
+}
+
+/// How far ahead of the count words are asked for, in blocks: 6 KiB.
+const AHEAD: usize = 24;
+
+/// Asks for block `i` of some, or of those that come after them.
+#[inline]
+#[target_feature(enable = "sse")]
+fn prefetch(blocks: &[[u64; 32]], next: &[[u64; 32]], i: usize) {
+    let after = || next.get(i - blocks.len());
+    for line in blocks.get(i).or_else(after).into_iter().flat_map(|block| block.chunks_exact(8)) {
+        _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast());
     }
 }
 
@@ -360,13 +427,6 @@ fn lanes(x: __m256i) -> [u64; 4] {
     // SAFETY: the array has the 32 bytes that are written; the store needs no alignment.
     unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), x) };
     words
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn store(counts: &mut [u16; 16], x: __m256i) {
-    // SAFETY: the array has the 32 bytes that are written; the store needs no alignment.
-    unsafe { _mm256_storeu_si256(counts.as_mut_ptr().cast(), x) }
 }
 
 #[inline]

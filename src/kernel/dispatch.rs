@@ -83,12 +83,29 @@ impl Kernel {
     /// # Panics
     /// When `query` is not one row, `counts` is not as long as there are rows, or the shapes differ.
     pub fn count_equal(self, query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
+        self.count_equal_before(rows.range(rows.len(), rows.len()), query, rows, counts);
+    }
+
+    /// The same, and asks for the start of the rows that will be counted next, which may lie elsewhere: with few
+    /// planes memory is what the loop waits for.
+    ///
+    /// # Panics
+    /// As `count_equal` does. The rows that come next may have any shape.
+    pub fn count_equal_before(
+        self,
+        next: Rows<'_>,
+        query: Rows<'_>,
+        rows: Rows<'_>,
+        counts: &mut [u16],
+    ) {
         assert_same_shape(query, rows);
         assert_eq!(rows.len(), counts.len(), "one count a row");
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = next;
         match self.0 {
             Chosen::Portable => portable::count_equal(query, rows, counts),
             #[cfg(target_arch = "x86_64")]
-            Chosen::Avx2(kernel) => kernel.count_equal(query, rows, counts),
+            Chosen::Avx2(kernel) => kernel.count_equal(query, rows, next, counts),
             #[cfg(target_arch = "x86_64")]
             Chosen::Avx512(kernel) => kernel.count_equal(query, rows, counts),
             #[cfg(target_arch = "aarch64")]
@@ -112,6 +129,32 @@ impl Kernel {
             #[cfg(target_arch = "x86_64")]
             Chosen::Avx512(kernel) => kernel.avx2().count_equal_each(query, rows, counts),
             _ => portable::count_equal_each(query, rows, counts),
+        }
+    }
+
+    /// Counts, for rows whose planes lie one after the other, the samples that equal those of `query`, which is
+    /// one row. Row i starts at word `i * stride` of `words`, and those at `places` are counted. They may have
+    /// more planes than the query, which do not matter.
+    ///
+    /// # Panics
+    /// When `query` is not one row, there is not one count a place, or a row is not inside `words`.
+    pub fn count_equal_at(
+        self,
+        query: Rows<'_>,
+        (words, stride): (&[u64], usize),
+        places: &[u32],
+        counts: &mut [u16],
+    ) {
+        assert_eq!(query.len(), 1, "the query is one row");
+        assert_eq!(places.len(), counts.len(), "one count a place");
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Chosen::Avx2(kernel) => kernel.count_equal_at(query, (words, stride), places, counts),
+            #[cfg(target_arch = "x86_64")]
+            Chosen::Avx512(kernel) => {
+                kernel.avx2().count_equal_at(query, (words, stride), places, counts);
+            }
+            _ => portable::count_equal_at(query, (words, stride), places, counts),
         }
     }
 

@@ -236,14 +236,13 @@ pub(super) fn fresh_postings(
     most: usize,
 ) -> Option<Vec<u32>> {
     let mut all = Vec::new();
-    for slot in 0..search.target.values.len() {
-        for value in search.target.values_of(slot) {
-            for id in part.view.with_value(slot, value) {
-                if all.len() == most {
-                    return None;
-                }
-                all.push(id);
+    part.view.prefetch(search.target.wanted());
+    for (slot, value) in search.target.wanted() {
+        for id in part.view.with_value(slot, value) {
+            if all.len() == most {
+                return None;
             }
+            all.push(id);
         }
     }
     Some(all)

@@ -73,12 +73,11 @@ pub(super) fn search(query: &Query<'_>) -> Result<Explanation> {
 
 /// The slots and values whose lists are wanted; none where lists are not followed.
 fn wanted(state: &State, target: &Target<'_>, plan: Option<Plan>) -> Result<Vec<Wanted>> {
-    let slots = if plan == Some(Plan::Scan) { 0 } else { target.values.len() };
-    let Some(first) = state.segments.first() else { return Ok(Vec::new()) };
+    let first = state.segments.first().filter(|_| plan != Some(Plan::Scan));
+    let Some(first) = first else { return Ok(Vec::new()) };
     // Slots and values are the same in all segments.
     let shape = first.segment.header().posting_shape();
-    let values = (0..slots).flat_map(|slot| target.values_of(slot).map(move |value| (slot, value)));
-    values.map(|(slot, value)| Wanted::new(shape, slot, value)).collect()
+    target.wanted().map(|(slot, value)| Wanted::new(shape, slot, value)).collect()
 }
 
 /// The lists of each segment, with how many each has. Each step is taken for all of them: while one waits for

@@ -67,11 +67,13 @@ impl<'a> Target<'a> {
         self.itself.as_deref() == Some(key)
     }
 
-    /// The values that match in a slot: its own, and if asked for its neighbours.
-    pub(super) fn values_of(&self, slot: usize) -> impl Iterator<Item = u32> {
-        let value = self.values[slot];
+    /// The slots with the values that match there: the query's own, and if asked for its neighbours.
+    pub(super) fn wanted(&self) -> impl Iterator<Item = (usize, u32)> + Clone {
         let bits = if self.within_hamming_1 { self.slots.value_bits() } else { 0 };
-        std::iter::once(value).chain((0..bits).map(move |bit| value ^ 1 << bit))
+        self.values.iter().enumerate().flat_map(move |(slot, value)| {
+            let neighbours = (0..bits).map(move |bit| value ^ 1 << bit);
+            std::iter::once(*value).chain(neighbours).map(move |value| (slot, value))
+        })
     }
 
     /// How many slots another signature has in common with the query. `scratch` holds what is read.

@@ -60,7 +60,8 @@ impl Signatures {
         for start in (from..rows.len()).step_by(ROWS_PER_CALL) {
             let end = rows.len().min(start + ROWS_PER_CALL);
             let counts = &mut counts[..end - start];
-            kernel.count_equal(query, rows.range(start, end), counts);
+            let next = rows.range(end, rows.len().min(end + ROWS_PER_CALL));
+            kernel.count_equal_before(next, query, rows.range(start, end), counts);
             for (row, count) in (start..).zip(counts.iter()) {
                 if *count >= least && !self.is_empty_set(row) {
                     visit(row, *count);

@@ -287,6 +287,11 @@ impl FreshView<'_> {
         self.inner.signatures.code(number)
     }
 
+    /// [`with_value`](FreshView::with_value) will be asked for each of these slots and values soon.
+    pub fn prefetch(&self, wanted: impl Iterator<Item = (usize, u32)> + Clone) {
+        self.inner.signatures.prefetch(wanted);
+    }
+
     /// The numbers of all signatures that have a value in a slot, and of some that have not, each once, in
     /// no order.
     pub fn with_value(&self, slot: usize, value: u32) -> impl Iterator<Item = u32> + '_ {

@@ -4,6 +4,7 @@
 //! the signatures, as everywhere. There are about as many buckets as signatures, so chains are short
 //! unless the data say otherwise; a table that outgrows its buckets is given four times as many.
 
+use crate::kernel::prefetch;
 use crate::sketch::SlotReader;
 
 /// Bits of the buckets that an index starts with.
@@ -70,10 +71,26 @@ impl Chains {
         (u64::from(value.wrapping_mul(0x9E37_79B1)) >> (32 - self.bucket_bits)) as usize
     }
 
+    fn head(&self, slot: usize, value: u32) -> &u32 {
+        &self.heads[(slot << self.bucket_bits) + self.bucket(value)]
+    }
+
+    /// The chain with a value in a slot will be followed soon.
+    pub(super) fn prefetch(&self, slot: usize, value: u32) {
+        prefetch(std::slice::from_ref(self.head(slot, value)));
+    }
+
+    /// The first signature of that chain, if it has one; what comes after it will be wanted soon.
+    pub(super) fn first(&self, slot: usize, value: u32) -> Option<u32> {
+        let first = Some(*self.head(slot, value)).filter(|head| *head != END)?;
+        prefetch(&self.before[first as usize * self.reader.count() + slot..]);
+        Some(first)
+    }
+
     /// The chain that holds all signatures with a value in a slot, newest first.
     pub(super) fn chain(&self, slot: usize, value: u32) -> impl Iterator<Item = u32> + '_ {
         let slots = self.reader.count();
-        let head = self.heads[(slot << self.bucket_bits) + self.bucket(value)];
+        let head = *self.head(slot, value);
         std::iter::successors(Some(head).filter(|h| *h != END), move |at| {
             Some(self.before[*at as usize * slots + slot]).filter(|n| *n != END)
         })

@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use zerocopy::IntoBytes;
 
 use super::chains::Chains;
-use crate::kernel::Rows;
+use crate::kernel::{Rows, prefetch};
 use crate::scheme::Scheme;
 use crate::sketch::{Signature, SlotReader};
 
@@ -93,6 +93,18 @@ impl Distinct {
     /// The cardinality code of a signature.
     pub(super) fn code(&self, number: u32) -> u32 {
         self.entries[number as usize].code
+    }
+
+    /// What has one of these values, each given with its slot, will be asked for soon. Each is a few cache lines
+    /// somewhere in memory: all are asked for before the first is waited for.
+    pub(super) fn prefetch(&self, wanted: impl Iterator<Item = (usize, u32)> + Clone) {
+        wanted.clone().for_each(|(slot, value)| self.chains.prefetch(slot, value));
+        let one = self.scheme.words_per_plane();
+        let others = self.scheme.words_per_signature() - one;
+        for first in wanted.filter_map(|(slot, value)| self.chains.first(slot, value)) {
+            prefetch(&self.first[first as usize * one..]);
+            prefetch(&self.rest[first as usize * others..]);
+        }
     }
 
     /// The signatures that may have a value in a slot, newest first: all that have it, and a few others.
