@@ -139,7 +139,7 @@ fn bench_spread(folder: &Path, sets: u64) {
 }
 
 /// The exhaustive search of signatures of 128 samples of b bits, without an index, beside a plain read of all
-/// their words.
+/// their words: for queries with ten sets near them, and for queries with none.
 fn bench_scan(folder: &Path, sets: u64) {
     let w2 = W2::new(sets);
     for bits in [1, 2, 4, 8] {
@@ -152,6 +152,10 @@ fn bench_scan(folder: &Path, sets: u64) {
             filled(&path, &scheme, &w2)
         };
         let (snapshot, queries) = (db.snapshot(), queries(&db, &w2));
+        // Queries of clusters that were not planted.
+        let strange = w2.clusters()..w2.clusters() + QUERIES;
+        let strange: Vec<Signature> =
+            strange.map(|c| db.sketcher().sketch(&w2.query(c)).unwrap()).collect();
         let words: Vec<u64> = (0..2 * u64::from(bits) * sets).collect();
         let sum = |words: &[u64]| {
             black_box(words.chunks_exact(8).fold([0_u64; 8], |mut sum, eight| {
@@ -159,19 +163,22 @@ fn bench_scan(folder: &Path, sets: u64) {
                 sum
             }));
         };
-        let mut i = 0;
-        let mut scan = || {
-            i = (i + 1) % queries.len();
-            let query = snapshot.query(Like::Signature(&queries[i])).top(10).exhaustive();
-            black_box(query.run().unwrap());
+        let scan = |signature: &Signature| {
+            black_box(
+                snapshot.query(Like::Signature(signature)).top(10).exhaustive().run().unwrap(),
+            );
         };
-        (0..3).for_each(|_| scan());
+        queries.iter().take(3).for_each(scan);
+        let (mut like, mut unlike) = (queries.iter().cycle(), strange.iter().cycle());
         ratio::Ratio::new().compare(
             &format!("one against {sets}, exhaustive, top 10, k = 128, b = {bits}"),
             "searches/s",
             1.0,
             ("plain read of the same words", &mut || sum(&words)),
-            &mut [("exhaustive query", &mut scan)],
+            &mut [
+                ("exhaustive query", &mut || like.next().into_iter().for_each(scan)),
+                ("the same, nothing like it", &mut || unlike.next().into_iter().for_each(scan)),
+            ],
         );
     }
 }

@@ -38,17 +38,6 @@ impl Avx2 {
         unsafe { count_equal_each(query, rows, counts) }
     }
 
-    pub(super) fn count_equal_at(
-        self,
-        query: Rows<'_>,
-        rows: (&[u64], usize),
-        places: &[u32],
-        counts: &mut [u16],
-    ) {
-        // SAFETY: as above.
-        unsafe { count_equal_at(query, rows, places, counts) }
-    }
-
     pub(super) fn equal_mask(self, a: Rows<'_>, b: Rows<'_>, mask: &mut [u64]) {
         // SAFETY: as above.
         unsafe { equal_mask(a, b, mask) }
@@ -78,11 +67,6 @@ fn run<W: Work>(work: W) -> W::Done {
 #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
 fn count_equal_each(query: Rows<'_>, rows: &[Row<'_>], counts: &mut [u16]) {
     portable::count_equal_each(query, rows, counts);
-}
-
-#[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
-fn count_equal_at(query: Rows<'_>, rows: (&[u64], usize), places: &[u32], counts: &mut [u16]) {
-    portable::count_equal_at(query, rows, places, counts);
 }
 
 #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]

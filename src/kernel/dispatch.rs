@@ -132,32 +132,6 @@ impl Kernel {
         }
     }
 
-    /// Counts, for rows whose planes lie one after the other, the samples that equal those of `query`, which is
-    /// one row. Row i starts at word `i * stride` of `words`, and those at `places` are counted. They may have
-    /// more planes than the query, which do not matter.
-    ///
-    /// # Panics
-    /// When `query` is not one row, there is not one count a place, or a row is not inside `words`.
-    pub fn count_equal_at(
-        self,
-        query: Rows<'_>,
-        (words, stride): (&[u64], usize),
-        places: &[u32],
-        counts: &mut [u16],
-    ) {
-        assert_eq!(query.len(), 1, "the query is one row");
-        assert_eq!(places.len(), counts.len(), "one count a place");
-        match self.0 {
-            #[cfg(target_arch = "x86_64")]
-            Chosen::Avx2(kernel) => kernel.count_equal_at(query, (words, stride), places, counts),
-            #[cfg(target_arch = "x86_64")]
-            Chosen::Avx512(kernel) => {
-                kernel.avx2().count_equal_at(query, (words, stride), places, counts);
-            }
-            _ => portable::count_equal_at(query, (words, stride), places, counts),
-        }
-    }
-
     /// Marks which samples of two rows are equal: bit i of `mask` stands for sample i, and bits past
     /// the last sample are 0.
     ///

@@ -53,9 +53,6 @@ fn check(bits: u8, query: &[u16], rows: &[Vec<u16>]) {
         let mut before = vec![u16::MAX; rows.len()];
         kernel.count_equal_before(r, q, r, &mut before);
         assert_eq!(counts, before, "{} with rows that come next", kernel.name());
-        if bits > 1 {
-            check_at(kernel, q, r);
-        }
         for (i, row) in rows.iter().enumerate() {
             let equal: Vec<bool> = query.iter().zip(row).map(|(a, b)| a == b).collect();
             let count = equal.iter().filter(|e| **e).count();
@@ -70,22 +67,6 @@ fn check(bits: u8, query: &[u16], rows: &[Vec<u16>]) {
                 }
             }
         }
-    }
-}
-
-/// Planes after plane 0, one or two or all of them, of rows at some places.
-fn check_at(kernel: Kernel, query: Rows<'_>, rows: Rows<'_>) {
-    let (words, others) = (query.words(), query.rest().len());
-    let places: Vec<u32> = (0..rows.len() as u32).rev().step_by(2).collect();
-    for lead in [words, others.min(2 * words), others] {
-        let (first, rest) = query.rest()[..lead].split_at(words);
-        let part = Rows::of_planes(query.samples(), (lead / words) as u8, first, rest);
-        let row = |i: &u32| rows.row(*i as usize).1[..lead].split_at(words);
-        let apart: Vec<Row<'_>> = places.iter().map(row).collect();
-        let (mut expected, mut counts) = (vec![0; places.len()], vec![u16::MAX; places.len()]);
-        kernel.count_equal_each(part, &apart, &mut expected);
-        kernel.count_equal_at(part, (rows.rest(), others), &places, &mut counts);
-        assert_eq!(counts, expected, "{} {lead} of {others} words", kernel.name());
     }
 }
 

@@ -37,6 +37,9 @@ pub(super) trait Part {
     /// The signatures of the block that starts with an id, which is loaded.
     fn block(&self, first: u32) -> Rows<'_>;
 
+    /// The same for a block that need not be loaded: `None` if it is not in memory, or there is none.
+    fn block_in_memory(&self, first: u32) -> Option<Rows<'_>>;
+
     /// The keys that have a signature and are live, rising, one after the other until `visit` says that it is
     /// enough.
     fn keys(&self, id: u32, visit: &mut dyn FnMut(&[u8]) -> bool) -> Result<()>;
@@ -120,6 +123,11 @@ impl Part for SegmentPart<'_> {
         rows.expect("a page has the shape of its scheme")
     }
 
+    fn block_in_memory(&self, first: u32) -> Option<Rows<'_>> {
+        let page = self.resident.get(first / self.per_page)?;
+        SignaturePage::of(page)?.rows(&self.state.scheme)
+    }
+
     /// Rows of an id rise, and so do their keys.
     fn keys(&self, id: u32, visit: &mut dyn FnMut(&[u8]) -> bool) -> Result<()> {
         let SegmentView { segment, liveness, .. } = self.view;
@@ -183,6 +191,10 @@ impl Part for FreshPart<'_> {
     fn block(&self, first: u32) -> Rows<'_> {
         let end = first.saturating_add(BLOCK).min(self.signatures());
         self.view.rows().range(first as usize, end as usize)
+    }
+
+    fn block_in_memory(&self, first: u32) -> Option<Rows<'_>> {
+        (first < self.signatures()).then(|| self.block(first))
     }
 
     fn keys(&self, id: u32, visit: &mut dyn FnMut(&[u8]) -> bool) -> Result<()> {

@@ -22,16 +22,19 @@ impl Search<'_> {
         for first in (0..part.signatures()).step_by(length as usize) {
             part.load(&[first], Keep::IfRoom)?;
             let rows = part.block(first);
-            counts.clear();
+            let next = part.block_in_memory(first.saturating_add(length));
+            let next = next.unwrap_or(rows.range(0, 0));
+            // Every count is written: what the last block left need not be cleared.
             counts.resize(rows.len(), 0);
             let least = self.least_equal();
             let whole = query.bits() == 1 || !rejects(query.samples(), least);
             if whole {
-                self.kernel.count_equal(query, rows, &mut counts);
+                self.kernel.count_equal_before(next, query, rows, &mut counts);
                 self.work.verified += rows.len() as u64;
                 self.work.bytes += 8 * (rows.first().len() + rows.rest().len()) as u64;
             } else {
-                self.kernel.count_equal(query.plane_0(), rows.plane_0(), &mut counts);
+                let (query, next) = (query.plane_0(), next.plane_0());
+                self.kernel.count_equal_before(next, query, rows.plane_0(), &mut counts);
                 self.work.bytes += 8 * rows.first().len() as u64;
             }
             self.work.compared += rows.len() as u64;
