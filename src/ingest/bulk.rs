@@ -119,6 +119,8 @@ impl BulkLoad {
                 sequence: 0,
             })?;
         }
+        // The memory of the rows is needed for their postings.
+        drop(rows);
         self.built.extend(writer.finish()?);
         Ok(())
     }

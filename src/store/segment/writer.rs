@@ -292,6 +292,8 @@ impl SegmentWriter {
         if self.rows == 0 {
             return Ok(None);
         }
+        // No more rows come: what they were compared with goes before postings need memory.
+        self.known = Known::default();
         self.flush_signatures()?;
         self.flush_leaf()?;
         let mut level = 1;

@@ -33,11 +33,7 @@ impl Columns {
     pub(super) fn new(scheme: &Scheme, place: &SpillPlace) -> Columns {
         let slots = SlotReader::new(scheme);
         Columns {
-            width: match slots.value_bits() {
-                ..=8 => 1,
-                9..=16 => 2,
-                _ => 4,
-            },
+            width: slots.value_bits().div_ceil(8).max(1) as usize,
             chunk_ids: (CHUNK_VALUES / slots.count().max(1)).max(LEAST_CHUNK),
             open: Vec::new(),
             ids: 0,
@@ -70,6 +66,10 @@ impl Columns {
             match self.width {
                 1 => bytes.extend(values.map(|value| *value as u8)),
                 2 => values.for_each(|v| bytes.extend_from_slice(&(*v as u16).to_le_bytes())),
+                3 => values.for_each(|v| {
+                    let [a, b, c, _] = v.to_le_bytes();
+                    bytes.extend_from_slice(&[a, b, c]);
+                }),
                 _ => values.for_each(|v| bytes.extend_from_slice(&v.to_le_bytes())),
             }
         }
@@ -97,6 +97,11 @@ impl Columns {
                 2 => {
                     let words = bytes.as_chunks::<2>().0;
                     values.extend(words.iter().map(|v| u32::from(u16::from_le_bytes(*v))));
+                }
+                3 => {
+                    let threes = bytes.as_chunks::<3>().0;
+                    values
+                        .extend(threes.iter().map(|[a, b, c]| u32::from_le_bytes([*a, *b, *c, 0])));
                 }
                 _ => {
                     let words = bytes.as_chunks::<4>().0;
