@@ -143,6 +143,27 @@ impl BlockBuilder {
         self.skip(1);
     }
 
+    /// Adds the buckets of short entries, given by the place of the bucket of each entry in the block. Places do not fall, and
+    /// all are after the buckets that it has; there must be room.
+    #[inline]
+    pub fn extend(&mut self, places: impl Iterator<Item = u32>) {
+        // An entry's one stands behind those of the entries before it and a zero for each bucket before its own.
+        let mut ones = self.used.wrapping_sub(self.buckets);
+        let mut last = None;
+        for place in places {
+            let bit = place.wrapping_add(ones);
+            if let Some(word) = self.lengths.get_mut(index(bit / u64::BITS)) {
+                *word |= 1_u64.wrapping_shl(bit);
+            }
+            ones = ones.wrapping_add(1);
+            last = Some(place);
+        }
+        if let Some(last) = last {
+            self.buckets = last.wrapping_add(1);
+            self.used = self.buckets.wrapping_add(ones);
+        }
+    }
+
     /// Adds a long bucket, which sets this bit of `long`.
     pub fn push_long(&mut self, bit: u16) {
         self.long |= bit;
@@ -218,6 +239,17 @@ mod tests {
                 before += length;
             }
             assert_eq!((block.entries(), block.start(), block.long()), (before, round as u64, 0));
+            // The same in two goes, from the places of entries.
+            let cut = lengths.len() / 2;
+            let places = |range: std::ops::Range<usize>| {
+                let each = range.flat_map(|i| std::iter::repeat_n(i as u32, lengths[i] as usize));
+                each.collect::<Vec<u32>>()
+            };
+            let mut again = BlockBuilder::default();
+            again.extend(places(0..cut).into_iter());
+            again.extend(places(cut..lengths.len()).into_iter());
+            assert_eq!(again.used() - again.buckets(), before);
+            assert_eq!(again.take(round as u64).as_bytes(), block.as_bytes());
         }
     }
 

@@ -94,6 +94,28 @@ impl PostingShape {
         entries <= MOST_SHORT && own.saturating_add(others) <= BLOCK_BITS
     }
 
+    /// Whether the buckets of some entries are all short, given the places of these buckets in their block. Places do not
+    /// fall. The block has so many buckets, and in those before the first place so many short entries.
+    #[inline]
+    pub fn are_short(
+        self,
+        places: impl ExactSizeIterator<Item = u32>,
+        buckets: u32,
+        ones: u32,
+    ) -> bool {
+        // Up to an entry a bucket has its zero, those before it theirs, and each entry a one. Of a bucket's entries the last
+        // one tells.
+        let few = places.len() <= MOST_SHORT;
+        let room = BLOCK_BITS.saturating_sub(ones).saturating_sub(1);
+        let mut all = few;
+        for (i, place) in (1_u32..).zip(places) {
+            let after = buckets.wrapping_sub(1).wrapping_sub(place);
+            let bits = self.mean_bits.wrapping_mul(after).wrapping_add(place).wrapping_add(i);
+            all &= bits <= room;
+        }
+        all
+    }
+
     /// The bit of a block's `long` for one of its buckets.
     pub fn long_bit(self, place: u32) -> u16 {
         let bit = place.saturating_mul(16).checked_div(self.block_buckets).unwrap_or(0);
@@ -380,6 +402,12 @@ mod tests {
         assert!(
             shape.is_short(1, 446, 0) && !shape.is_short(1, 447, 0) && !shape.is_short(1, 446, 1)
         );
+        // Together they are short if each is, the others being where they are.
+        let together = |places: &[u32], ones| shape.are_short(places.iter().copied(), 180, ones);
+        assert!(together(&[0; 89], 0) && !together(&[0; 90], 0) && !together(&[0; 89], 1));
+        assert!(together(&[179; 254], 0) && !together(&[179; 255], 0));
+        assert!(together(&[179; 254], 14) && !together(&[179; 254], 15));
+        assert!(together(&[0, 0, 90], 0) && !together(&[[0].repeat(89), vec![1, 1]].concat(), 0));
         let bits = [0, 11, 12, 89, 90, 179].map(|place| shape.long_bit(place));
         assert_eq!(bits, [1, 1, 2, 1 << 7, 1 << 8, 1 << 15]);
     }

@@ -164,17 +164,47 @@ impl PostingPages {
         self.push_long(entry)
     }
 
-    /// Adds all entries of a bucket that has some.
-    #[inline]
-    pub(super) fn push_all(&mut self, bucket: u64, entries: &[u64]) -> Result<()> {
-        if entries.len() > MOST_SHORT {
-            return entries.iter().try_for_each(|entry| self.push(bucket, *entry));
+    /// Adds all entries of some buckets: above those bits of an entry that [`push`](Self::push) takes it has its bucket, counted
+    /// from the first.
+    pub(super) fn push_all(&mut self, first: u64, entries: &[u64]) -> Result<()> {
+        self.close_bucket()?;
+        let width = self.shape.width();
+        let mut rest = entries;
+        while let Some(entry) = rest.first() {
+            self.reach(first + (entry >> width))?;
+            let end = self.directory.buckets + u64::from(self.directory.length);
+            let count = rest.iter().take_while(|entry| first + (*entry >> width) < end).count();
+            let (own, others) = rest.split_at(count);
+            self.push_in_block(first, own)?;
+            rest = others;
         }
-        if !self.pending.is_empty() || self.long {
-            self.close_bucket()?;
+        Ok(())
+    }
+
+    /// Adds entries of buckets of the block that is open.
+    fn push_in_block(&mut self, first: u64, entries: &[u64]) -> Result<()> {
+        let (shape, width, directory) = (self.shape, self.shape.width(), &mut self.directory);
+        let (start, block) = (first.wrapping_sub(directory.buckets), &mut directory.block);
+        let places = entries.iter().map(|entry| start.wrapping_add(entry >> width) as u32);
+        if shape.are_short(places.clone(), directory.length, block.used() - block.buckets()) {
+            block.extend(places);
+            return self.push_short(entries);
         }
-        self.bucket = bucket;
-        self.push_few(entries)
+        let mut rest = entries;
+        while let Some(entry) = rest.first() {
+            let bucket = entry >> width;
+            let count = rest.iter().take_while(|entry| *entry >> width == bucket).count();
+            let (own, others) = rest.split_at(count);
+            self.bucket = first + bucket;
+            if count <= MOST_SHORT {
+                self.push_few(own)?;
+            } else {
+                own.iter().try_for_each(|entry| self.push_long(*entry))?;
+                self.close_long()?;
+            }
+            rest = others;
+        }
+        Ok(())
     }
 
     fn push_long(&mut self, entry: u64) -> Result<()> {
@@ -213,7 +243,6 @@ impl PostingPages {
     }
 
     /// Writes the entries of a bucket that are few: into short pages, unless the bucket is too long for its block.
-    #[inline]
     fn push_few(&mut self, entries: &[u64]) -> Result<()> {
         self.skip_buckets(self.bucket)?;
         let block = &mut self.directory.block;
@@ -223,6 +252,11 @@ impl PostingPages {
             return self.close_long();
         }
         block.push(entries.len() as u32);
+        self.push_short(entries)
+    }
+
+    /// Writes entries into short pages.
+    fn push_short(&mut self, entries: &[u64]) -> Result<()> {
         self.directory.entries += entries.len() as u64;
         let width = self.shape.width();
         let mask = low_mask(width);
@@ -241,13 +275,18 @@ impl PostingPages {
         Ok(())
     }
 
-    /// Buckets before this one have no entries, if nothing is said of them yet. Afterwards there is room in the
-    /// block for this one.
+    /// Goes on to the block of a bucket; buckets of those before it of which nothing is said have no entries.
     #[inline]
-    fn skip_buckets(&mut self, bucket: u64) -> Result<()> {
+    fn reach(&mut self, bucket: u64) -> Result<()> {
         while bucket - self.directory.buckets >= u64::from(self.directory.length) {
             self.close_block()?;
         }
+        Ok(())
+    }
+
+    /// Buckets before this one have no entries, if nothing is said of them yet.
+    fn skip_buckets(&mut self, bucket: u64) -> Result<()> {
+        self.reach(bucket)?;
         let block = &mut self.directory.block;
         block.skip((bucket - self.directory.buckets) as u32 - block.buckets());
         Ok(())

@@ -133,20 +133,6 @@ impl Parts {
     fn give(self, pages: &mut PostingPages, first_bucket: u64, entry: u64) -> Result<()> {
         pages.push(first_bucket | entry >> self.shape.width(), entry)
     }
-
-    /// Gives all entries of a part to the pages, sorted.
-    fn give_all(self, pages: &mut PostingPages, first_bucket: u64, sorted: &[u64]) -> Result<()> {
-        let width = self.shape.width();
-        let mut rest = sorted;
-        while let Some(first) = rest.first() {
-            let bucket = first >> width;
-            let count = rest.iter().take_while(|entry| *entry >> width == bucket).count();
-            let (own, others) = rest.split_at(count);
-            pages.push_all(first_bucket | bucket, own)?;
-            rest = others;
-        }
-        Ok(())
-    }
 }
 
 struct Sort<'a> {
@@ -217,7 +203,7 @@ impl Sort<'_> {
             let part = parts.first_bucket(slot, part);
             let (numbers, shift) = (&mut self.entries[start..end], parts.shape.id_bits());
             let sorted = sort_by_digits(numbers, &mut self.scratch, shift, parts.rest_bits);
-            parts.give_all(&mut self.pages, part, sorted)?;
+            self.pages.push_all(part, sorted)?;
             start = end;
         }
         Ok(())
