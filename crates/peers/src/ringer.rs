@@ -17,6 +17,10 @@ use crate::w2::{MEMBERS, Random, W2};
 /// Sets that are sketched before they are loaded: sketching is not timed.
 const BLOCK: usize = 4096;
 
+/// Builds of each scheme, the best of which counts, as for other indexes: memory that is touched for the first time costs
+/// more than a build where the machine has to get it from elsewhere.
+const ROUNDS: usize = 3;
+
 /// Bytes of a key. Keys are random: neighbours share no prefix that could be saved.
 const KEY_BYTES: u64 = 16;
 
@@ -69,26 +73,16 @@ impl Ringer {
             ..Options::default()
         };
 
-        let mut watch = Watch::default();
-        let mut block = Vec::with_capacity(BLOCK);
-        let database = watch.time(|| Database::create(&path, &scheme, options.clone()))?;
-        let mut load = database.bulk_load();
-        for first in (0..w2.len()).step_by(BLOCK) {
-            for i in first..(first + BLOCK as u64).min(w2.len()) {
-                block.push((key(i), sketcher.sketch(&w2.set(i))?));
-            }
-            watch.time(|| block.drain(..).try_for_each(|(key, s)| load.put_signature(key, &s)))?;
+        let mut best = (0.0, 0.0);
+        for _ in 0..ROUNDS {
+            let _ = fs::remove_file(&path);
+            let (wall, processor) = fill(&path, &scheme, &options, w2)?.rates(w2.len());
+            best = (f64::max(best.0, wall), f64::max(best.1, processor));
         }
-        watch.time(|| {
-            load.commit()?;
-            database.compact()?;
-            database.close()
-        })?;
-
         let mut row = Row::new(format!("{name}, durable"));
         let bytes = fs::metadata(&path)?.len() - KEY_BYTES * w2.len();
         row.bytes = Some(bytes as f64 / w2.len() as f64);
-        row.set_build(watch.rates(w2.len()));
+        row.set_build(best);
 
         let database = Database::open(&path, options)?;
         let stat = database.stat()?;
@@ -101,6 +95,27 @@ impl Ringer {
         let snapshot = database.snapshot();
         Ok((Ringer { snapshot, queries, planted, _database: database }, row))
     }
+}
+
+/// Loads all sets into a new file and compacts it; gives the time of all but sketching.
+fn fill(path: &Path, scheme: &Scheme, options: &Options, w2: &W2) -> Result<Watch> {
+    let sketcher = Sketcher::new(scheme);
+    let mut watch = Watch::default();
+    let mut block = Vec::with_capacity(BLOCK);
+    let database = watch.time(|| Database::create(path, scheme, options.clone()))?;
+    let mut load = database.bulk_load();
+    for first in (0..w2.len()).step_by(BLOCK) {
+        for i in first..(first + BLOCK as u64).min(w2.len()) {
+            block.push((key(i), sketcher.sketch(&w2.set(i))?));
+        }
+        watch.time(|| block.drain(..).try_for_each(|(key, s)| load.put_signature(key, &s)))?;
+    }
+    watch.time(|| {
+        load.commit()?;
+        database.compact()?;
+        database.close()
+    })?;
+    Ok(watch)
 }
 
 /// The key of a set.
