@@ -89,7 +89,12 @@ impl PostingDirectory {
         Ok(PostingDirectory { page, shape })
     }
 
-    /// What it says of bucket `i` of the page; an empty one past the last.
+    /// Short entries in earlier pages, as its first block has it.
+    pub fn start(&self) -> Option<u64> {
+        PostingDirectory::line(self.page.lines(), 0).and_then(block_of).map(Block::start)
+    }
+
+    /// What it says of bucket `i` of the page; one without entries past the last.
     pub fn bucket(&self, i: usize) -> Bucket {
         let (block, place) = self.shape.block(i);
         let line = PostingDirectory::line(self.page.lines(), block);

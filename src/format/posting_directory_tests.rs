@@ -58,8 +58,9 @@ fn a_directory_says_where_the_entries_of_a_bucket_are() {
     assert_eq!(directory.bucket(180), short(1259, 0));
     assert_eq!(directory.bucket(249), short(1259, 2));
     assert!(matches!(directory.bucket(250), Bucket::Short { count: 0, .. }));
-    assert!(matches!(directory.bucket(7_620), Bucket::Short { count: 0, .. }));
+    assert!(matches!(directory.bucket(22_860), Bucket::Short { count: 0, .. }));
     assert_eq!(directory.memory(), directory.page().memory());
+    assert_eq!(directory.start(), Some(1000));
 }
 
 #[test]

@@ -13,8 +13,11 @@ use crate::store::memtable::FreshView;
 use crate::store::segment::{FoundList, ListReader, Wanted};
 use crate::store::state::{SegmentView, State};
 
-/// Segments whose lists are found together.
+/// Segments whose lists are found together, at most.
 const TOGETHER: usize = 16;
+
+/// Lists that are found together, unless one segment has more: what is known of them takes 72 bytes each.
+const LISTS_TOGETHER: usize = 1 << 14;
 
 /// Finds the answer to a query.
 pub(super) fn search(query: &Query<'_>) -> Result<Explanation> {
@@ -46,7 +49,8 @@ pub(super) fn search(query: &Query<'_>) -> Result<Explanation> {
         }
     }
     let wanted = wanted(state, &target, rule.plan)?;
-    for views in state.segments.chunks(TOGETHER) {
+    let together = (LISTS_TOGETHER / wanted.len().max(1)).clamp(1, TOGETHER);
+    for views in state.segments.chunks(together) {
         let readers: Vec<ListReader<'_>> =
             views.iter().map(|view| ListReader::new(&view.segment)).collect();
         let (mut lists, counts) = find_lists(&readers, &wanted)?;

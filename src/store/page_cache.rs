@@ -7,7 +7,7 @@
 //! that threads seldom wait for each other. A key's shard is given by its hash.
 //!
 //! A page may have a place in a [`PageTable`] too, where it is found without the cache's knowledge. It
-//! says so by a flag, and is given another round in the order of use when it would have to go.
+//! says so by a flag, or the table does for those whose bytes are looked at there, and is given another round in the order of use when it would have to go.
 
 #[cfg(test)]
 mod tests;

@@ -27,7 +27,7 @@ pub struct CachedPage {
     view: AnyPage,
     /// Its number in its region: pages of some tables share a place.
     number: u32,
-    /// Whether it was found in a table since the cache last asked.
+    /// Whether it was found in a table since the cache last asked. Of bytes that were found there the table knows.
     used: AtomicBool,
 }
 

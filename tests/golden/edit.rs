@@ -121,6 +121,11 @@ impl Edit {
         Page(self.header(segment).0 + self.of_header(segment, 176, 8) + start)
     }
 
+    /// Page `i` of the directory of postings, all before which are full.
+    pub(crate) fn posting_directory_page(&self, segment: Segment, i: usize) -> Page {
+        self.postings(segment, 8192 * i)
+    }
+
     /// The directory of postings. Of one page.
     pub(crate) fn posting_directory(&self, segment: Segment) -> Page {
         self.postings(segment, 0)

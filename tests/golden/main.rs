@@ -355,3 +355,49 @@ fn both_readers_agree_on_large_postings() {
         }
     }
 }
+
+/// POST-3: a directory page that starts late is refused, also where none of its buckets has short entries.
+#[test]
+fn a_directory_page_of_long_buckets_starts_where_it_should() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.ringer");
+    let (mut edit, page) = (19_000..20_000)
+        .step_by(50)
+        .find_map(|sets| page_of_long_buckets(&path, sets))
+        .expect("some page of 127 buckets");
+    assert_eq!(Database::check(&path, Depth::Full).unwrap().findings, []);
+    edit.in_page(page, |edit, at| {
+        for start in BLOCKS.step_by(64).map(|block| at + block) {
+            edit.set(start, 6, edit.number(start, 6) + 1);
+        }
+    });
+    fs::write(&path, &edit.bytes).unwrap();
+    let report = Database::check(&path, Depth::Full).unwrap();
+    assert_eq!(report.findings.iter().map(|finding| finding.rule).collect::<Vec<_>>(), ["POST-3"]);
+    if let Some(text) = second_reader(&path) {
+        assert!(text.starts_with("POST-3: "), "{text}");
+    }
+}
+
+/// The blocks in the payload of a full directory page.
+const BLOCKS: std::ops::Range<usize> = 40..40 + 127 * 64;
+
+/// A database of so many sets with some 300 postings for each of 64 values, so that nearly all buckets are long and a
+/// block has one: a directory page without short entries, before the last of them, if there is one.
+fn page_of_long_buckets(path: &Path, sets: u64) -> Option<(Edit, edit::Page)> {
+    let _ = fs::remove_file(path);
+    let db = Database::create(path, &Scheme::rdc(), options()).unwrap();
+    let mut load = db.bulk_load();
+    (0..sets).for_each(|i| load.put(i.to_be_bytes(), &[i, i << 32, i << 40]).unwrap());
+    load.commit().unwrap();
+    db.close().unwrap();
+    let edit = Edit { bytes: fs::read(path).unwrap() };
+    let segment = edit::Segment(0);
+    let short = edit.number(edit.header(segment).payload() + 192, 8);
+    let page = (0..6).map(|i| edit.posting_directory_page(segment, i)).find(|page| {
+        let lines = BLOCKS.step_by(64).map(|block| &edit.bytes[page.payload() + block..][..64]);
+        let empty = lines.clone().all(|line| line[8..].iter().all(|byte| *byte == 0));
+        empty && edit.number(page.payload() + BLOCKS.start, 6) < short
+    })?;
+    Some((edit, page))
+}

@@ -18,6 +18,12 @@ impl Segment {
         let mut page: Option<(u64, Pinned<_>)> = None;
         for number in 0..shape.directory_pages() {
             let directory = self.posting_directory(shape, number)?;
+            // Where all buckets are long, none of them tells.
+            if directory.start() != Some(entries) {
+                let detail =
+                    format!("directory page {number} does not start where the one before ends");
+                return Err(self.lost("POST-3", detail));
+            }
             for i in 0..shape.buckets_in_page(number) {
                 let Bucket::Short { first, count } = directory.bucket(i) else { continue };
                 if first != entries {

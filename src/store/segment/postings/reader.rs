@@ -1,7 +1,7 @@
 //! Lists of postings from pages, through the cache.
 //!
-//! Finding a list reads one directory page; a long one also a page of the list table (a few more where there
-//! are more than 510 long lists). Reading it reads one or two short pages, or the pages of the list. Nothing
+//! Finding a list reads one directory page; a long one, or an empty one near it, also a page of the list table (a few more
+//! where there are more than 510 long lists). Reading it reads one or two short pages, or the pages of the list. Nothing
 //! is allocated.
 
 use super::many::Wanted;
