@@ -102,6 +102,35 @@ fn a_scheme_without_slots_is_scanned() {
     }
 }
 
+/// Segments whose lists are found in several goes: more than 16 of them, and so many lists that fewer go together.
+#[test]
+fn lists_of_many_segments_are_found_in_goes() {
+    let wide = scheme(128, 16, (128, 1, 16, 1));
+    for scheme in [Scheme::near_duplicate(), wide] {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options { background: false, merge: false, ..Options::default() };
+        let db = Database::create(folder.path().join("x.ringer"), &scheme, options).unwrap();
+        let mut rows = Rows::new();
+        for n in 0..37_u64 {
+            // Each segment has a set near the query, of its own distance, and strangers.
+            for (i, first) in [n, 1_000 * (n + 1), 2_000 * (n + 1)].into_iter().enumerate() {
+                let set: Vec<u64> = (first..first + 60).collect();
+                let key = [n as u8, i as u8];
+                db.put(key, &set).unwrap();
+                rows.insert(key.to_vec(), db.sketcher().sketch(&set).unwrap());
+            }
+            db.checkpoint().unwrap();
+        }
+        assert_eq!(db.stat().unwrap().segments, 37);
+        let query = db.sketcher().sketch(&(0..60).collect::<Vec<_>>()).unwrap();
+        let near = Ask { hamming: true, ..Ask::top(200) };
+        let asks = [Ask::top(200), Ask::top(3), Ask::min(0.5), near];
+        compare_all(&db.snapshot(), &rows, &query, &asks, "many segments");
+        let found = db.snapshot().query(Like::Signature(&query)).top(200).run().unwrap();
+        assert!(found.matches.len() > 16, "{}", found.matches.len());
+    }
+}
+
 /// A set can have the words of the empty one: it is another, and found.
 #[test]
 fn a_signature_of_zeros_is_not_that_of_the_empty_set() {

@@ -97,6 +97,11 @@ impl PostingDirectory {
     /// What it says of bucket `i` of the page; one without entries past the last.
     pub fn bucket(&self, i: usize) -> Bucket {
         let (block, place) = self.shape.block(i);
+        self.bucket_of(block, place)
+    }
+
+    /// The same for a bucket of a block.
+    pub fn bucket_of(&self, block: usize, place: u32) -> Bucket {
         let line = PostingDirectory::line(self.page.lines(), block);
         line.map_or(NO_BUCKET, |line| PostingDirectory::bucket_in(line, self.shape, place))
     }

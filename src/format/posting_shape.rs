@@ -190,13 +190,6 @@ impl PostingShape {
         self.buckets().div_ceil(self.buckets_per_page())
     }
 
-    /// The page of a bucket and its place there.
-    pub fn directory_page(self, bucket: u64) -> (u64, usize) {
-        let per_page = self.buckets_per_page();
-        let place = bucket.checked_rem(per_page).unwrap_or(0);
-        (bucket.checked_div(per_page).unwrap_or(0), usize::try_from(place).unwrap_or(0))
-    }
-
     /// The block of a bucket of a page and its place there.
     pub fn block(self, i: usize) -> (usize, u32) {
         let length = index(self.block_buckets);

@@ -86,12 +86,11 @@ fn a_value_has_a_bucket_and_the_rest_of_it() {
 fn pages_are_counted_and_placed_one_after_the_other() {
     let many = shape(presets::PRECISE, 1_000_000);
     // 127 blocks of 21 buckets.
-    let pages = [2_666, 2_667, 2 * 2_667 + 100].map(|bucket| many.directory_page(bucket));
-    assert_eq!(pages, [(0, 2_666), (1, 0), (2, 100)]);
+    let places = [2_666, 2_667, 2 * 2_667 + 100].map(|bucket| many.block_of_bucket(bucket));
+    assert_eq!(places, [(0, 126, 20), (1, 0, 0), (2, 4, 16)]);
     for bucket in [0, 20, 21, 2_666, 2_667, 2 * 2_667 + 100, (32 << 16) - 1] {
-        let (page, i) = many.directory_page(bucket);
-        let (block, place) = many.block(i);
-        assert_eq!(many.block_of_bucket(bucket), (page, block, place));
+        let (page, block, place) = many.block_of_bucket(bucket);
+        assert_eq!(many.block((bucket % 2_667) as usize), (block, place));
         assert_eq!(page * 2_667 + block as u64 * 21 + u64::from(place), bucket);
     }
     let left = (32 << 16) - 786 * 2_667;

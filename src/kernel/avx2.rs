@@ -180,14 +180,21 @@ fn sum_pairs(a: __m256i, b: __m256i) -> __m256i {
     _mm256_sad_epu8(eights, _mm256_setzero_si256())
 }
 
+/// The bits set in each number of four bits, to be looked up.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn bits_of_halves() -> __m256i {
+    _mm256_setr_epi8(
+        0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3,
+        3, 4,
+    )
+}
+
 /// The bits set in each byte.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn count_in_bytes(x: __m256i) -> __m256i {
-    let bits = _mm256_setr_epi8(
-        0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3,
-        3, 4,
-    );
+    let bits = bits_of_halves();
     let half = _mm256_set1_epi8(15);
     let low = _mm256_shuffle_epi8(bits, _mm256_and_si256(x, half));
     let high = _mm256_shuffle_epi8(bits, _mm256_and_si256(_mm256_srli_epi16::<4>(x), half));
@@ -350,10 +357,7 @@ fn low_bytes(samples: &[u64; 32], shift: i64) -> __m256i {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn count_bits(x: __m256i) -> __m256i {
-    let bits = _mm256_setr_epi8(
-        0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3,
-        3, 4,
-    );
+    let bits = bits_of_halves();
     let (half, four) = (_mm256_set1_epi8(15), _mm256_set1_epi8(4));
     let (more, less) = (_mm256_add_epi8(four, bits), _mm256_sub_epi8(four, bits));
     let low = _mm256_shuffle_epi8(more, _mm256_and_si256(x, half));

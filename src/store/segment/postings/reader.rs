@@ -60,8 +60,8 @@ impl Segment {
     pub(super) fn find_list(&self, slot: u32, value: u32) -> Result<PostingList> {
         let shape = self.header().posting_shape();
         let (bucket, _) = shape.bucket(slot, value);
-        let (page, i) = shape.directory_page(bucket);
-        let (length, place) = match self.posting_directory(shape, page)?.bucket(i) {
+        let (page, block, i) = shape.block_of_bucket(bucket);
+        let (length, place) = match self.posting_directory(shape, page)?.bucket_of(block, i) {
             Bucket::Short { first, count } => (count, Place::Short(first)),
             Bucket::Long => {
                 let entry = self.long_list(shape, slot, value)?;
