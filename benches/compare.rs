@@ -61,7 +61,7 @@ impl Data {
         let p = Parameters { samples, bits, slots: Slots::NONE, ..presets::PRECISE };
         let scheme = Scheme::new(p).unwrap();
         let (words, others) =
-            (scheme.words_per_plane(), scheme.words_per_signature() - scheme.words_per_plane());
+            (scheme.first_words(), scheme.words_per_signature() - scheme.first_words());
         let mut random = Random(7);
         let mut fill = |n: usize| -> Vec<u64> { (0..n).map(|_| random.next()).collect() };
         Data {

@@ -110,7 +110,7 @@ class Superblock:
         (_, version, reserved, required, _, self.id, self.generation, self.manifest, self.length,
          self.checksum, self.end, self.hot, self.hot_made, self.clean) = struct.unpack_from(
              "<8sH6sQQ16sQQIIQQQB", block)
-        need("SUPER-2", version == 1, f"format version {version} is unsupported")
+        need("SUPER-2", version == 2, f"format version {version} is unsupported")
         need("SUPER-3", required == 0, f"required features {required:#x} are unsupported")
         need("SUPER-4", not any(reserved) and not any(block[97:4092]) and self.clean <= 1,
              "reserved bytes are not zero, or clean is neither 0 nor 1")
@@ -304,8 +304,10 @@ class Segment:
             codes = int.from_bytes(payload[8 * n * b * words:], "little")
             need("SIGP-2", codes >> n * bits == 0, "bits above the last code")
             for i in range(n):
-                rest = n * words + i * (b - 1) * words
-                own = all_words[i * words:(i + 1) * words] + all_words[rest:rest + (b - 1) * words]
+                first = words if b < 3 else 2 * words
+                others = b * words - first
+                rest = n * first + i * others
+                own = all_words[i * first:(i + 1) * first] + all_words[rest:rest + others]
                 for plane in range(b):
                     last = own[(plane + 1) * words - 1]
                     need("SIGP-2", last << 64 * (words - 1) & past == 0, "bits past the last sample")

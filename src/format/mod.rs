@@ -46,10 +46,10 @@ pub const BLOCK: usize = 4096;
 pub const UNIT: usize = 64;
 
 /// The newest format that this version reads, and the one it writes.
-pub const NEWEST_FORMAT: u16 = 1;
+pub const NEWEST_FORMAT: u16 = 2;
 
 /// The oldest format that this version reads.
-pub const OLDEST_FORMAT: u16 = 1;
+pub const OLDEST_FORMAT: u16 = 2;
 
 /// A database's name for itself, drawn at random when it is created.
 pub type DatabaseId = [u8; 16];

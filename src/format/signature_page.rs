@@ -1,8 +1,8 @@
-//! Signature pages: distinct signatures, plane 0 of all of them first. Mirrors `format-spec/segment.md`.
+//! Signature pages: distinct signatures, the first planes of all of them first. Mirrors `format-spec/segment.md`.
 //!
 //! All pages of a segment but the last hold the same number of signatures, so the place of each follows
-//! from its id. A scan reads one plane in b; a verification touches one cache line to reject and one more
-//! to accept. The words are used where they lie: a page is checked once, when it is read.
+//! from its id. A scan reads one or two planes in b; a verification touches one cache line to reject and one or two
+//! more to accept. The words are used where they lie: a page is checked once, when it is read.
 
 use std::sync::Arc;
 
@@ -19,6 +19,8 @@ const WHAT: &str = "signature page";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SignatureShape {
     words_per_plane: usize,
+    /// Words of a signature's first planes.
+    first_words: usize,
     planes: usize,
     code_bits: usize,
     field: CardinalityField,
@@ -32,6 +34,7 @@ impl SignatureShape {
         let used = scheme.samples % 64;
         SignatureShape {
             words_per_plane: scheme.words_per_plane(),
+            first_words: scheme.first_words(),
             planes: scheme.bits.into(),
             code_bits: code_bits(scheme.cardinality),
             field: scheme.cardinality,
@@ -60,10 +63,10 @@ impl SignatureShape {
         words.saturating_add(self.code_bits.saturating_mul(count).div_ceil(8))
     }
 
-    /// Where signature `i` of a page with `count` starts and how many bytes it takes there: plane 0, and
+    /// Where signature `i` of a page with `count` starts and how many bytes it takes there: its first planes, and
     /// the other planes.
     pub fn place_in_page(self, i: u32, count: u32) -> ((usize, usize), (usize, usize)) {
-        let one = self.words_per_plane.saturating_mul(8);
+        let one = self.first_words.saturating_mul(8);
         let others = self.words().saturating_mul(8).saturating_sub(one);
         let first = index(i).saturating_mul(one);
         let rest = index(count).saturating_mul(one).saturating_add(index(i).saturating_mul(others));
@@ -185,16 +188,16 @@ impl SignaturePage {
         self.page.payload_words().get(..words).unwrap_or_default()
     }
 
-    /// Plane 0 of all signatures, and the other planes one signature after the other.
+    /// The first planes of all signatures, and the other planes, one signature after the other.
     fn halves(&self) -> (&[u64], &[u64]) {
-        let first = self.shape.words_per_plane.saturating_mul(self.count);
+        let first = self.shape.first_words.saturating_mul(self.count);
         self.words().split_at_checked(first).unwrap_or_default()
     }
 
     /// Signature `i` for the kernels; `None` past the last.
     pub fn row(&self, i: usize) -> Option<Row<'_>> {
         let (first, rest) = self.halves();
-        let one = self.shape.words_per_plane;
+        let one = self.shape.first_words;
         let others = self.shape.words().saturating_sub(one);
         let first = first.get(i.checked_mul(one)?..)?.get(..one)?;
         let rest = rest.get(i.checked_mul(others)?..)?.get(..others)?;
@@ -251,10 +254,10 @@ pub fn encode<'a>(
     let mut push =
         |words: &[u64]| words.iter().for_each(|w| bytes.extend_from_slice(&w.to_le_bytes()));
     for (planes, _) in signatures.clone() {
-        push(planes.get(..shape.words_per_plane).unwrap_or_default());
+        push(planes.get(..shape.first_words).unwrap_or_default());
     }
     for (planes, _) in signatures.clone() {
-        push(planes.get(shape.words_per_plane..).unwrap_or_default());
+        push(planes.get(shape.first_words..).unwrap_or_default());
     }
     let codes = signatures.map(|(_, code)| code.to_le_bytes());
     match shape.code_bits {

@@ -52,7 +52,7 @@ fn payload_of(shape: SignatureShape, signatures: &[Signature]) -> Vec<u8> {
 
 /// The payload as the specification has it, code by code and bit by bit.
 fn payload_by_the_letter(scheme: &Scheme, code_bits: usize, signatures: &[Signature]) -> Vec<u8> {
-    let one = scheme.samples.div_ceil(64) as usize;
+    let one = first_words(scheme);
     let first = signatures.iter().flat_map(|s| &s.planes()[..one]);
     let rest = signatures.iter().flat_map(|s| &s.planes()[one..]);
     let mut bytes: Vec<u8> = first.chain(rest).flat_map(|word| word.to_le_bytes()).collect();
@@ -60,6 +60,11 @@ fn payload_by_the_letter(scheme: &Scheme, code_bits: usize, signatures: &[Signat
     let bits: Vec<u32> = (0..signatures.len() * code_bits).map(bit).collect();
     bytes.extend(bits.chunks(8).map(|b| b.iter().rev().fold(0, |byte, b| byte << 1 | *b as u8)));
     bytes
+}
+
+/// Words of the first planes: one of one or two, two of more.
+fn first_words(scheme: &Scheme) -> usize {
+    scheme.samples.div_ceil(64) as usize * if scheme.bits < 3 { 1 } else { 2 }
 }
 
 /// The payload as a page whose checksum is right.
@@ -279,7 +284,7 @@ fn an_empty_set_with_words_or_a_size_is_refused() {
         let payload = payload_of(shape, &[made[10].clone(), made[0].clone()]);
         assert!(decode(shape, &payload, 2, Some(1)).is_ok());
         assert_eq!(rule_of(shape, &payload, 2, Some(2)), past(&scheme));
-        let one = scheme.words_per_plane();
+        let one = first_words(&scheme);
         let mut places = vec![8 * one];
         if scheme.bits > 1 {
             places.push(8 * (2 * one + shape.words() - one));

@@ -316,7 +316,8 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         };
-        assert_eq!(rule_of(8, &[2, 0]), "SUPER-2");
+        assert_eq!(rule_of(8, &[1, 0]), "SUPER-2");
+        assert_eq!(rule_of(8, &[3, 0]), "SUPER-2");
         assert_eq!(rule_of(16, &[1]), "SUPER-3");
         assert_eq!(rule_of(10, &[1]), "SUPER-4");
         assert_eq!(rule_of(4091, &[1]), "SUPER-4");

@@ -14,6 +14,7 @@ use super::sorting::Sorting;
 use super::stop::{Step, Teller};
 use crate::kernel::{Kernel, Rows};
 use crate::query;
+use crate::scheme::first_planes;
 use crate::store::sorted_spill::SortedSpill;
 use crate::store::spill::SpillPlace;
 
@@ -219,7 +220,9 @@ impl<'j, 'a> Join<'j, 'a> {
         let roster = self.roster;
         let (scheme, least) = (roster.scheme(), self.measure.least.equal);
         let planes = columns::planes_to_reject(scheme, least);
-        let others = (usize::from(planes) - 1) * scheme.words_per_plane();
+        let words = usize::from(planes) * scheme.words_per_plane();
+        let firsts = usize::from(first_planes(planes)) * scheme.words_per_plane();
+        let cut = |a: u32| roster.planes(a)[..words].split_at(firsts);
         let mut counts = [0; TILE];
         for start in (0..run.len()).step_by(TILE) {
             let end = run.len().min(start + TILE);
@@ -227,9 +230,9 @@ impl<'j, 'a> Join<'j, 'a> {
             first.clear();
             rest.clear();
             for entry in &run[start..end] {
-                let row = roster.row(group(*entry));
+                let row = cut(group(*entry));
                 first.extend_from_slice(row.0);
-                rest.extend_from_slice(&row.1[..others]);
+                rest.extend_from_slice(row.1);
             }
             let tile = Rows::of_planes(scheme.samples, planes, &first, &rest);
             for (i, a) in run[..end].iter().enumerate() {
@@ -242,8 +245,8 @@ impl<'j, 'a> Join<'j, 'a> {
                 let counts = &mut counts[..last - from];
                 let rows = tile.range(from - start, last - start);
                 let a = group(*a);
-                let row = roster.row(a);
-                let query = Rows::of_planes(scheme.samples, planes, row.0, &row.1[..others]);
+                let row = cut(a);
+                let query = Rows::of_planes(scheme.samples, planes, row.0, row.1);
                 self.kernel.count_equal(query, rows, counts);
                 self.joined.compared += counts.len() as u64;
                 if planes == scheme.bits {

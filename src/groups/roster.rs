@@ -302,7 +302,7 @@ impl<'a> Roster<'a> {
 
     /// Those of a group for the kernels.
     pub(super) fn row(&self, group: u32) -> Row<'_> {
-        self.planes(group).split_at(self.state.scheme.words_per_plane())
+        self.planes(group).split_at(self.state.scheme.first_words())
     }
 
     /// The same as a query of the kernels.

@@ -76,33 +76,48 @@ fn equal_mask(a: Rows<'_>, b: Rows<'_>, mask: &mut [u64]) {
 
 #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
 fn count_equal(query: Rows<'_>, rows: Rows<'_>, next: Rows<'_>, counts: &mut [u16]) {
-    match (query.words(), query.bits()) {
-        (2, 1) => two_words_few_planes::<false>(query, rows, next, counts),
-        (2, 2) => two_words_few_planes::<true>(query, rows, next, counts),
-        (2, _) => {
+    match (query.words(), query.bits(), query.first_planes()) {
+        (1, 2, 2) => one_word_two_planes(query, rows, next, counts),
+        (2, 1, _) => two_words_few_planes::<32, ONE>(query, rows, next, counts),
+        (2, 2, 1) => two_words_few_planes::<32, APART>(query, rows, next, counts),
+        (2, 2, _) => two_words_few_planes::<64, SIDE_BY_SIDE>(query, rows, next, counts),
+        (2, _, _) => {
             ask(next.first());
             ask(next.rest());
             two_words(query, rows, counts);
         }
-        (4, 1) => four_words_few_planes::<false>(query, rows, next, counts),
-        (4, 2) => four_words_few_planes::<true>(query, rows, next, counts),
-        (4, _) => four_words::<1>(query, rows, counts),
-        (8, _) => four_words::<2>(query, rows, counts),
-        (words, _) if words % 4 == 0 => four_words::<ANY>(query, rows, counts),
+        (4, 1, _) => four_words_few_planes::<32, ONE>(query, rows, next, counts),
+        (4, 2, 1) => four_words_few_planes::<32, APART>(query, rows, next, counts),
+        (4, 2, _) => four_words_few_planes::<64, SIDE_BY_SIDE>(query, rows, next, counts),
+        (4, _, _) => four_words::<1>(query, rows, counts),
+        (8, _, _) => four_words::<2>(query, rows, counts),
+        (words, _, _) if words % 4 == 0 => four_words::<ANY>(query, rows, counts),
         _ => portable::count_equal(query, rows, counts),
     }
 }
 
+/// How one or two planes lie: one alone, plane 1 of all rows after plane 0 of all, or both of each row side by side.
+const ONE: u8 = 0;
+const APART: u8 = 1;
+const SIDE_BY_SIDE: u8 = 2;
+
 /// One or two planes of two words: sixteen rows a step.
 #[target_feature(enable = "avx2,popcnt")]
-fn two_words_few_planes<const TWO: bool>(
+fn two_words_few_planes<const BLOCK: usize, const LIE: u8>(
     query: Rows<'_>,
     rows: Rows<'_>,
     next: Rows<'_>,
     counts: &mut [u16],
 ) {
     let samples = _mm_set1_epi16(query.samples() as i16);
-    few_planes::<16, TWO>(query, rows, next, counts, |out, even, odd| {
+    // A vector has both planes of a row: their halves of two rows change places.
+    let join = |x, y| {
+        _mm256_or_si256(
+            _mm256_permute2x128_si256::<0x20>(x, y),
+            _mm256_permute2x128_si256::<0x31>(x, y),
+        )
+    };
+    few_planes::<16, BLOCK, LIE>(query, rows, next, counts, join, |out, even, odd| {
         let (low, high) = (_mm_unpacklo_epi16(even, odd), _mm_unpackhi_epi16(even, odd));
         let (outs, _) = out.as_chunks_mut::<8>();
         store128(&mut outs[0], _mm_subs_epu16(samples, low));
@@ -112,53 +127,61 @@ fn two_words_few_planes<const TWO: bool>(
 
 /// One or two planes of four words: eight rows a step.
 #[target_feature(enable = "avx2,popcnt")]
-fn four_words_few_planes<const TWO: bool>(
+fn four_words_few_planes<const BLOCK: usize, const LIE: u8>(
     query: Rows<'_>,
     rows: Rows<'_>,
     next: Rows<'_>,
     counts: &mut [u16],
 ) {
     let samples = _mm_set1_epi16(query.samples() as i16);
-    few_planes::<8, TWO>(query, rows, next, counts, |out, even, odd| {
+    let join = |x, y| _mm256_or_si256(x, y);
+    few_planes::<8, BLOCK, LIE>(query, rows, next, counts, join, |out, even, odd| {
         store128(out, _mm_subs_epu16(samples, _mm_add_epi16(even, odd)));
     });
 }
 
-/// One plane, or two (where `TWO`), of `32 / STEP` words, two or four. With two planes, plane 1 is laid
-/// out like plane 0, row by row. `finish` gets the differing samples of each pair of words, 16 pairs in
-/// 16-bit lanes: pairs 0, 2, 4, ... and pairs 1, 3, 5, ...
+/// One or two planes, which `LIE` in one of three ways, of `32 / STEP` words, two or four. A step takes `BLOCK` words of
+/// `first`: 32, or 64 of two planes side by side, of which `join` makes one vector of two. `finish` gets the differing
+/// samples of each pair of words, 16 pairs in 16-bit lanes: pairs 0, 2, 4, ... and pairs 1, 3, 5, ...
 ///
 /// On data in the cache the loop is bound by the number of vector operations, whichever they are; on other
 /// data it waits for memory, so it asks for what comes later: also for the start of `next`, but for nothing
 /// past the end of `rows`, where other planes may stand that nobody wants.
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
-fn few_planes<const STEP: usize, const TWO: bool>(
+fn few_planes<const STEP: usize, const BLOCK: usize, const LIE: u8>(
     query: Rows<'_>,
     rows: Rows<'_>,
     next: Rows<'_>,
     counts: &mut [u16],
+    join: impl Fn(__m256i, __m256i) -> __m256i,
     finish: impl Fn(&mut [u16; STEP], __m128i, __m128i),
 ) {
-    let spread = |words: &[u64]| load(&std::array::from_fn(|i| words[i % words.len()]));
-    let q0 = spread(query.first());
-    let q1 = if TWO { spread(query.rest()) } else { q0 };
-    let (blocks0, _) = rows.first().as_chunks::<32>();
-    let (blocks1, _) = if TWO { rows.rest().as_chunks::<32>() } else { (blocks0, &[][..]) };
-    let (next0, next1) = (next.first().as_chunks::<32>().0, next.rest().as_chunks::<32>().0);
+    let spread = |words: &[u64], from: usize| {
+        load(&std::array::from_fn(|i| words[(from + i) % words.len()]))
+    };
+    let q0 = spread(query.first(), 0);
+    let q1 = if LIE == APART { spread(query.rest(), 0) } else { spread(query.first(), 4) };
+    let (blocks0, _) = rows.first().as_chunks::<BLOCK>();
+    let others = if LIE == APART { rows.rest() } else { rows.first() };
+    let (blocks1, _) = others.as_chunks::<BLOCK>();
+    let (next0, next1) = (next.first().as_chunks::<BLOCK>().0, next.rest().as_chunks::<BLOCK>().0);
     let (outs, counts_left) = counts.as_chunks_mut::<STEP>();
     let done = STEP * outs.len();
     for (i, ((words0, words1), out)) in blocks0.iter().zip(blocks1).zip(outs).enumerate() {
-        prefetch(blocks0, next0, i + AHEAD);
-        if TWO {
+        prefetch(blocks0, next0, i + AHEAD * 32 / BLOCK);
+        if LIE == APART {
             prefetch(blocks1, next1, i + AHEAD);
         }
         let (fours0, fours1) = (words0.as_chunks::<4>().0, words1.as_chunks::<4>().0);
         // Differing samples of four words, in bytes.
         let differ = |i: usize| {
-            let x = _mm256_xor_si256(q0, load(&fours0[i]));
-            let y = if TWO { _mm256_xor_si256(q1, load(&fours1[i])) } else { x };
-            count_in_bytes(_mm256_or_si256(x, y))
+            let different = |q, four| _mm256_xor_si256(q, load(four));
+            count_in_bytes(match LIE {
+                ONE => different(q0, &fours0[i]),
+                APART => _mm256_or_si256(different(q0, &fours0[i]), different(q1, &fours1[i])),
+                _ => join(different(q0, &fours0[2 * i]), different(q1, &fours0[2 * i + 1])),
+            })
         };
         let low =
             _mm256_packs_epi32(sum_pairs(differ(0), differ(1)), sum_pairs(differ(2), differ(3)));
@@ -167,6 +190,38 @@ fn few_planes<const STEP: usize, const TWO: bool>(
         // Sums have 64-bit lanes of their own; each of two packs leaves half of that.
         let sums = _mm256_packs_epi32(low, high);
         finish(out, _mm256_castsi256_si128(sums), _mm256_extracti128_si256::<1>(sums));
+    }
+    portable::count_equal(query, rows.range(done, rows.len()), counts_left);
+}
+
+/// Two planes of one word, side by side: sixteen rows a step.
+#[target_feature(enable = "avx2,popcnt")]
+fn one_word_two_planes(query: Rows<'_>, rows: Rows<'_>, next: Rows<'_>, counts: &mut [u16]) {
+    let samples = _mm_set1_epi16(query.samples() as i16);
+    let q = load(&std::array::from_fn(|i| query.first()[i % 2]));
+    let (blocks, next) = (rows.first().as_chunks::<32>().0, next.first().as_chunks::<32>().0);
+    let (outs, counts_left) = counts.as_chunks_mut::<16>();
+    let done = 16 * outs.len();
+    for (i, (words, out)) in blocks.iter().zip(outs).enumerate() {
+        prefetch(blocks, next, i + AHEAD);
+        let fours = words.as_chunks::<4>().0;
+        // Differing samples of rows 0, 2 and 1, 3 of four, in 64-bit lanes.
+        let differ = |i: usize| {
+            let x = _mm256_xor_si256(q, load(&fours[2 * i]));
+            let y = _mm256_xor_si256(q, load(&fours[2 * i + 1]));
+            count_bits(_mm256_or_si256(_mm256_unpacklo_epi64(x, y), _mm256_unpackhi_epi64(x, y)))
+        };
+        let two = |i: usize| _mm256_or_si256(differ(i), _mm256_slli_epi64::<32>(differ(i + 1)));
+        // Rows 0, 4, 2, 6, 8, 12, 10, 14 in 16-bit lanes of the lower half, those after each in the upper one.
+        let sums = _mm256_packs_epi32(two(0), two(2));
+        let even = _mm256_castsi256_si128(sums);
+        let odd = _mm256_extracti128_si256::<1>(sums);
+        let order = _mm_setr_epi8(0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15);
+        let (even, odd) = (_mm_shuffle_epi8(even, order), _mm_shuffle_epi8(odd, order));
+        let (low, high) = (_mm_unpacklo_epi16(even, odd), _mm_unpackhi_epi16(even, odd));
+        let (halves, _) = out.as_chunks_mut::<8>();
+        store128(&mut halves[0], _mm_subs_epu16(samples, low));
+        store128(&mut halves[1], _mm_subs_epu16(samples, high));
     }
     portable::count_equal(query, rows.range(done, rows.len()), counts_left);
 }
@@ -201,27 +256,26 @@ fn count_in_bytes(x: __m256i) -> __m256i {
     _mm256_add_epi8(low, high)
 }
 
-/// Planes of two words: a vector holds two planes, and the halves are joined at the end.
+/// Three and more planes of two words: a vector holds two planes, and the halves are joined at the end.
 #[target_feature(enable = "avx2,popcnt")]
 fn two_words(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
-    let (query_first, _) = query.first().as_chunks::<2>();
-    let q = load128(&query_first[0]);
+    let (query_first, _) = query.first().as_chunks::<4>();
+    let q = load(&query_first[0]);
     let (query_pairs, query_last) = query.rest().as_chunks::<4>();
     let query_last = query_last.first_chunk::<2>().map(|words| load128(words));
-    let (first, _) = rows.first().as_chunks::<2>();
+    let (first, _) = rows.first().as_chunks::<4>();
     let rest = rows.rest().chunks_exact(query.rest().len());
     for ((out, first), rest) in counts.iter_mut().zip(first).zip(rest) {
-        let mut x = _mm_xor_si128(q, load128(first));
+        let mut x = _mm256_xor_si256(q, load(first));
         let (pairs, last) = rest.as_chunks::<4>();
-        let mut y = _mm256_setzero_si256();
         for (a, b) in query_pairs.iter().zip(pairs) {
-            y = _mm256_or_si256(y, _mm256_xor_si256(load(a), load(b)));
+            x = _mm256_or_si256(x, _mm256_xor_si256(load(a), load(b)));
         }
+        let mut x = _mm_or_si128(_mm256_castsi256_si128(x), _mm256_extracti128_si256::<1>(x));
         if let (Some(a), Some(b)) = (query_last, last.first_chunk::<2>()) {
             x = _mm_or_si128(x, _mm_xor_si128(a, load128(b)));
         }
-        let y = _mm_or_si128(_mm256_castsi256_si128(y), _mm256_extracti128_si256::<1>(y));
-        *out = portable::equal(query.samples(), count_ones128(_mm_or_si128(x, y)));
+        *out = portable::equal(query.samples(), count_ones128(x));
     }
 }
 
@@ -235,12 +289,12 @@ fn four_words<const V: usize>(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16
     let (query_rest, _) = query.rest().as_chunks::<4>();
     let (first, _) = rows.first().as_chunks::<4>();
     let (rest, _) = rows.rest().as_chunks::<4>();
-    let vectors = if V == ANY { query_first.len() } else { V };
-    let (query_first, others) = (&query_first[..vectors], query_rest.len());
+    let vectors = if V == ANY { query.words() / 4 } else { V };
+    let (firsts, others) = (query_first.len(), query_rest.len());
     let unequal = |row: usize| {
-        let first = &first[row * vectors..][..vectors];
+        let first = &first[row * firsts..][..firsts];
         let rest = &rest[row * others..][..others];
-        unequal_in_lanes(query_first, query_rest, first, rest)
+        unequal_in_lanes(vectors, [(query_first, first), (query_rest, rest)])
     };
     let (fours, left) = counts.as_chunks_mut::<4>();
     let start = 4 * fours.len();
@@ -259,23 +313,23 @@ fn four_words<const V: usize>(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16
     }
 }
 
-/// How many samples of a row differ from the query's, summed up in each 64-bit lane.
+/// Some planes of a query and of a row.
+type Planes<'a> = (&'a [[u64; 4]], &'a [[u64; 4]]);
+
+/// How many samples of a row differ from the query's, summed up in each 64-bit lane: in the first planes or in the others,
+/// each of so many vectors.
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
-fn unequal_in_lanes(
-    query_first: &[[u64; 4]],
-    query_rest: &[[u64; 4]],
-    first: &[[u64; 4]],
-    rest: &[[u64; 4]],
-) -> __m256i {
-    let vectors = query_first.len();
+fn unequal_in_lanes(vectors: usize, planes: [Planes<'_>; 2]) -> __m256i {
     let mut sum = _mm256_setzero_si256();
     for v in 0..vectors {
-        let mut x = _mm256_xor_si256(load(&query_first[v]), load(&first[v]));
-        let mut at = v;
-        while let (Some(a), Some(b)) = (query_rest.get(at), rest.get(at)) {
-            x = _mm256_or_si256(x, _mm256_xor_si256(load(a), load(b)));
-            at += vectors;
+        let mut x = _mm256_setzero_si256();
+        for (query, row) in planes {
+            let mut at = v;
+            while let (Some(a), Some(b)) = (query.get(at), row.get(at)) {
+                x = _mm256_or_si256(x, _mm256_xor_si256(load(a), load(b)));
+                at += vectors;
+            }
         }
         sum = _mm256_add_epi64(sum, count_bits(x));
     }
@@ -301,7 +355,7 @@ fn occupied(bins: &[u64], words: &mut [u64]) {
 /// Samples become bytes, 32 to a vector, and the sign bits of bytes are gathered by one instruction.
 #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
 fn pack(samples: &[u64], first: &mut [u64], rest: &mut [u64]) {
-    let words = first.len();
+    let words = samples.len().div_ceil(64);
     let (groups, left) = samples.as_chunks::<64>();
     let mut last = [0; 64];
     last[..left.len()].copy_from_slice(left);
@@ -309,12 +363,12 @@ fn pack(samples: &[u64], first: &mut [u64], rest: &mut [u64]) {
     for (word, group) in groups.iter().chain(last).enumerate() {
         let (halves, _) = group.as_chunks::<32>();
         let mut bytes = [low_bytes(&halves[0], 0), low_bytes(&halves[1], 0)];
-        first[word] = sign_bits_of(bytes, 0);
-        for (plane, words) in rest.chunks_exact_mut(words).enumerate() {
-            if plane + 1 == 8 {
+        let planes = first.chunks_exact_mut(words).chain(rest.chunks_exact_mut(words));
+        for (plane, words) in planes.enumerate() {
+            if plane == 8 {
                 bytes = [low_bytes(&halves[0], 8), low_bytes(&halves[1], 8)];
             }
-            words[word] = sign_bits_of(bytes, (plane + 1) % 8);
+            words[word] = sign_bits_of(bytes, plane % 8);
         }
     }
 }
@@ -381,13 +435,13 @@ fn ask(words: &[u64]) {
     }
 }
 
-/// How far ahead of the count words are asked for, in blocks: 6 KiB.
+/// How far ahead of the count words are asked for, in blocks of 32: 6 KiB.
 const AHEAD: usize = 24;
 
 /// Asks for block `i` of some, or of those that come after them.
 #[inline]
 #[target_feature(enable = "sse")]
-fn prefetch(blocks: &[[u64; 32]], next: &[[u64; 32]], i: usize) {
+fn prefetch<const BLOCK: usize>(blocks: &[[u64; BLOCK]], next: &[[u64; BLOCK]], i: usize) {
     let after = || next.get(i - blocks.len());
     for line in blocks.get(i).or_else(after).into_iter().flat_map(|block| block.chunks_exact(8)) {
         _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast());

@@ -1,6 +1,6 @@
 //! The kernels for x86-64 with AVX-512 and its vector bit count (VPOPCNTDQ).
 //!
-//! A vector holds eight words. When a plane has 1, 2, 4 or 8 words, the same lane of every vector of
+//! A vector holds eight words. When a plane has 1, 2 or 4 words, the same lane of every vector of
 //! a row belongs to the same word of a plane, so the whole row is XORed and ORed straight through and
 //! the lanes are folded at the end: one loop for every b. Wider planes are walked eight words at a
 //! time; every other width runs the portable loop, compiled for these instructions.
@@ -53,7 +53,7 @@ fn equal_mask(a: Rows<'_>, b: Rows<'_>, mask: &mut [u64]) {
 fn count_equal(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
     match (query.words(), query.bits()) {
         (2, 1) => two_words_one_plane(query, rows, counts),
-        (1 | 2 | 4 | 8, _) => folded(query, rows, counts),
+        (1 | 2 | 4, _) => folded(query, rows, counts),
         (words, _) if words % 8 == 0 => wide(query, rows, counts),
         _ => portable::any(query, rows, counts),
     }
@@ -87,16 +87,17 @@ fn two_words_one_plane(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
     }
 }
 
-/// Planes of 1, 2, 4 or 8 words: lane l of every vector of the row is word `l mod words` of a plane.
+/// Planes of 1, 2 or 4 words: lane l of every vector of the row is word `l mod words` of a plane.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,popcnt")]
 fn folded(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
-    let (words, others) = (query.words(), query.rest().len());
+    let words = query.words();
     let q = load_part(query.first());
     let (query_full, query_part) = query.rest().as_chunks::<8>();
     let query_part = load_part(query_part);
     for (row, out) in counts.iter_mut().enumerate() {
-        let mut x = _mm512_xor_si512(q, load_part(&rows.first()[row * words..][..words]));
-        let (full, part) = rows.rest()[row * others..][..others].as_chunks::<8>();
+        let (first, rest) = rows.row(row);
+        let mut x = _mm512_xor_si512(q, load_part(first));
+        let (full, part) = rest.as_chunks::<8>();
         for (a, b) in query_full.iter().zip(full) {
             x = _mm512_ternarylogic_epi64::<OR_XOR>(x, load_part(a), load_part(b));
         }
@@ -124,17 +125,19 @@ fn wide(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
     let (query_rest, _) = query.rest().as_chunks::<8>();
     let (first, _) = rows.first().as_chunks::<8>();
     let (rest, _) = rows.rest().as_chunks::<8>();
-    let (vectors, others) = (query_first.len(), query_rest.len());
+    let (vectors, firsts, others) = (query.words() / 8, query_first.len(), query_rest.len());
     for (row, out) in counts.iter_mut().enumerate() {
-        let first = &first[row * vectors..][..vectors];
+        let first = &first[row * firsts..][..firsts];
         let rest = &rest[row * others..][..others];
         let mut unequal = _mm512_setzero_si512();
         for v in 0..vectors {
-            let mut x = _mm512_xor_si512(load_part(&query_first[v]), load_part(&first[v]));
-            let mut at = v;
-            while let (Some(a), Some(b)) = (query_rest.get(at), rest.get(at)) {
-                x = _mm512_ternarylogic_epi64::<OR_XOR>(x, load_part(a), load_part(b));
-                at += vectors;
+            let mut x = _mm512_setzero_si512();
+            for (query, row) in [(query_first, first), (query_rest, rest)] {
+                let mut at = v;
+                while let (Some(a), Some(b)) = (query.get(at), row.get(at)) {
+                    x = _mm512_ternarylogic_epi64::<OR_XOR>(x, load_part(a), load_part(b));
+                    at += vectors;
+                }
             }
             unequal = _mm512_add_epi64(unequal, _mm512_popcnt_epi64(x));
         }

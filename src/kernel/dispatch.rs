@@ -152,14 +152,15 @@ impl Kernel {
     }
 
     /// Packs samples into bit planes: bit i of sample j goes to bit `j mod 64` of word `j / 64` of plane
-    /// i. Plane 0 is `first`, the planes after it are `rest`, and all of them start at zero.
+    /// i. The planes are `first` and then `rest`, and all of them start at zero.
     ///
     /// # Panics
     /// When the planes are not as long as the samples need, or there are more than 16 of them.
     pub fn pack(self, samples: &[u64], first: &mut [u64], rest: &mut [u64]) {
         let words = samples.len().div_ceil(64);
-        assert!(words >= 1 && first.len() == words, "a plane as long as the samples need");
-        assert!(rest.len().is_multiple_of(words) && rest.len() <= 15 * words, "up to 16 planes");
+        let whole = |planes: &[u64]| planes.len().is_multiple_of(words);
+        assert!(words >= 1 && whole(first) && whole(rest), "planes as long as the samples need");
+        assert!(first.len() + rest.len() <= 16 * words, "up to 16 planes");
         match self.0 {
             #[cfg(target_arch = "x86_64")]
             Chosen::Avx2(kernel) => kernel.pack(samples, first, rest),
@@ -200,5 +201,6 @@ impl Kernel {
 
 fn assert_same_shape(query: Rows<'_>, rows: Rows<'_>) {
     assert_eq!(query.len(), 1, "the query is one row");
-    assert_eq!((query.samples(), query.bits()), (rows.samples(), rows.bits()), "rows of one shape");
+    let shape = |rows: Rows<'_>| (rows.samples(), rows.bits(), rows.first_planes());
+    assert_eq!(shape(query), shape(rows), "rows of one shape");
 }

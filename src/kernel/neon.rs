@@ -50,17 +50,19 @@ fn two_words(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
     let (query_rest, _) = query.rest().as_chunks::<2>();
     let (first, _) = rows.first().as_chunks::<2>();
     let (rest, _) = rows.rest().as_chunks::<2>();
-    let (vectors, others) = (query_first.len(), query_rest.len());
+    let (vectors, firsts, others) = (query.words() / 2, query_first.len(), query_rest.len());
     for (row, out) in counts.iter_mut().enumerate() {
-        let first = &first[row * vectors..][..vectors];
+        let first = &first[row * firsts..][..firsts];
         let rest = &rest[row * others..][..others];
         let mut unequal = 0;
         for v in 0..vectors {
-            let mut x = veorq_u64(load(&query_first[v]), load(&first[v]));
-            let mut at = v;
-            while let (Some(a), Some(b)) = (query_rest.get(at), rest.get(at)) {
-                x = vorrq_u64(x, veorq_u64(load(a), load(b)));
-                at += vectors;
+            let mut x = vdupq_n_u64(0);
+            for (query, row) in [(query_first, first), (query_rest, rest)] {
+                let mut at = v;
+                while let (Some(a), Some(b)) = (query.get(at), row.get(at)) {
+                    x = vorrq_u64(x, veorq_u64(load(a), load(b)));
+                    at += vectors;
+                }
             }
             // At most 128 bits, so their sum fits the byte that vaddvq_u8 gives.
             unequal += u32::from(vaddvq_u8(vcntq_u8(vreinterpretq_u8_u64(x))));

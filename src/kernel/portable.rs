@@ -8,32 +8,58 @@ use super::{Row, Rows};
 /// Counts the samples of each row that equal the query's.
 #[inline(always)]
 pub(super) fn count_equal(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
-    match query.words() {
-        1 => fixed::<1>(query, rows, counts),
-        2 => fixed::<2>(query, rows, counts),
-        4 => fixed::<4>(query, rows, counts),
+    match (query.words(), query.first_planes()) {
+        (1, 1) => fixed::<1, 1>(query, rows, counts),
+        (1, 2) => fixed::<1, 2>(query, rows, counts),
+        (2, 1) => fixed::<2, 1>(query, rows, counts),
+        (2, 2) => fixed::<2, 2>(query, rows, counts),
+        (4, 1) => fixed::<4, 1>(query, rows, counts),
+        (4, 2) => fixed::<4, 2>(query, rows, counts),
         _ => any(query, rows, counts),
     }
 }
 
-/// Planes of `W` words, a number that the compiler knows.
+/// Planes of `W` words, `F` of them first: numbers that the compiler knows.
 #[inline(always)]
-fn fixed<const W: usize>(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
-    let samples = query.samples();
-    let (query_first, _) = query.first().as_chunks::<W>();
-    let (query_rest, _) = query.rest().as_chunks::<W>();
-    let Some(query_first) = query_first.first() else { return };
-    let (first, _) = rows.first().as_chunks::<W>();
+fn fixed<const W: usize, const F: usize>(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
     let (rest, _) = rows.rest().as_chunks::<W>();
-    let planes = query_rest.len();
-    for (row, (count, first)) in counts.iter_mut().zip(first).enumerate() {
-        let mut differ: [u64; W] = std::array::from_fn(|w| first[w] ^ query_first[w]);
-        for (plane, query) in rest[row * planes..][..planes].iter().zip(query_rest) {
+    let (first, _) = rows.first().as_chunks::<W>();
+    let planes = query.rest().len() / W;
+    let query = FixedQuery::<W, F>::new(query);
+    for (row, (count, first)) in counts.iter_mut().zip(first.as_chunks::<F>().0).enumerate() {
+        *count = query.equal(first, &rest[row * planes..][..planes]);
+    }
+}
+
+/// A query of planes of `W` words, `F` of them first.
+struct FixedQuery<'a, const W: usize, const F: usize> {
+    samples: u32,
+    first: [[u64; W]; F],
+    rest: &'a [[u64; W]],
+}
+
+impl<'a, const W: usize, const F: usize> FixedQuery<'a, W, F> {
+    #[inline(always)]
+    fn new(query: Rows<'a>) -> FixedQuery<'a, W, F> {
+        let first = std::array::from_fn(|p| std::array::from_fn(|w| query.first()[p * W + w]));
+        FixedQuery { samples: query.samples(), first, rest: query.rest().as_chunks::<W>().0 }
+    }
+
+    /// How many samples equal those of a row.
+    #[inline(always)]
+    fn equal(&self, first: &[[u64; W]; F], rest: &[[u64; W]]) -> u16 {
+        let mut differ = [0; W];
+        for (plane, query) in first.iter().zip(&self.first) {
             for w in 0..W {
                 differ[w] |= plane[w] ^ query[w];
             }
         }
-        *count = equal(samples, differ.iter().map(|d| d.count_ones()).sum());
+        for (plane, query) in rest.iter().zip(self.rest) {
+            for w in 0..W {
+                differ[w] |= plane[w] ^ query[w];
+            }
+        }
+        equal(self.samples, differ.iter().map(|d| d.count_ones()).sum())
     }
 }
 
@@ -41,11 +67,14 @@ fn fixed<const W: usize>(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
 /// processor waits for several of them at once.
 #[inline(always)]
 pub(super) fn count_equal_each(query: Rows<'_>, rows: &[Row<'_>], counts: &mut [u16]) {
-    match query.words() {
-        1 => fixed_each::<1>(query, rows, counts),
-        2 => fixed_each::<2>(query, rows, counts),
-        4 => fixed_each::<4>(query, rows, counts),
-        words => {
+    match (query.words(), query.first_planes()) {
+        (1, 1) => fixed_each::<1, 1>(query, rows, counts),
+        (1, 2) => fixed_each::<1, 2>(query, rows, counts),
+        (2, 1) => fixed_each::<2, 1>(query, rows, counts),
+        (2, 2) => fixed_each::<2, 2>(query, rows, counts),
+        (4, 1) => fixed_each::<4, 1>(query, rows, counts),
+        (4, 2) => fixed_each::<4, 2>(query, rows, counts),
+        (words, _) => {
             for (count, (first, rest)) in counts.iter_mut().zip(rows) {
                 let differ = (0..words).map(|w| differ(query, first, rest, w).count_ones());
                 *count = equal(query.samples(), differ.sum());
@@ -55,19 +84,15 @@ pub(super) fn count_equal_each(query: Rows<'_>, rows: &[Row<'_>], counts: &mut [
 }
 
 #[inline(always)]
-fn fixed_each<const W: usize>(query: Rows<'_>, rows: &[Row<'_>], counts: &mut [u16]) {
-    let samples = query.samples();
-    let (query_rest, _) = query.rest().as_chunks::<W>();
-    let Some(query_first) = query.first().first_chunk::<W>() else { return };
+fn fixed_each<const W: usize, const F: usize>(
+    query: Rows<'_>,
+    rows: &[Row<'_>],
+    counts: &mut [u16],
+) {
+    let query = FixedQuery::<W, F>::new(query);
     for (count, (first, rest)) in counts.iter_mut().zip(rows) {
-        let Some(first) = first.first_chunk::<W>() else { return };
-        let mut differ: [u64; W] = std::array::from_fn(|w| first[w] ^ query_first[w]);
-        for (plane, query) in rest.as_chunks::<W>().0.iter().zip(query_rest) {
-            for w in 0..W {
-                differ[w] |= plane[w] ^ query[w];
-            }
-        }
-        *count = equal(samples, differ.iter().map(|d| d.count_ones()).sum());
+        let Some(first) = first.as_chunks::<W>().0.first_chunk::<F>() else { return };
+        *count = query.equal(first, rest.as_chunks::<W>().0);
     }
 }
 
@@ -75,10 +100,8 @@ fn fixed_each<const W: usize>(query: Rows<'_>, rows: &[Row<'_>], counts: &mut [u
 #[inline(always)]
 pub(super) fn any(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
     let (samples, words) = (query.samples(), query.words());
-    let others = query.rest().len();
     for (row, count) in counts.iter_mut().enumerate() {
-        let first = &rows.first()[row * words..][..words];
-        let rest = &rows.rest()[row * others..][..others];
+        let (first, rest) = rows.row(row);
         let differ = (0..words).map(|w| differ(query, first, rest, w).count_ones());
         *count = equal(samples, differ.sum());
     }
@@ -98,9 +121,11 @@ pub(super) fn equal_mask(a: Rows<'_>, b: Rows<'_>, mask: &mut [u64]) {
 #[inline(always)]
 fn differ(query: Rows<'_>, first: &[u64], rest: &[u64], w: usize) -> u64 {
     let words = query.words();
-    let mut differ = query.first()[w] ^ first[w];
-    for (a, b) in query.rest().chunks_exact(words).zip(rest.chunks_exact(words)) {
-        differ |= a[w] ^ b[w];
+    let mut differ = 0;
+    for (query, row) in [(query.first(), first), (query.rest(), rest)] {
+        for (a, b) in query.chunks_exact(words).zip(row.chunks_exact(words)) {
+            differ |= a[w] ^ b[w];
+        }
     }
     differ
 }
@@ -112,33 +137,39 @@ pub(super) fn equal(samples: u32, unequal: u32) -> u16 {
     samples.saturating_sub(unequal) as u16
 }
 
-/// Packs samples into plane 0 and the planes after it, all of which start at zero (SIG-2, SIG-3).
+/// Packs samples into the first planes and the planes after them, all of which start at zero (SIG-2, SIG-3).
 #[inline(always)]
 pub(super) fn pack(samples: &[u64], first: &mut [u64], rest: &mut [u64]) {
     let (groups, last) = samples.as_chunks::<64>();
+    let words = samples.len().div_ceil(64);
     for (word, group) in groups.iter().enumerate() {
-        pack_word(group, word, first, rest);
+        pack_word(group, (word, words), first, rest);
     }
     if !last.is_empty() {
         let mut group = [0; 64];
         group[..last.len()].copy_from_slice(last);
-        pack_word(&group, groups.len(), first, rest);
+        pack_word(&group, (groups.len(), words), first, rest);
     }
 }
 
-/// Packs 64 samples into one word of every plane. Bytes first: narrowing is a vector operation, and then
+/// Packs 64 samples into one word, of so many, of every plane. Bytes first: narrowing is a vector operation, and then
 /// eight bytes give up one bit each by one multiplication.
 #[inline(always)]
-fn pack_word(samples: &[u64; 64], word: usize, first: &mut [u64], rest: &mut [u64]) {
-    let words = first.len();
+fn pack_word(
+    samples: &[u64; 64],
+    (word, words): (usize, usize),
+    first: &mut [u64],
+    rest: &mut [u64],
+) {
+    let mut planes = first.chunks_exact_mut(words).chain(rest.chunks_exact_mut(words));
     let low = samples.map(|sample| sample as u8);
-    first[word] = gather_bit(&low, 0);
-    for (bit, plane) in (1..8).zip(rest.chunks_exact_mut(words)) {
+    for (bit, plane) in (0..8).zip(planes.by_ref()) {
         plane[word] = gather_bit(&low, bit);
     }
-    if rest.len() > 7 * words {
+    let mut planes = planes.peekable();
+    if planes.peek().is_some() {
         let high = samples.map(|sample| (sample >> 8) as u8);
-        for (bit, plane) in (0..8).zip(rest[7 * words..].chunks_exact_mut(words)) {
+        for (bit, plane) in (0..8).zip(planes) {
             plane[word] = gather_bit(&high, bit);
         }
     }

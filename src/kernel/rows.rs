@@ -1,12 +1,13 @@
 //! A view of signatures as the words that kernels read.
 //!
-//! Row-major except that plane 0 of all rows stands first: `first` holds `W` words a row, `rest` the
-//! other `b - 1` planes of each row, `W` words a plane, with `W = ceil(k / 64)`. Bits past sample k are
-//! zero in every plane, so they never differ.
+//! Row-major except that the first planes of all rows stand before the others: `first` holds plane 0 of each
+//! row, or with three planes and more planes 0 and 1 of each, side by side; `rest` holds the other planes of
+//! each row. A plane has `W = ceil(k / 64)` words. Bits past sample k are zero in every plane, so they never
+//! differ.
 
-use crate::scheme::Scheme;
+use crate::scheme::{self, Scheme};
 
-/// One row that lies anywhere: plane 0, and the other planes one after the other.
+/// One row that lies anywhere: its first planes, and the other planes one after the other.
 pub type Row<'a> = (&'a [u64], &'a [u64]);
 
 /// Signatures of one scheme, borrowed.
@@ -14,6 +15,8 @@ pub type Row<'a> = (&'a [u64], &'a [u64]);
 pub struct Rows<'a> {
     samples: u32,
     bits: u8,
+    /// Planes of a row in `first`.
+    first_planes: u8,
     first: &'a [u64],
     rest: &'a [u64],
 }
@@ -22,7 +25,7 @@ impl<'a> Rows<'a> {
     /// Rows of a scheme, or `None` when the lengths do not fit each other. Bits past the last sample must
     /// be zero: those that differ would count as samples that differ.
     pub fn new(scheme: &Scheme, first: &'a [u64], rest: &'a [u64]) -> Option<Rows<'a>> {
-        let words = scheme.words_per_plane();
+        let words = scheme.first_words();
         let others = scheme.words_per_signature() - words;
         let rows = first.len() / words;
         let fits = first.len().is_multiple_of(words) && rest.len() == rows * others;
@@ -31,7 +34,18 @@ impl<'a> Rows<'a> {
 
     /// Rows whose lengths are known to fit.
     pub(crate) fn of_whole(scheme: &Scheme, first: &'a [u64], rest: &'a [u64]) -> Rows<'a> {
-        Rows { samples: scheme.samples, bits: scheme.bits, first, rest }
+        Rows::of_planes(scheme.samples, scheme.bits, first, rest)
+    }
+
+    /// Rows as if samples had fewer bits: the lowest planes are a signature, too. The lengths must fit each
+    /// other.
+    pub(crate) fn of_planes(
+        samples: u32,
+        planes: u8,
+        first: &'a [u64],
+        rest: &'a [u64],
+    ) -> Rows<'a> {
+        Rows { samples, bits: planes, first_planes: scheme::first_planes(planes), first, rest }
     }
 
     /// k.
@@ -44,14 +58,25 @@ impl<'a> Rows<'a> {
         self.bits
     }
 
+    /// How many planes of a row stand in [`first`](Rows::first).
+    pub fn first_planes(&self) -> u8 {
+        self.first_planes
+    }
+
     /// Words of one plane of one row.
     pub fn words(&self) -> usize {
         (self.samples as usize).div_ceil(64)
     }
 
+    /// Words of a row in `first` and in `rest`.
+    fn words_of_row(&self) -> (usize, usize) {
+        let planes = (usize::from(self.first_planes), usize::from(self.bits));
+        (self.words() * planes.0, self.words() * (planes.1 - planes.0))
+    }
+
     /// How many rows there are.
     pub fn len(&self) -> usize {
-        self.first.len() / self.words()
+        self.first.len() / self.words_of_row().0
     }
 
     /// Whether there are none.
@@ -59,7 +84,7 @@ impl<'a> Rows<'a> {
         self.first.is_empty()
     }
 
-    /// Plane 0 of all rows.
+    /// The first planes, row by row.
     pub fn first(&self) -> &'a [u64] {
         self.first
     }
@@ -69,34 +94,23 @@ impl<'a> Rows<'a> {
         self.rest
     }
 
-    /// The same rows as if samples had one bit: plane 0 alone is a signature, too.
-    pub fn plane_0(&self) -> Rows<'a> {
-        Rows { bits: 1, rest: &[], ..*self }
+    /// The same rows as if samples had only the bits of the first planes: those alone are a signature, too.
+    pub fn first_only(&self) -> Rows<'a> {
+        Rows { bits: self.first_planes, rest: &[], ..*self }
     }
 
-    /// Rows as if samples had fewer bits: the lowest planes are a signature, too. The lengths must fit each
-    /// other.
-    pub(crate) fn of_planes(
-        samples: u32,
-        planes: u8,
-        first: &'a [u64],
-        rest: &'a [u64],
-    ) -> Rows<'a> {
-        Rows { samples, bits: planes, first, rest }
-    }
-
-    /// One row: its words of plane 0, and those of the other planes.
+    /// One row: its words of the first planes, and those of the other planes.
     ///
     /// # Panics
     /// When there is no such row.
     pub fn row(&self, i: usize) -> Row<'a> {
-        let (words, others) = (self.words(), self.words() * (usize::from(self.bits) - 1));
+        let (words, others) = self.words_of_row();
         (&self.first[i * words..][..words], &self.rest[i * others..][..others])
     }
 
     /// Rows `from..to`, which must lie inside.
     pub(crate) fn range(&self, from: usize, to: usize) -> Rows<'a> {
-        let (words, others) = (self.words(), self.words() * (usize::from(self.bits) - 1));
+        let (words, others) = self.words_of_row();
         Rows {
             first: &self.first[from * words..to * words],
             rest: &self.rest[from * others..to * others],

@@ -26,8 +26,9 @@ impl Packed {
                     planes[plane * words + i / 64] |= u64::from(sample >> plane & 1) << (i % 64);
                 }
             }
-            first.extend_from_slice(&planes[..words]);
-            rest.extend_from_slice(&planes[words..]);
+            let (before, after) = planes.split_at(words * if bits < 3 { 1 } else { 2 });
+            first.extend_from_slice(before);
+            rest.extend_from_slice(after);
         }
         Packed { first, rest }
     }
@@ -44,6 +45,7 @@ fn check(bits: u8, query: &[u16], rows: &[Vec<u16>]) {
     let packed_rows = Packed::new(rows, bits);
     let (q, r) = (packed_query.rows(&scheme), packed_rows.rows(&scheme));
     for kernel in Kernel::available() {
+        check_first_planes(kernel, bits, query, rows, (q, r));
         let mut counts = vec![u16::MAX; rows.len()];
         kernel.count_equal(q, r, &mut counts);
         let apart: Vec<Row<'_>> = (0..rows.len()).rev().map(|i| r.row(i)).collect();
@@ -68,6 +70,28 @@ fn check(bits: u8, query: &[u16], rows: &[Vec<u16>]) {
             }
         }
     }
+}
+
+/// The same with the first planes alone, as if samples had no other bits.
+fn check_first_planes(
+    kernel: Kernel,
+    bits: u8,
+    query: &[u16],
+    rows: &[Vec<u16>],
+    (q, r): (Rows<'_>, Rows<'_>),
+) {
+    let low = if bits < 3 { 1 } else { 3 };
+    let agree =
+        |row: &Vec<u16>| query.iter().zip(row).filter(|(a, b)| (**a ^ **b) & low == 0).count();
+    let expected: Vec<u16> = rows.iter().map(|row| agree(row) as u16).collect();
+    let at = format!("{} k {} first planes of {bits}", kernel.name(), query.len());
+    let mut counts = vec![u16::MAX; rows.len()];
+    kernel.count_equal_before(r.first_only(), q.first_only(), r.first_only(), &mut counts);
+    assert_eq!(counts, expected, "{at}");
+    let apart: Vec<Row<'_>> = (0..rows.len()).map(|i| (r.row(i).0, &[][..])).collect();
+    let mut counts = vec![u16::MAX; rows.len()];
+    kernel.count_equal_each(q.first_only(), &apart, &mut counts);
+    assert_eq!(counts, expected, "{at}, rows that lie apart");
 }
 
 /// Samples of `bits` bits that agree with the query's about as often as not.
@@ -142,10 +166,11 @@ fn no_rows_are_no_counts() {
 #[test]
 fn rows_of_the_wrong_length_are_refused() {
     let scheme = scheme(128, 4);
-    assert!(Rows::new(&scheme, &[0; 2], &[0; 6]).is_some());
-    assert!(Rows::new(&scheme, &[0; 3], &[0; 6]).is_none());
-    assert!(Rows::new(&scheme, &[0; 2], &[0; 5]).is_none());
-    assert!(Rows::new(&scheme, &[0; 4], &[0; 6]).is_none());
+    assert!(Rows::new(&scheme, &[0; 4], &[0; 4]).is_some());
+    assert!(Rows::new(&scheme, &[0; 5], &[0; 4]).is_none());
+    assert!(Rows::new(&scheme, &[0; 4], &[0; 3]).is_none());
+    assert!(Rows::new(&scheme, &[0; 8], &[0; 4]).is_none());
+    assert!(Rows::new(&scheme, &[0; 2], &[0; 6]).is_none());
 }
 
 /// Packing and occupancy against their definitions, bit by bit.
@@ -166,9 +191,10 @@ fn packing_and_occupancy() {
         let words = k.div_ceil(64);
         for kernel in Kernel::available() {
             for bits in (1..=16).step_by(if SMALL { 5 } else { 1 }) {
-                let (mut first, mut rest) = (vec![0; words], vec![0; words * (bits - 1)]);
-                kernel.pack(&samples, &mut first, &mut rest);
-                let planes = [first, rest].concat();
+                let split = words * (1 + bits / 3);
+                let mut planes = vec![0; words * bits];
+                let (first, rest) = planes.split_at_mut(split);
+                kernel.pack(&samples, first, rest);
                 for (i, word) in planes.iter().enumerate() {
                     for bit in 0..64 {
                         let sample = samples.get(64 * (i % words) + bit).copied().unwrap_or(0);

@@ -12,7 +12,7 @@ use crate::sketch::SharedDonors;
 pub enum Plan {
     /// Through the posting lists of the query's slot values.
     Probe,
-    /// Through all signatures, plane 0 first.
+    /// Through all signatures, first planes first.
     Scan,
 }
 
@@ -37,7 +37,7 @@ pub struct Work {
     pub postings: u64,
     /// Distinct signatures in enough lists.
     pub candidates: u64,
-    /// Signatures whose plane 0 was compared with the query's.
+    /// Signatures whose first planes were compared with the query's.
     pub compared: u64,
     /// Signatures all of whose planes were compared.
     pub verified: u64,

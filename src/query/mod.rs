@@ -6,7 +6,7 @@
 //! An answer is defined by the data alone: the live rows with at least m slots in common with the query
 //! that are alike enough. How it is found never changes it. Each part of a database, a segment or a
 //! memtable, is [probed](probe) through its posting lists or [scanned](scan), whichever costs less;
-//! candidates are [verified](verify) on their signatures, plane 0 first, and [ranked](rank). Matching
+//! candidates are [verified](verify) on their signatures, first planes first, and [ranked](rank). Matching
 //! slots are counted from the signatures, so that a list can only say where to look.
 
 mod answer;

@@ -40,6 +40,9 @@ pub(super) trait Part {
     /// The same for a block that need not be loaded: `None` if it is not in memory, or there is none.
     fn block_in_memory(&self, first: u32) -> Option<Rows<'_>>;
 
+    /// Whether each id has one key, larger than those of the ids before.
+    fn keys_rise(&self) -> bool;
+
     /// The keys that have a signature and are live, rising, one after the other until `visit` says that it is
     /// enough.
     fn keys(&self, id: u32, visit: &mut dyn FnMut(&[u8]) -> bool) -> Result<()>;
@@ -128,6 +131,11 @@ impl Part for SegmentPart<'_> {
         SignaturePage::of(page)?.rows(&self.state.scheme)
     }
 
+    fn keys_rise(&self) -> bool {
+        // Then the row of an id is the id.
+        self.view.segment.header().copy_count() == 0
+    }
+
     /// Rows of an id rise, and so do their keys.
     fn keys(&self, id: u32, visit: &mut dyn FnMut(&[u8]) -> bool) -> Result<()> {
         let SegmentView { segment, liveness, .. } = self.view;
@@ -139,8 +147,7 @@ impl Part for SegmentPart<'_> {
             let fresh = self.state.memtables().any(|table| table.has(&key, self.state.sequence));
             Ok(fresh || visit(&key))
         };
-        if segment.header().copy_count() == 0 {
-            // Then the row of an id is the id.
+        if self.keys_rise() {
             return look(id).map(|_| ());
         }
         segment.rows_of_id(id, &mut look)
@@ -195,6 +202,10 @@ impl Part for FreshPart<'_> {
 
     fn block_in_memory(&self, first: u32) -> Option<Rows<'_>> {
         (first < self.signatures()).then(|| self.block(first))
+    }
+
+    fn keys_rise(&self) -> bool {
+        false
     }
 
     fn keys(&self, id: u32, visit: &mut dyn FnMut(&[u8]) -> bool) -> Result<()> {

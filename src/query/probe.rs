@@ -22,7 +22,7 @@ mod cost {
     pub(super) const CANDIDATE: f64 = 50.0;
     /// A signature in a scan whose slots are counted.
     pub(super) const SLOTS: f64 = 20.0;
-    /// A word of plane 0 in a scan.
+    /// A word of a signature in a scan.
     pub(super) const WORD: f64 = 0.4;
     /// A page in a scan.
     pub(super) const PAGE: f64 = 60.0;
@@ -102,8 +102,8 @@ impl Tally {
 /// What a scan of a part would cost, where about so many signatures share a slot with the query.
 pub(super) fn scan_cost<P: Part>(part: &P, search: &Search<'_>, sharing: u64) -> f64 {
     let (n, query) = (f64::from(part.signatures()), search.target.rows());
-    let each = if scan::rejects(query.samples(), search.least_equal()) {
-        query.words() as f64 * cost::WORD
+    let each = if scan::rejects(query, search.least_equal()) {
+        query.first().len() as f64 * cost::WORD
     } else {
         // Until those that share slots fill the ranking and raise the bar, slots are counted for each.
         let counted = (search.rule.top as f64 / sharing.max(1) as f64).min(1.0);

@@ -11,6 +11,14 @@ pub(super) struct Ranked {
     pub(super) key: Box<[u8]>,
     pub(super) equal: u32,
     pub(super) code: u32,
+    pub(super) place: Place,
+}
+
+/// Where a match was found: the number of a part, and its id there.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Place {
+    pub(super) part: u32,
+    pub(super) id: u32,
 }
 
 /// Better ones come first: more alike, then more common slots, then the smaller key.
@@ -58,6 +66,11 @@ impl Ranking {
         }
     }
 
+    /// How many of the matches so far are of a kind.
+    pub(super) fn count(&self, kind: impl Fn(&Ranked) -> bool) -> usize {
+        self.best.iter().filter(|found| kind(found)).count()
+    }
+
     /// Whether a match could enter if its key is not known yet.
     pub(super) fn may_enter(&self, value: f64, slots: u32) -> bool {
         if value < self.bound() {
@@ -69,6 +82,16 @@ impl Ranking {
             }
             _ => self.top > 0,
         }
+    }
+
+    /// Whether a match is worse than all that are wanted because its key is larger than that of one like it before, in a
+    /// part where keys rise with ids.
+    pub(super) fn is_late(&self, value: f64, slots: u32, place: Place) -> bool {
+        self.best.len() == self.top
+            && self.best.peek().is_some_and(|worst| {
+                (worst.value, worst.slots, worst.place.part) == (value, slots, place.part)
+                    && worst.place.id < place.id
+            })
     }
 
     /// Whether a match with this key would enter.
@@ -123,11 +146,14 @@ mod tests {
                     key: format!("{:03}", i * 7 % 200).into_bytes().into(),
                     equal: 0,
                     code: 0,
+                    place: Place { part: 0, id: i * 7 % 200 },
                 })
                 .collect();
             let mut ranking = Ranking::new(top, 0.25);
             all.iter().for_each(|new| {
                 let admitted = ranking.admits(new.value, new.slots, &new.key);
+                // Keys and ids rise together here.
+                assert!(!(admitted && ranking.is_late(new.value, new.slots, new.place)));
                 assert_eq!(ranking.offer(new.clone()), admitted);
             });
             let mut expected: Vec<Ranked> = all.into_iter().filter(|r| r.value >= 0.25).collect();

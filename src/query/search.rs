@@ -129,7 +129,7 @@ fn search_fresh(
         (Plan::Probe, Some(postings)) => probe::probe_fresh(&mut part, postings, search, tally)?,
         _ => search.scan(&mut part)?,
     }
-    let work = std::mem::take(&mut search.work);
+    let work = search.end_part();
     let signatures = part.signatures();
     Ok(PartPlan { segment: None, signatures, plan, probe_cost: probe, scan_cost: scan, work })
 }
@@ -151,7 +151,7 @@ fn search_segment(
         (Plan::Probe, Some(mut lists)) => lists.probe(&mut part, search, tally)?,
         _ => search.scan(&mut part)?,
     }
-    let work = std::mem::take(&mut search.work);
+    let work = search.end_part();
     let (segment, signatures) = (Some(view.segment.id()), part.signatures());
     Ok(PartPlan { segment, signatures, plan, probe_cost: probe, scan_cost: scan, work })
 }

@@ -97,9 +97,11 @@ impl<'a> Target<'a> {
     fn slots_of_equal_samples(&self, (first, rest): Row<'_>, starts: &[u64]) -> u32 {
         let (query, words) = (self.rows(), starts.len());
         let equal = |word: usize| {
-            let mut differ = query.first()[word] ^ first[word];
-            for plane in (word..rest.len()).step_by(words) {
-                differ |= query.rest()[plane] ^ rest[plane];
+            let mut differ = 0;
+            for (query, row) in [(query.first(), first), (query.rest(), rest)] {
+                for plane in (word..row.len()).step_by(words) {
+                    differ |= query[plane] ^ row[plane];
+                }
             }
             !differ
         };

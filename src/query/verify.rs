@@ -1,4 +1,4 @@
-//! Candidates become matches: signatures are compared, plane 0 first, and what can still enter the ranking
+//! Candidates become matches: signatures are compared, their first planes first, and what can still enter the ranking
 //! is looked up.
 
 use std::cell::Cell;
@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use super::ask::Rule;
 use super::explain::Work;
 use super::part::Part;
-use super::rank::{Ranked, Ranking};
+use super::rank::{Place, Ranked, Ranking};
 use super::score::Scorer;
 use super::target::{Scratch, Target};
 use crate::error::Result;
@@ -17,7 +17,7 @@ use crate::store::page_source::Keep;
 
 /// Candidates compared in one go: enough for the processor to wait for many at once, few enough that
 /// pages which are read for them need little memory.
-const BATCH: usize = 64;
+pub(super) const BATCH: usize = 64;
 
 /// The state of a search: what is looked for, and what was found so far.
 pub(super) struct Search<'a> {
@@ -25,7 +25,9 @@ pub(super) struct Search<'a> {
     pub(super) rule: Rule,
     pub(super) scorer: Scorer,
     pub(super) ranking: Ranking,
-    /// What was done in the part that is being searched.
+    /// The number of the part that is being searched.
+    pub(super) part: u32,
+    /// What was done there.
     pub(super) work: Work,
     pub(super) kernel: Kernel,
     /// The bound of the ranking when that was last asked, and the fewest equal samples that reach it.
@@ -42,12 +44,19 @@ impl<'a> Search<'a> {
             rule,
             scorer: Scorer::new(&target.signature),
             ranking: Ranking::new(rule.top, rule.threshold),
+            part: 0,
             work: Work::default(),
             kernel: Kernel::best(),
             bar: Cell::new((f64::NAN, 0)),
             postings: Vec::new(),
             scratch: Scratch::default(),
         }
+    }
+
+    /// Goes on to the next part: what was done in this one.
+    pub(super) fn end_part(&mut self) -> Work {
+        self.part += 1;
+        std::mem::take(&mut self.work)
     }
 
     /// The fewest equal samples that can still enter.
@@ -107,7 +116,7 @@ impl<'a> Search<'a> {
         self.refine(&*part, ids)
     }
 
-    /// Compares loaded signatures: plane 0 of all, then all planes of those that could enter.
+    /// Compares loaded signatures: the first planes of all, then all planes of those that could enter.
     pub(super) fn refine<P: Part>(&mut self, part: &P, ids: &[u32]) -> Result<()> {
         let query = self.target.rows();
         let (mut left, mut rows, mut counts) =
@@ -122,38 +131,42 @@ impl<'a> Search<'a> {
             }
             let counts = &mut counts[..];
             let n = ids.len();
-            self.kernel.count_equal_each(query.plane_0(), &rows[..n], &mut counts[..n]);
+            self.kernel.count_equal_each(query.first_only(), &rows[..n], &mut counts[..n]);
             self.work.compared += n as u64;
-            self.work.bytes += (n * 8 * query.words()) as u64;
+            self.work.bytes += (n * 8 * query.first().len()) as u64;
             let mut survivors = 0;
             for (id, count) in ids.iter().zip(&counts[..n]) {
                 left[survivors] = *id;
                 survivors += usize::from(u32::from(*count) >= least);
             }
-            self.compare_whole(part, &left[..survivors], &mut rows)?;
+            self.compare_whole(part, &left[..survivors], |id| (id, part.row(id)))?;
         }
         Ok(())
     }
 
-    /// Compares all planes of loaded signatures, at most a batch of them.
-    fn compare_whole<'p, P: Part>(
+    /// Compares all planes of some loaded signatures, at most a batch of them: `find` gives their ids and rows.
+    pub(super) fn compare_whole<'p, P: Part>(
         &mut self,
         part: &'p P,
-        ids: &[u32],
-        rows: &mut [Row<'p>; BATCH],
+        some: &[u32],
+        find: impl Fn(u32) -> (u32, Row<'p>),
     ) -> Result<()> {
-        let (query, n) = (self.target.rows(), ids.len());
-        for (row, id) in rows.iter_mut().zip(ids) {
-            *row = part.row(*id);
+        let (query, n) = (self.target.rows(), some.len());
+        let (mut ids, mut rows, mut counts) = ([0; BATCH], [(&[][..], &[][..]); BATCH], [0; BATCH]);
+        for ((id, row), one) in ids.iter_mut().zip(&mut rows).zip(some) {
+            (*id, *row) = find(*one);
         }
-        let mut counts = [0; BATCH];
         self.kernel.count_equal_each(query, &rows[..n], &mut counts[..n]);
         self.work.verified += n as u64;
         self.work.bytes += (n * 8 * query.rest().len()) as u64;
         // The best first: keys of those that they leave no room for need not be looked up.
-        let mut best_first: [u8; BATCH] = std::array::from_fn(|i| i as u8);
-        best_first[..n].sort_unstable_by_key(|i| Reverse(counts[usize::from(*i)]));
-        for i in best_first[..n].iter().map(|i| usize::from(*i)) {
+        let (least, mut best_first, mut enough) = (self.least_equal(), [0; BATCH], 0);
+        for (i, count) in (0_u8..).zip(&counts[..n]) {
+            best_first[enough] = i;
+            enough += usize::from(u32::from(*count) >= least);
+        }
+        best_first[..enough].sort_unstable_by_key(|i| Reverse(counts[usize::from(*i)]));
+        for i in best_first[..enough].iter().map(|i| usize::from(*i)) {
             self.consider(part, ids[i], u32::from(counts[i]))?;
         }
         Ok(())
@@ -178,6 +191,10 @@ impl<'a> Search<'a> {
         if slots < self.rule.least_slots || !self.ranking.may_enter(value, slots) {
             return Ok(());
         }
+        let place = Place { part: self.part, id };
+        if part.keys_rise() && self.ranking.is_late(value, slots, place) {
+            return Ok(());
+        }
         code = part.code(id);
         let (target, ranking) = (self.target, &mut self.ranking);
         part.keys(id, &mut |key| {
@@ -186,7 +203,7 @@ impl<'a> Search<'a> {
             }
             // Keys rise: those after one that is too large are too large as well.
             ranking.admits(value, slots, key)
-                && ranking.offer(Ranked { value, slots, key: key.into(), equal, code })
+                && ranking.offer(Ranked { value, slots, key: key.into(), equal, code, place })
         })
     }
 }

@@ -101,6 +101,11 @@ struct Violation {
     limit: String,
 }
 
+/// How many of so many planes stand before the others.
+pub(crate) fn first_planes(planes: u8) -> u8 {
+    if planes < 3 { 1 } else { 2 }
+}
+
 impl Scheme {
     /// Checks the parameters. An error names the limit that is broken.
     pub fn new(parameters: Parameters) -> Result<Scheme> {
@@ -143,6 +148,18 @@ impl Scheme {
     /// 64-bit words of a whole signature.
     pub fn words_per_signature(&self) -> usize {
         self.words_per_plane() * usize::from(self.bits)
+    }
+
+    /// How many planes stand before the others wherever many signatures are kept: those that are looked at to see
+    /// whether the others need be. Two of them leave one sample in four equal by chance; of two planes in all, that
+    /// would spare nothing.
+    pub fn first_planes(&self) -> u8 {
+        first_planes(self.bits)
+    }
+
+    /// 64-bit words of these planes of a signature.
+    pub fn first_words(&self) -> usize {
+        self.words_per_plane() * usize::from(self.first_planes())
     }
 
     /// How many samples are drawn of a set: k, or twice as many where each bit kept is made of two.

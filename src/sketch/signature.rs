@@ -30,8 +30,7 @@ impl Signature {
     ) -> Signature {
         let mut planes = vec![0; scheme.words_per_signature()].into_boxed_slice();
         if !empty {
-            let (first, rest) = planes.split_at_mut(scheme.words_per_plane());
-            Kernel::best().pack(samples, first, rest);
+            Kernel::best().pack(samples, &mut planes, &mut []);
         }
         Signature { scheme, planes, cardinality_code, empty }
     }
@@ -87,7 +86,7 @@ impl Signature {
 
     /// This signature as one row for the kernels.
     pub(crate) fn rows(&self) -> Rows<'_> {
-        let (first, rest) = self.planes.split_at(self.scheme.words_per_plane());
+        let (first, rest) = self.planes.split_at(self.scheme.first_words());
         Rows::of_whole(&self.scheme, first, rest)
     }
 
@@ -111,8 +110,8 @@ fn check_schemes(stored: &Arc<Scheme>, asked: &Arc<Scheme>) -> Result<()> {
     Err(Error::SchemeMismatch { stored, asked })
 }
 
-/// Many signatures of one scheme, in the order of a signature page: plane 0 of all rows, then the
-/// other planes row by row. A scan reads one plane in b until a row looks promising.
+/// Many signatures of one scheme, in the order of a signature page: the first planes row by row, then the
+/// other planes. A scan reads one or two planes in b until a row looks promising.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signatures {
     scheme: Arc<Scheme>,
@@ -146,7 +145,7 @@ impl Signatures {
     /// Appends one. A signature of another scheme is refused.
     pub fn push(&mut self, signature: &Signature) -> Result<()> {
         check_schemes(&self.scheme, &signature.scheme)?;
-        let (first, rest) = signature.planes.split_at(self.scheme.words_per_plane());
+        let (first, rest) = signature.planes.split_at(self.scheme.first_words());
         self.first.extend_from_slice(first);
         self.rest.extend_from_slice(rest);
         self.cardinality_codes.push(signature.cardinality_code);
@@ -156,7 +155,7 @@ impl Signatures {
 
     /// No signatures yet, with room for `rows`.
     pub(crate) fn with_room(scheme: Arc<Scheme>, rows: usize) -> Signatures {
-        let words = scheme.words_per_plane();
+        let words = scheme.first_words();
         let others = scheme.words_per_signature() - words;
         Signatures {
             scheme,
@@ -177,7 +176,7 @@ impl Signatures {
 
     /// Appends a row from its full samples, without an allocation of its own.
     pub(crate) fn push_samples(&mut self, samples: &[u64], cardinality_code: u32, empty: bool) {
-        let words = self.scheme.words_per_plane();
+        let words = self.scheme.first_words();
         let (f, r) = (self.first.len(), self.rest.len());
         self.first.resize(f + words, 0);
         self.rest.resize(r + self.scheme.words_per_signature() - words, 0);
@@ -191,7 +190,7 @@ impl Signatures {
     /// Signature number `index`, or `None` past the last.
     pub fn get(&self, index: usize) -> Option<Signature> {
         let empty = *self.empty.get(index)?;
-        let words = self.scheme.words_per_plane();
+        let words = self.scheme.first_words();
         let others = self.scheme.words_per_signature() - words;
         let first = &self.first[index * words..(index + 1) * words];
         let rest = &self.rest[index * others..(index + 1) * others];

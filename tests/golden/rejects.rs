@@ -80,9 +80,10 @@ rejects! {
         e.bytes[4092] ^= 1;
         e.bytes[8188] ^= 1;
     };
-    "SUPER-2", "mixed", "a later format version", |e| e.superblocks(|e, at| e.set(at + 8, 2, 2));
+    "SUPER-2", "mixed", "a later format version", |e| e.superblocks(|e, at| e.set(at + 8, 2, 3));
+    "SUPER-2-old", "mixed", "an earlier format version", |e| e.superblocks(|e, at| e.set(at + 8, 2, 1));
     "SUPER-2-one", "mixed", "a later format version in one superblock, and another that is valid", |e| {
-        e.superblock(4096, |e, at| e.set(at + 8, 2, 2));
+        e.superblock(4096, |e, at| e.set(at + 8, 2, 3));
     };
     "SUPER-3", "mixed", "a required feature that nobody knows", |e| {
         e.superblocks(|e, at| e.set(at + 16, 8, 1));

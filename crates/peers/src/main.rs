@@ -26,6 +26,7 @@ const USAGE: &str = "\
 usage: peers table [N [FILE]]   builds, asks and prints the table; rows of other programs from FILE
        peers text               measures raw text to signatures
        peers dedup [N [FILE]]   finds duplicates and prints the table; rows of other programs from FILE
+       peers scans [N]          measures exhaustive queries, and writes rows for such a FILE
        peers documents [N]      writes the sets in which duplicates are looked for: 200 words of 64 bits each
        peers sets [N]           writes the sets: 200 words of 64 bits each
        peers signatures [N]     writes minwise signatures of the sets, then of the queries: 128 words of
@@ -57,6 +58,7 @@ fn run(arguments: &[&str]) -> Result<()> {
     match arguments {
         ["table", ..] => table(&w2, arguments.get(2).copied()),
         ["dedup", ..] => find_duplicates(&w2, arguments.get(2).copied()),
+        ["scans", ..] => scans(&w2),
         ["documents", ..] => write_sets((0..w2.len()).map(|i| dedup::document(&w2, i))),
         ["sets", ..] => write_sets((0..w2.len()).map(|i| w2.set(i))),
         ["signatures", ..] => write_signatures(&w2),
@@ -78,10 +80,9 @@ fn table(w2: &W2, others: Option<&str>) -> Result<()> {
     } else {
         eprintln!("gaoya is left out: it takes {} bytes a set", gaoya::BYTES);
     }
-    let folder = std::env::var("PEERS_FOLDER").unwrap_or_else(|_| "target".into());
-    let folder = tempfile::tempdir_in(folder)?;
+    let folder = in_folder()?;
     for scheme in SCHEMES {
-        race.enter(Ringer::build(w2, folder.path(), scheme)?);
+        race.enter(Ringer::build(w2, folder.path(), scheme, ringer::ROUNDS)?);
     }
     let (raced, recalls): (Vec<Row>, Vec<String>) = race.run(w2).into_iter().unzip();
     rows.extend(raced);
@@ -91,10 +92,22 @@ fn table(w2: &W2, others: Option<&str>) -> Result<()> {
     Ok(())
 }
 
+fn scans(w2: &W2) -> Result<()> {
+    for row in ringer::scans(w2, in_folder()?.path())? {
+        println!("{}", row.line());
+    }
+    Ok(())
+}
+
+/// A folder for databases.
+fn in_folder() -> Result<tempfile::TempDir> {
+    let folder = std::env::var("PEERS_FOLDER").unwrap_or_else(|_| "target".into());
+    Ok(tempfile::tempdir_in(folder)?)
+}
+
 fn find_duplicates(w2: &W2, others: Option<&str>) -> Result<()> {
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global()?;
-    let folder = std::env::var("PEERS_FOLDER").unwrap_or_else(|_| "target".into());
-    dedup::table(w2, tempfile::tempdir_in(folder)?.path(), others)
+    dedup::table(w2, in_folder()?.path(), others)
 }
 
 fn write_sets(sets: impl Iterator<Item = w2::Set>) -> Result<()> {

@@ -10,7 +10,7 @@ use ::ringer::{
 };
 
 use crate::Result;
-use crate::measure::{Contender, Watch, queries_of};
+use crate::measure::{Contender, Queries, Watch, queries_of};
 use crate::table::Row;
 use crate::w2::{MEMBERS, Random, W2};
 
@@ -19,7 +19,10 @@ const BLOCK: usize = 4096;
 
 /// Builds of each scheme, the best of which counts, as for other indexes: memory that is touched for the first time costs
 /// more than a build where the machine has to get it from elsewhere.
-const ROUNDS: usize = 3;
+pub(crate) const ROUNDS: usize = 3;
+
+/// Exhaustive queries that are timed.
+const TIMED_SCANS: u64 = 200;
 
 /// Bytes of a key. Keys are random: neighbours share no prefix that could be saved.
 const KEY_BYTES: u64 = 16;
@@ -43,10 +46,24 @@ pub(crate) const SCHEMES: &[(&str, Parameters)] = &[
     ),
 ];
 
+/// What is searched exhaustively: 128 samples without an index, of as many bits as `beside.py` gives to faiss.
+const SCANNED: &[(&str, Parameters)] = &[
+    ("ringer exhaustive b = 1", without_index(1)),
+    ("ringer exhaustive b = 2", without_index(2)),
+    ("ringer exhaustive b = 4", without_index(4)),
+    ("ringer exhaustive b = 8", without_index(8)),
+];
+
+const fn without_index(bits: u8) -> Parameters {
+    Parameters { bits, slots: Slots::NONE, ..presets::PRECISE }
+}
+
 /// The filled database.
 pub(crate) struct Ringer {
     snapshot: Snapshot,
     queries: Vec<Signature>,
+    /// Whether all signatures are looked at, instead of those in lists of the index.
+    exhaustive: bool,
     /// The numbers of the sets that queries should find.
     planted: HashMap<Key, u64>,
     /// Closes last.
@@ -59,6 +76,7 @@ impl Ringer {
         w2: &W2,
         folder: &Path,
         scheme: &(&str, Parameters),
+        rounds: usize,
     ) -> Result<(Ringer, Row)> {
         let (name, parameters) = scheme;
         let path = folder.join(format!("{name}.ringer"));
@@ -74,7 +92,7 @@ impl Ringer {
         };
 
         let mut best = (0.0, 0.0);
-        for _ in 0..ROUNDS {
+        for _ in 0..rounds {
             let _ = fs::remove_file(&path);
             let (wall, processor) = fill(&path, &scheme, &options, w2)?.rates(w2.len());
             best = (f64::max(best.0, wall), f64::max(best.1, processor));
@@ -93,8 +111,22 @@ impl Ringer {
         let numbers = numbers.map(|(c, m)| w2.member(c, m));
         let planted = numbers.map(|i| (key(i), i)).collect();
         let snapshot = database.snapshot();
-        Ok((Ringer { snapshot, queries, planted, _database: database }, row))
+        let exhaustive = parameters.slots == Slots::NONE;
+        Ok((Ringer { snapshot, queries, exhaustive, planted, _database: database }, row))
     }
+}
+
+/// Exhaustive queries, as many as `beside.py` puts to faiss: a row for each number of bits.
+pub(crate) fn scans(w2: &W2, folder: &Path) -> Result<Vec<Row>> {
+    let build = |scheme| {
+        let (ringer, mut row) = Ringer::build(w2, folder, scheme, 1)?;
+        let mut queries = Queries::default();
+        queries.warm(w2, &ringer);
+        queries.round_of(w2, &ringer, TIMED_SCANS);
+        row.set_queries(&queries);
+        Ok(row)
+    };
+    SCANNED.iter().map(build).collect()
 }
 
 /// Loads all sets into a new file and compacts it; gives the time of all but sketching.
@@ -132,7 +164,9 @@ impl Contender for Ringer {
 
     fn ask(&self, query: u64) -> Answer {
         let like = Like::Signature(&self.queries[query as usize]);
-        self.snapshot.query(like).top(10).run().expect("an answer")
+        let query = self.snapshot.query(like).top(10);
+        let query = if self.exhaustive { query.exhaustive() } else { query };
+        query.run().expect("an answer")
     }
 
     /// Sets that nobody planted for these queries have the number of none.

@@ -50,6 +50,13 @@ impl Row {
         [p50, p99, recall, recall_at_half, bytes, wall, processor]
     }
 
+    /// The row as a line that `parse` reads.
+    pub(crate) fn line(&self) -> String {
+        let cell = |figure: Option<f64>| figure.map_or("-".into(), |figure| format!("{figure:.5}"));
+        let cells = self.figures().map(cell);
+        format!("{}\t{}", self.name, cells.join("\t"))
+    }
+
     /// Reads a line of another program: name and figures in the order of the table, with tabs between,
     /// a dash for none.
     pub(crate) fn parse(line: &str) -> Result<Row, String> {
@@ -113,6 +120,7 @@ mod tests {
             ..Row::new("rensa 16 bands")
         };
         assert_eq!(row, wanted);
+        assert_eq!(Row::parse(&wanted.line()).unwrap(), wanted);
         assert!(Row::parse("rensa\t1").is_err());
         assert!(Row::parse("rensa\t-\t-\t-\t-\t-\t-\t-\t1").is_err());
         assert!(Row::parse("rensa\tx\t-\t-\t-\t-\t-\t-").is_err());

@@ -1,6 +1,6 @@
 //! The distinct signatures of a memtable, found by their content and by their slots.
 //!
-//! A million equal documents are one signature here as in a segment. Plane 0 of all signatures stands
+//! A million equal documents are one signature here as in a segment. The first planes of all signatures stand
 //! apart from the rest, as in a signature page, so that the same loops read both.
 
 use std::sync::Arc;
@@ -47,7 +47,7 @@ impl Distinct {
     pub(super) fn add(&mut self, signature: &Signature) -> u32 {
         let (planes, code) = (signature.planes(), signature.cardinality_code());
         let hash = xxh3_64(planes.as_bytes());
-        let (one, entries) = (self.scheme.words_per_plane(), &mut self.entries);
+        let (one, entries) = (self.scheme.first_words(), &mut self.entries);
         let (first, rest) = (&mut self.first, &mut self.rest);
         let others = planes.len() - one;
         let same = |number: &u32| {
@@ -84,7 +84,7 @@ impl Distinct {
 
     /// The words of a signature, plane after plane.
     pub(super) fn planes(&self, number: u32) -> impl Iterator<Item = u64> + '_ {
-        let (i, one) = (number as usize, self.scheme.words_per_plane());
+        let (i, one) = (number as usize, self.scheme.first_words());
         let others = self.scheme.words_per_signature() - one;
         let (first, rest) = (&self.first[i * one..], &self.rest[i * others..]);
         first[..one].iter().chain(&rest[..others]).copied()
@@ -99,7 +99,7 @@ impl Distinct {
     /// somewhere in memory: all are asked for before the first is waited for.
     pub(super) fn prefetch(&self, wanted: impl Iterator<Item = (usize, u32)> + Clone) {
         wanted.clone().for_each(|(slot, value)| self.chains.prefetch(slot, value));
-        let one = self.scheme.words_per_plane();
+        let one = self.scheme.first_words();
         let others = self.scheme.words_per_signature() - one;
         for first in wanted.filter_map(|(slot, value)| self.chains.first(slot, value)) {
             prefetch(&self.first[first as usize * one..]);
