@@ -200,14 +200,13 @@ impl<'j, 'a> Join<'j, 'a> {
     fn compare_few<const MOST: usize>(&mut self, run: &[u64]) -> Step {
         let roster = self.roster;
         let mut counts = [0; MOST];
-        let mut rows = [(&[][..], &[][..]); MOST];
         for (i, a) in run.iter().enumerate() {
             let end = run.len().min((i + 1).saturating_add(self.max_candidates));
             self.joined.truncated |= end < run.len();
             let (a, others) = (group(*a), &run[i + 1..end]);
-            rows.iter_mut().zip(others).for_each(|(row, b)| *row = roster.row(group(*b)));
+            let rows = others.iter().map(|b| roster.row(group(*b)));
             let counts = &mut counts[..others.len()];
-            self.kernel.count_equal_each(roster.rows(a), &rows[..others.len()], counts);
+            self.kernel.count_equal_each(roster.rows(a), rows, counts);
             self.joined.compared += others.len() as u64;
             self.consider(a, others, counts)?;
         }

@@ -135,7 +135,7 @@ impl Measure {
     /// How many samples two groups have in common.
     pub(super) fn count(&self, roster: &Roster<'_>, a: u32, b: u32) -> u32 {
         let mut count = [0];
-        self.kernel.count_equal_each(roster.rows(a), &[roster.row(b)], &mut count);
+        self.kernel.count_equal_each(roster.rows(a), [roster.row(b)].into_iter(), &mut count);
         count[0].into()
     }
 

@@ -33,7 +33,12 @@ impl Avx2 {
         unsafe { count_equal(query, rows, next, counts) }
     }
 
-    pub(super) fn count_equal_each(self, query: Rows<'_>, rows: &[Row<'_>], counts: &mut [u16]) {
+    pub(super) fn count_equal_each<'r>(
+        self,
+        query: Rows<'_>,
+        rows: impl Iterator<Item = Row<'r>>,
+        counts: &mut [u16],
+    ) {
         // SAFETY: as above.
         unsafe { count_equal_each(query, rows, counts) }
     }
@@ -65,7 +70,7 @@ fn run<W: Work>(work: W) -> W::Done {
 }
 
 #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
-fn count_equal_each(query: Rows<'_>, rows: &[Row<'_>], counts: &mut [u16]) {
+fn count_equal_each<'r>(query: Rows<'_>, rows: impl Iterator<Item = Row<'r>>, counts: &mut [u16]) {
     portable::count_equal_each(query, rows, counts);
 }
 

@@ -117,12 +117,17 @@ impl Kernel {
     ///
     /// # Panics
     /// When `query` is not one row, a row is not as long as it, or `counts` is not as long as `rows`.
-    pub fn count_equal_each(self, query: Rows<'_>, rows: &[Row<'_>], counts: &mut [u16]) {
+    pub fn count_equal_each<'r>(
+        self,
+        query: Rows<'_>,
+        rows: impl ExactSizeIterator<Item = Row<'r>> + Clone,
+        counts: &mut [u16],
+    ) {
         assert_eq!(query.len(), 1, "the query is one row");
         assert_eq!(rows.len(), counts.len(), "one count a row");
-        let fits =
-            |row: &Row<'_>| (row.0.len(), row.1.len()) == (query.first().len(), query.rest().len());
-        assert!(rows.iter().all(fits), "rows of one shape");
+        let shape = (query.first().len(), query.rest().len());
+        let mut all = rows.clone();
+        assert!(all.all(|row| (row.0.len(), row.1.len()) == shape), "rows of one shape");
         match self.0 {
             #[cfg(target_arch = "x86_64")]
             Chosen::Avx2(kernel) => kernel.count_equal_each(query, rows, counts),

@@ -66,7 +66,11 @@ impl<'a, const W: usize, const F: usize> FixedQuery<'a, W, F> {
 /// Counts the samples of rows that lie apart. Nothing in the loop depends on a row before, so the
 /// processor waits for several of them at once.
 #[inline(always)]
-pub(super) fn count_equal_each(query: Rows<'_>, rows: &[Row<'_>], counts: &mut [u16]) {
+pub(super) fn count_equal_each<'r>(
+    query: Rows<'_>,
+    rows: impl Iterator<Item = Row<'r>>,
+    counts: &mut [u16],
+) {
     match (query.words(), query.first_planes()) {
         (1, 1) => fixed_each::<1, 1>(query, rows, counts),
         (1, 2) => fixed_each::<1, 2>(query, rows, counts),
@@ -84,9 +88,9 @@ pub(super) fn count_equal_each(query: Rows<'_>, rows: &[Row<'_>], counts: &mut [
 }
 
 #[inline(always)]
-fn fixed_each<const W: usize, const F: usize>(
+fn fixed_each<'r, const W: usize, const F: usize>(
     query: Rows<'_>,
-    rows: &[Row<'_>],
+    rows: impl Iterator<Item = Row<'r>>,
     counts: &mut [u16],
 ) {
     let query = FixedQuery::<W, F>::new(query);

@@ -50,7 +50,7 @@ fn check(bits: u8, query: &[u16], rows: &[Vec<u16>]) {
         kernel.count_equal(q, r, &mut counts);
         let apart: Vec<Row<'_>> = (0..rows.len()).rev().map(|i| r.row(i)).collect();
         let mut backwards = vec![u16::MAX; rows.len()];
-        kernel.count_equal_each(q, &apart, &mut backwards);
+        kernel.count_equal_each(q, apart.iter().copied(), &mut backwards);
         assert!(counts.iter().rev().eq(&backwards), "{} rows that lie apart", kernel.name());
         let mut before = vec![u16::MAX; rows.len()];
         kernel.count_equal_before(r, q, r, &mut before);
@@ -88,9 +88,9 @@ fn check_first_planes(
     let mut counts = vec![u16::MAX; rows.len()];
     kernel.count_equal_before(r.first_only(), q.first_only(), r.first_only(), &mut counts);
     assert_eq!(counts, expected, "{at}");
-    let apart: Vec<Row<'_>> = (0..rows.len()).map(|i| (r.row(i).0, &[][..])).collect();
+    let apart = (0..rows.len()).map(|i| (r.row(i).0, &[][..]));
     let mut counts = vec![u16::MAX; rows.len()];
-    kernel.count_equal_each(q.first_only(), &apart, &mut counts);
+    kernel.count_equal_each(q.first_only(), apart, &mut counts);
     assert_eq!(counts, expected, "{at}, rows that lie apart");
 }
 

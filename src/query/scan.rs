@@ -137,9 +137,12 @@ impl Search<'_> {
     /// Compares all planes of some signatures of a loaded block.
     fn compare_some<P: Part>(&mut self, part: &P, first: u32, some: &[u32]) -> Result<()> {
         let rows = part.block(first);
+        let mut found = Vec::with_capacity(some.len().min(BATCH));
         for some in some.chunks(BATCH) {
-            some.iter().for_each(|i| prefetch(rows.row(*i as usize).1));
-            self.compare_whole(part, some, |i| (first + i, rows.row(i as usize)))?;
+            found.clear();
+            found.extend(some.iter().map(|i| (first + i, rows.row(*i as usize))));
+            found.iter().for_each(|(_, (_, rest))| prefetch(rest));
+            self.compare_whole(part, &found)?;
         }
         Ok(())
     }

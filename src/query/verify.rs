@@ -117,46 +117,33 @@ impl<'a> Search<'a> {
     }
 
     /// Compares loaded signatures: the first planes of all, then all planes of those that could enter.
-    pub(super) fn refine<P: Part>(&mut self, part: &P, ids: &[u32]) -> Result<()> {
-        let query = self.target.rows();
-        let (mut left, mut rows, mut counts) =
-            ([0; BATCH], [(&[][..], &[][..]); BATCH], [0; BATCH]);
-        for ids in ids.chunks(BATCH) {
-            let least = self.least_equal();
-            for (row, id) in rows.iter_mut().zip(ids) {
-                let (first, rest) = part.row(*id);
-                prefetch(first);
-                prefetch(rest);
-                *row = (first, &[]);
-            }
-            let counts = &mut counts[..];
-            let n = ids.len();
-            self.kernel.count_equal_each(query.first_only(), &rows[..n], &mut counts[..n]);
-            self.work.compared += n as u64;
-            self.work.bytes += (n * 8 * query.first().len()) as u64;
-            let mut survivors = 0;
-            for (id, count) in ids.iter().zip(&counts[..n]) {
-                left[survivors] = *id;
-                survivors += usize::from(u32::from(*count) >= least);
-            }
-            self.compare_whole(part, &left[..survivors], |id| (id, part.row(id)))?;
+    fn refine<P: Part>(&mut self, part: &P, ids: &[u32]) -> Result<()> {
+        let (query, least, n) = (self.target.rows(), self.least_equal(), ids.len());
+        let mut found: Vec<(u32, Row<'_>)> = ids.iter().map(|id| (*id, part.row(*id))).collect();
+        for (_, (first, rest)) in &found {
+            prefetch(first);
+            prefetch(rest);
         }
-        Ok(())
+        let mut counts = [0; BATCH];
+        let first_planes = found.iter().map(|(_, row)| (row.0, &[][..]));
+        self.kernel.count_equal_each(query.first_only(), first_planes, &mut counts[..n]);
+        self.work.compared += n as u64;
+        self.work.bytes += (n * 8 * query.first().len()) as u64;
+        let mut counts = counts.iter();
+        found.retain(|_| counts.next().is_some_and(|count| u32::from(*count) >= least));
+        self.compare_whole(part, &found)
     }
 
-    /// Compares all planes of some loaded signatures, at most a batch of them: `find` gives their ids and rows.
-    pub(super) fn compare_whole<'p, P: Part>(
+    /// Compares all planes of some loaded signatures, at most a batch of them.
+    pub(super) fn compare_whole<P: Part>(
         &mut self,
-        part: &'p P,
-        some: &[u32],
-        find: impl Fn(u32) -> (u32, Row<'p>),
+        part: &P,
+        found: &[(u32, Row<'_>)],
     ) -> Result<()> {
-        let (query, n) = (self.target.rows(), some.len());
-        let (mut ids, mut rows, mut counts) = ([0; BATCH], [(&[][..], &[][..]); BATCH], [0; BATCH]);
-        for ((id, row), one) in ids.iter_mut().zip(&mut rows).zip(some) {
-            (*id, *row) = find(*one);
-        }
-        self.kernel.count_equal_each(query, &rows[..n], &mut counts[..n]);
+        let (query, n) = (self.target.rows(), found.len());
+        let mut counts = [0; BATCH];
+        let rows = found.iter().map(|(_, row)| *row);
+        self.kernel.count_equal_each(query, rows, &mut counts[..n]);
         self.work.verified += n as u64;
         self.work.bytes += (n * 8 * query.rest().len()) as u64;
         // The best first: keys of those that they leave no room for need not be looked up.
@@ -167,7 +154,7 @@ impl<'a> Search<'a> {
         }
         best_first[..enough].sort_unstable_by_key(|i| Reverse(counts[usize::from(*i)]));
         for i in best_first[..enough].iter().map(|i| usize::from(*i)) {
-            self.consider(part, ids[i], u32::from(counts[i]))?;
+            self.consider(part, found[i].0, u32::from(counts[i]))?;
         }
         Ok(())
     }
