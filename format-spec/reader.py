@@ -266,7 +266,7 @@ class Segment:
          signatures_at, signatures, keys_at, keys, copies_at, copies, self.key_bytes, self.root, self.level,
          zero, postings_at, postings, self.short, self.lists, zero2) = struct.unpack(
              "<8s16s48sQQQIIIIQQQQQQQIB3sQQQII", header)
-        need("SEG-1", magic == b"RINGSEG\n" and reserved == 0 and not any(zero) and zero2 == 0,
+        need("SEG-1", magic == b"RINGSG2\n" and reserved == 0 and not any(zero) and zero2 == 0,
              "magic, reserved or zero")
         own = Scheme(scheme)
         need("SEG-2", 1 <= self.ids <= self.n <= 4294967294, f"{self.ids} ids of {self.n} rows")

@@ -17,7 +17,7 @@ use crate::scheme::Scheme;
 const WHAT: &str = "segment header";
 
 /// How the payload starts; `salvage` looks for it.
-pub const MAGIC: [u8; 8] = *b"RINGSEG\n";
+pub const MAGIC: [u8; 8] = *b"RINGSG2\n";
 
 /// Length of a header page: the first region starts here.
 pub const HEADER_PAGE_BYTES: u64 = 256;

@@ -1,8 +1,8 @@
 //! Signature pages: distinct signatures, the first planes of all of them first. Mirrors `format-spec/segment.md`.
 //!
 //! All pages of a segment but the last hold the same number of signatures, so the place of each follows
-//! from its id. A scan reads one or two planes in b; a verification touches one cache line to reject and one or two
-//! more to accept. The words are used where they lie: a page is checked once, when it is read.
+//! from its id. A scan reads one or two planes in b; a verification touches a cache line or two to reject and as
+//! many more to accept. The words are used where they lie: a page is checked once, when it is read.
 
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
 //! The kernels for x86-64 with AVX2 and POPCNT.
 //!
 //! Planes of two words (k = 65..128) and of multiples of four (k = 256, 512, ...) have loops of their
-//! own; every other width runs the portable loop, compiled for these instructions.
+//! own, and so have two planes of one word side by side; all else runs the portable loop, compiled for these
+//! instructions.
 #![allow(unsafe_code, reason = "vector loads and stores, and calls of functions for one CPU kind")]
 
 use std::arch::x86_64::*;

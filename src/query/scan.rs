@@ -52,6 +52,18 @@ struct Seen<'a> {
     outstanding: u16,
 }
 
+impl Seen<'_> {
+    /// Whether a signature with this count was not dealt with.
+    fn is_open(&self, count: u16) -> bool {
+        count < self.outstanding
+    }
+
+    /// How many were not.
+    fn open(self) -> usize {
+        self.counts.iter().filter(|count| self.is_open(**count)).count()
+    }
+}
+
 impl Search<'_> {
     /// Compares all signatures of a part with the query.
     pub(super) fn scan<P: Part>(&mut self, part: &mut P) -> Result<()> {
@@ -110,12 +122,12 @@ impl Search<'_> {
         let next = part.block_in_memory(first.saturating_add(part.block_length()));
         counts.resize(rows.len(), 0);
         self.kernel.count_equal_before(next.unwrap_or(rows.range(0, 0)), query, rows, counts);
-        self.work.verified += rows.len() as u64;
+        self.work.verified += seen.map_or(rows.len(), Seen::open) as u64;
         self.work.bytes += 8 * (rows.first().len() + rows.rest().len()) as u64;
         let least = self.least_equal();
         within(self.kernel, counts, least..DONE.into(), rows.len(), hopeful);
         if let Some(seen) = seen {
-            hopeful.retain(|i| seen.counts[*i as usize] < seen.outstanding);
+            hopeful.retain(|i| seen.is_open(seen.counts[*i as usize]));
         }
         let equal = |i: u32| u32::from(counts[i as usize]);
         let (mut best, mut others) = (&hopeful[..], &[][..]);
@@ -169,7 +181,9 @@ impl Search<'_> {
         let query = self.target.rows();
         let few_wanted = self.rule.top < blocks.len() / 64;
         let much = blocks.len() >= LEAST_WINDOW && query.rest().len() >= LEAST_SPARED;
-        much && few_wanted && !rejects(query, self.least_equal())
+        // Where sizes count, equal samples alone reject nothing.
+        let may_reject = !self.scorer.needs_code();
+        much && few_wanted && may_reject && !rejects(query, self.least_equal())
     }
 
     /// Whether enough of the matches so far stand out for the bar to be beyond chance at the end of the way.
@@ -188,36 +202,34 @@ impl Search<'_> {
         room: &mut Room,
     ) -> Result<()> {
         let length = part.block_length();
+        let starts = || blocks.clone().step_by(length as usize);
         let trial = blocks.start + (blocks.len() as u32) / TRIAL;
         let mut seen = vec![DONE; blocks.len()];
-        let (mut outstanding, mut tried, mut looked) = (None, false, blocks.start);
-        for (first, seen) in
-            blocks.clone().step_by(length as usize).zip(seen.chunks_mut(length as usize))
-        {
+        let (mut bar, mut tried, mut looked) = (None, false, blocks.start);
+        for (first, counts) in starts().zip(seen.chunks_mut(length as usize)) {
             if !tried && first >= trial {
                 tried = true;
                 if !self.is_promising() {
                     break;
                 }
             }
-            looked = blocks.end.min(first + length);
+            looked = blocks.end.min(first.saturating_add(length));
             if part.block_in_memory(first).is_none() {
                 // It would have to be read twice.
                 self.scan_blocks(part, first..looked, room)?;
                 continue;
             }
             part.load(&[first], Keep::IfRoom)?;
-            self.count_first_planes(part, first, seen);
-            self.work.compared += seen.len() as u64;
-            let outstanding =
-                *outstanding.get_or_insert_with(|| stands_out(self.target.rows(), seen));
-            let least = self.least_equal().max(outstanding.into());
-            within(self.kernel, seen, least..DONE.into(), seen.len(), &mut room.hopeful);
+            self.count_first_planes(part, first, counts);
+            self.work.compared += counts.len() as u64;
+            let bar = *bar.get_or_insert_with(|| stands_out(self.target.rows(), counts));
+            let least = self.least_equal().max(bar.into());
+            within(self.kernel, counts, least..DONE.into(), counts.len(), &mut room.hopeful);
             self.compare_some(part, first, &room.hopeful)?;
         }
-        let outstanding = outstanding.unwrap_or(0);
-        let blocks_seen = (blocks.start..looked).step_by(length as usize);
-        for (first, counts) in blocks_seen.zip(seen.chunks(length as usize)) {
+        let outstanding = bar.unwrap_or(DONE);
+        let looked_at = starts().take_while(|first| *first < looked);
+        for (first, counts) in looked_at.zip(seen.chunks(length as usize)) {
             self.look_again(part, first, Seen { counts, outstanding }, room)?;
         }
         self.scan_blocks(part, looked..blocks.end, room)
@@ -254,26 +266,30 @@ impl Search<'_> {
 /// Whether the first planes alone reject nearly all signatures that have nothing to do with the query, of whose samples
 /// a half or a quarter agree there by chance.
 pub(super) fn rejects(query: Rows<'_>, least: u32) -> bool {
-    f64::from(least) > by_chance(query, 2.0)
+    f64::from(least) > beyond(query, by_chance(query), 2.0)
 }
 
-/// How many samples agree in the first planes by chance, and so many standard deviations more.
-fn by_chance(query: Rows<'_>, deviations: f64) -> f64 {
-    let each = f64::from(query.first_planes()).exp2().recip();
-    let mean = f64::from(query.samples()) * each;
-    mean + deviations * (mean * (1.0 - each)).sqrt()
+/// How many samples agree in the first planes by chance.
+fn by_chance(query: Rows<'_>) -> f64 {
+    f64::from(query.samples()) / f64::from(query.first_planes()).exp2()
 }
 
-/// How many samples must agree in the first planes for a signature to stand out: more than chance gives, and more than
-/// nearly all of some have.
+/// So many standard deviations more than a number of samples that agree independently of each other.
+fn beyond(query: Rows<'_>, mean: f64, deviations: f64) -> f64 {
+    mean + deviations * (mean * (1.0 - mean / f64::from(query.samples()))).sqrt()
+}
+
+/// How many samples must agree in the first planes for a signature to stand out: far more than chance gives, and than
+/// half of some have.
 fn stands_out(query: Rows<'_>, some: &[u16]) -> u16 {
     let mut some = some.to_vec();
-    let few = some.len() / 256;
-    let quantile = match some.len() {
+    let middle = some.len() / 2;
+    let median = match some.len() {
         0 => 0,
-        _ => *some.select_nth_unstable_by_key(few, |count| Reverse(*count)).1,
+        _ => *some.select_nth_unstable(middle).1,
     };
-    (by_chance(query, 4.0) as u16).max(quantile).saturating_add(1)
+    let usual = by_chance(query).max(median.into());
+    beyond(query, usual, 4.0).ceil() as u16
 }
 
 /// The places of all counts in a range; `false` if there are more than so many, and some were left out.
