@@ -428,11 +428,12 @@ fn two_looks_change_no_answer() {
         let scheme = scheme(samples, bits, [8, 2, 2 * u16::from(bits), 1]);
         let values = 1 << bits;
         let mut dice = Dice(u64::from(samples) + u64::from(bits));
-        let near: Vec<u16> = (0..samples).map(|_| dice.roll(values) as u16).collect();
+        let mut some = || (0..samples).map(|_| dice.roll(values) as u16).collect::<Vec<_>>();
+        let (near, popular) = (some(), some());
         // As many samples as are given are the query's, the others by chance.
-        let mut like = |near: &[u16], alike: u64| {
+        let mut like = |near: &[u16], alike: u64, low: u16| {
             let chance = |near: &u16| match dice.roll(u64::from(samples)) < alike {
-                true => *near,
+                true => *near & low | dice.roll(values) as u16 & !low,
                 false => dice.roll(values) as u16,
             };
             crafted(&scheme, &near.iter().map(chance).collect::<Vec<_>>())
@@ -445,10 +446,10 @@ fn two_looks_change_no_answer() {
         let mut rows: Vec<Signature> = Vec::new();
         for n in 0..ROWS {
             let row = match n {
-                0..40 => like(&near, u64::from(samples) * (40 + n) / 80),
+                0..40 => like(&near, u64::from(samples) * (40 + n) / 80, !0),
                 // Ties, of which some are copies, or all signatures are of one key each.
                 40..60 if bits != 4 => rows[n as usize % 7].clone(),
-                60 => like(&lone, u64::from(samples)),
+                60 => like(&lone, u64::from(samples), !0),
                 // More ties, which first planes do not make more alike than they are, and which do not stand out.
                 61..90 => {
                     let hardly = u64::from(samples / 4) + (1.3 * f64::from(samples).sqrt()) as u64;
@@ -459,7 +460,9 @@ fn two_looks_change_no_answer() {
                         .map(|(i, near)| near ^ u16::from(place(i) >= hardly));
                     crafted(&scheme, &differ.collect::<Vec<_>>())
                 }
-                _ => like(&near, 0),
+                // Many that only look alike, by their lowest bits.
+                _ if n % 4 == 1 => like(&popular, u64::from(samples) * 3 / 4, 3),
+                _ => like(&near, 0, 0),
             };
             rows.push(row);
         }
@@ -477,7 +480,7 @@ fn two_looks_change_no_answer() {
                 "with deletions" => place.commit(&gone),
                 _ => place.db.compact().unwrap(),
             }
-            for query in [&near, &strange, &lone].map(|near| crafted(&scheme, near)) {
+            for query in [&near, &strange, &lone, &popular].map(|near| crafted(&scheme, near)) {
                 place.compare(&query, &asks, &format!("{round}, {samples} of {bits} bits"));
             }
         }

@@ -223,9 +223,14 @@ impl Search<'_> {
             self.count_first_planes(part, first, counts);
             self.work.compared += counts.len() as u64;
             let bar = *bar.get_or_insert_with(|| stands_out(self.target.rows(), counts));
-            let least = self.least_equal().max(bar.into());
-            within(self.kernel, counts, least..DONE.into(), counts.len(), &mut room.hopeful);
-            self.compare_some(part, first, &room.hopeful)?;
+            let range = self.least_equal().max(bar.into())..DONE.into();
+            let most = self.worth_comparing_apart(counts.len());
+            if within(self.kernel, counts, range, most, &mut room.hopeful) {
+                self.compare_some(part, first, &room.hopeful)?;
+            } else {
+                self.compare_block(part, first, room, None)?;
+                counts.fill(DONE);
+            }
         }
         let outstanding = bar.unwrap_or(DONE);
         let looked_at = starts().take_while(|first| *first < looked);
