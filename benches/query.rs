@@ -138,13 +138,15 @@ fn bench_spread(folder: &Path, sets: u64) {
     bench_latency(folder, sets);
 }
 
-/// The exhaustive search of signatures of 128 samples of b bits, without an index, beside a plain read of all
-/// their words: for queries with ten sets near them, and for queries with none.
+/// The exhaustive search of signatures of 128 samples of b bits, without an index, and of the default scheme's, beside a
+/// plain read of all their words: for queries with ten sets near them, and for queries with none.
 fn bench_scan(folder: &Path, sets: u64) {
     let w2 = W2::new(sets);
-    for bits in [1, 2, 4, 8] {
-        let parameters = Parameters { bits, slots: Slots::NONE, ..presets::PRECISE };
-        let path = folder.join(format!("scan-{bits}-{sets}.ringer"));
+    let without_index = |bits| Parameters { bits, slots: Slots::NONE, ..presets::PRECISE };
+    let schemes = [1, 2, 4, 8].map(without_index);
+    for parameters in schemes.into_iter().chain([presets::NEAR_DUPLICATE]) {
+        let Parameters { samples, bits, .. } = parameters;
+        let path = folder.join(format!("scan-{samples}-{bits}-{sets}.ringer"));
         let scheme = Scheme::new(parameters).unwrap();
         let db = if path.exists() {
             Database::open(&path, options(sets)).unwrap()
@@ -156,7 +158,7 @@ fn bench_scan(folder: &Path, sets: u64) {
         let strange = w2.clusters()..w2.clusters() + QUERIES;
         let strange: Vec<Signature> =
             strange.map(|c| db.sketcher().sketch(&w2.query(c)).unwrap()).collect();
-        let words: Vec<u64> = (0..2 * u64::from(bits) * sets).collect();
+        let words: Vec<u64> = (0..scheme.words_per_signature() as u64 * sets).collect();
         let sum = |words: &[u64]| {
             black_box(words.chunks_exact(8).fold([0_u64; 8], |mut sum, eight| {
                 sum.iter_mut().zip(eight).for_each(|(sum, word)| *sum = sum.wrapping_add(*word));
@@ -171,7 +173,7 @@ fn bench_scan(folder: &Path, sets: u64) {
         queries.iter().take(3).for_each(scan);
         let (mut like, mut unlike) = (queries.iter().cycle(), strange.iter().cycle());
         ratio::Ratio::new().compare(
-            &format!("one against {sets}, exhaustive, top 10, k = 128, b = {bits}"),
+            &format!("one against {sets}, exhaustive, top 10, k = {samples}, b = {bits}"),
             "searches/s",
             1.0,
             ("plain read of the same words", &mut || sum(&words)),

@@ -2,8 +2,8 @@
 //!
 //! Row-major except that the first planes of all rows stand before the others: `first` holds plane 0 of each
 //! row, or with three planes and more planes 0 and 1 of each, side by side; `rest` holds the other planes of
-//! each row, or nothing where [only the first](Rows::first_only) are looked at. A plane has `W = ceil(k / 64)` words. Bits past sample k are zero in every plane, so they never
-//! differ.
+//! each row, or nothing where [only the first](Rows::first_only) are looked at. A plane has `W = ceil(k / 64)`
+//! words. Bits past sample k are zero in every plane, so they never differ.
 
 use crate::scheme::{self, Scheme};
 

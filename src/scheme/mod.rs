@@ -101,11 +101,6 @@ struct Violation {
     limit: String,
 }
 
-/// How many of so many planes stand before the others.
-pub(crate) fn first_planes(planes: u8) -> u8 {
-    if planes < 3 { 1 } else { 2 }
-}
-
 impl Scheme {
     /// Checks the parameters. An error names the limit that is broken.
     pub fn new(parameters: Parameters) -> Result<Scheme> {
@@ -204,6 +199,11 @@ impl Scheme {
             ("slots", self.slots.to_string()),
         ]
     }
+}
+
+/// How many of so many planes stand before the others.
+pub(crate) fn first_planes(planes: u8) -> u8 {
+    if planes < 3 { 1 } else { 2 }
 }
 
 impl std::fmt::Display for Scheme {
