@@ -8,7 +8,7 @@
 //! The data is not part of the repository. Set `RINGER_DATA` to its folder (the one that holds `er-labelled/`);
 //! by default it is looked for in `../shared/data`, and what is not there is left out. `exact` rows are pairs by
 //! exact resemblance: what signatures can reach at best. Labels are no threshold of resemblance, so even they are
-//! far from 1. `checked` rows hand undecided pairs to a function that counts. The sets: character 3-grams (cora,
+//! far from 1. `checked` rows hand possible pairs to a function that counts. The sets: character 3-grams (cora,
 //! dblp-acm), words (cddb), runs of two words (plagiarised-answers), runs of three words (others). Answers that
 //! were copied from one text are alike, too, and nobody labelled those pairs.
 
@@ -253,7 +253,7 @@ fn jaccard(a: &[u64], b: &[u64]) -> f64 {
     common as f64 / (a.len() + b.len() - common) as f64
 }
 
-/// The pairs that a database finds; with `check`, undecided ones are looked at.
+/// The pairs that a database finds; with `check`, possible ones are looked at.
 fn found_pairs(
     sets: &[Vec<u64>],
     scheme: &Scheme,
@@ -275,7 +275,7 @@ fn found_pairs(
         pairs = pairs.exhaustive();
     }
     if check {
-        pairs = pairs.check(|a, b| Ok(jaccard(&sets[place(a)], &sets[place(b)])));
+        pairs = pairs.check(|a, b| Ok(Some(jaccard(&sets[place(a)], &sets[place(b)]))));
     }
     let pairs = pairs.collect()?;
     Ok(pairs.iter().map(|pair| (place(&pair.a), place(&pair.b))).collect())

@@ -91,11 +91,11 @@ pub use db::{
     RepairReport, SalvageReport, Snapshot, Stat, Stored,
 };
 pub use error::{Error, Result};
-pub use estimate::{Comparison, Estimate, resemblance_of};
+pub use estimate::{Accept, Comparison, Estimate, resemblance_of};
 pub use groups::{
-    Cluster, Clustering, Clusters, Found, Group, Linkage, Pair, Pairs, Triple, Triples, Undecided,
+    Cluster, Clustering, Clusters, Found, Group, Linkage, Pair, Pairs, Triple, Triples,
 };
 pub use options::{HotTierKind, Options, Recovery};
-pub use query::{Answer, Explanation, Like, Match, Plan, Query};
+pub use query::{Answer, Explanation, Like, Lost, Match, Originals, Plan, Query};
 pub use scheme::{Parameters, Scheme, presets};
 pub use sketch::{Signature, Signatures, Sketcher, Stream};

@@ -54,7 +54,7 @@ fn half_bits_err_as_the_formula_says_and_less_than_whole_ones() {
                     continue;
                 }
                 let [a, b] = [&sets[0], &sets[1]].map(|set| sketcher.sketch(set).unwrap());
-                let error = a.resemblance(&b).unwrap().value - r;
+                let error = a.compare(&b).unwrap().unbiased().value - r;
                 squares[i] += error * error;
                 sums[i] += error;
             }

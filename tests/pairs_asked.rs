@@ -6,10 +6,11 @@ mod likes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
+use std::sync::Mutex;
 
 use all_pairs::{All, GO_ON, brute_force, options, set, what};
 use likes::{Brute, Dice, Rows};
-use ringer::{Database, Error, Found, Pair, Plan, Scheme, Signature, Undecided};
+use ringer::{Accept, Database, Error, Estimate, Found, Pair, Plan, Scheme};
 
 /// A hundred thousand copies are one group, and take no time.
 #[test]
@@ -124,65 +125,68 @@ fn small() -> (tempfile::TempDir, Database, Rows) {
     (folder, db, rows)
 }
 
-/// Undecided pairs are marked, dropped, or decided by a look at the sets: then those with an estimate below
-/// the threshold are asked about as well.
+/// What must reach the threshold: the estimate, or an end of the 99.9 % interval. Pairs of which neither is certain are
+/// marked.
 #[test]
-fn undecided_pairs_are_kept_dropped_or_checked() {
+fn pairs_are_accepted_by_estimate_or_interval() {
     let (_folder, db, rows) = small();
     let (snapshot, min) = (db.snapshot(), 0.7);
-    let kept = snapshot.pairs(min).expand().collect().unwrap();
-    let dropped = snapshot.pairs(min).expand().undecided(Undecided::Drop).collect().unwrap();
-    let decided: Vec<Pair> = kept.iter().filter(|pair| !pair.undecided).cloned().collect();
-    assert!(!decided.is_empty() && decided.len() < kept.len());
-    assert_eq!(dropped, decided);
+    let accepted = |accept| snapshot.pairs(min).accept(accept).expand().collect().unwrap();
+    let [kept, possible, certain] =
+        [Accept::Estimate, Accept::Possible, Accept::Certain].map(accepted);
+    let sure: Vec<Pair> = kept.iter().filter(|pair| !pair.undecided).cloned().collect();
+    assert!(!sure.is_empty() && sure.len() < kept.len() && kept.len() < possible.len());
+    assert_eq!(certain, sure);
     for pair in &kept {
-        let estimate = pair.similarity();
-        assert!(estimate.value >= min);
-        assert_eq!(pair.undecided, estimate.low < min && estimate.high >= min);
+        assert!(pair.similarity().value >= min - 1e-9);
+        assert_eq!(pair.undecided, !pair.comparison.certainly_at_least(min));
     }
-    // Even copies are undecided where the interval of equal signatures goes below the threshold.
-    let count = |min, what| snapshot.pairs(min).expand().undecided(what).collect().unwrap().len();
-    assert!(count(1.0, Undecided::Keep) > 0);
-    assert_eq!(count(1.0, Undecided::Drop), 0);
-    // Asked about are the pairs of groups whose interval holds the threshold, all of them and no others.
-    let mut right = BTreeSet::new();
-    let firsts: Vec<(&Vec<u8>, &Signature)> = {
-        let mut seen = Vec::new();
-        let rows = rows.iter().filter(|(_, s)| !s.is_empty());
-        rows.filter(|(_, s)| {
-            let new = !seen.contains(s);
-            if new {
-                seen.push(s);
+    // By brute force.
+    let rows: Vec<_> = rows.iter().filter(|(_, s)| !s.is_empty()).collect();
+    let (mut right, mut surely) = (0, 0);
+    for (i, (_, s)) in rows.iter().enumerate() {
+        for (_, other) in &rows[i + 1..] {
+            if Brute::new(s).slots(other, false) > 0 {
+                let comparison = s.compare(other).unwrap();
+                right += usize::from(comparison.possibly_at_least(min));
+                surely += usize::from(comparison.certainly_at_least(min));
             }
-            new
-        })
-        .collect()
-    };
-    let mut certain = 0;
-    for (i, (a, s)) in firsts.iter().enumerate() {
-        for (b, other) in &firsts[i + 1..] {
-            let estimate = s.resemblance(other).unwrap();
-            if Brute::new(s).slots(other, false) == 0 {
-                continue;
-            }
-            if estimate.low < min && estimate.high >= min {
-                right.insert((a.to_vec(), b.to_vec()));
-            }
-            certain += usize::from(estimate.low >= min);
         }
     }
-    let mut asked = BTreeSet::new();
+    assert_eq!((possible.len(), certain.len()), (right, surely));
+}
+
+/// All possible pairs are handed to a check, also those with an estimate below the threshold, each once; it decides.
+#[test]
+fn possible_pairs_are_checked() {
+    let (_folder, db, _rows) = small();
+    let (snapshot, min) = (db.snapshot(), 0.7);
+    let key = |pair: &Pair| (pair.a.to_vec(), pair.b.to_vec());
+    let possible = snapshot.pairs(min).accept(Accept::Possible).collect().unwrap();
+    let possible: BTreeSet<_> = possible.iter().map(key).collect();
+    let asked = Mutex::new(BTreeSet::new());
     let pairs = snapshot.pairs(min).check(|a, b| {
-        assert!(asked.insert((a.to_vec(), b.to_vec())), "asked twice");
-        Ok(if a[3] % 2 == 0 { 0.7 } else { 0.699 })
+        assert!(asked.lock().unwrap().insert((a.to_vec(), b.to_vec())), "asked twice");
+        Ok(match a[3] % 3 {
+            0 => Some(0.7),
+            1 => Some(0.699),
+            _ => None,
+        })
     });
-    let pairs = pairs.collect().unwrap();
-    assert_eq!(asked, right);
-    let even = right.iter().filter(|(a, _)| a[3] % 2 == 0).count();
-    assert_eq!(pairs.iter().filter(|pair| pair.exact == Some(0.7)).count(), even);
-    assert_eq!(pairs.iter().filter(|pair| pair.exact.is_none()).count(), certain);
-    assert_eq!(pairs.len(), even + certain);
-    assert!(pairs.iter().all(|pair| !pair.undecided));
+    let (mut given, mut report) = (Vec::new(), None);
+    let ended = pairs.run(|found| {
+        if let Found::Pair(pair) = found {
+            given.push(pair);
+        }
+        GO_ON
+    });
+    report.replace(ended.unwrap());
+    assert_eq!(*asked.lock().unwrap(), possible);
+    let of = |rest: u8| possible.iter().filter(|(a, _)| a[3] % 3 == rest).count();
+    assert_eq!(given.len(), of(0));
+    assert_eq!(report.unwrap().lost, of(2) as u64);
+    assert!(given.iter().all(|pair| pair.comparison.is_exact() && !pair.undecided));
+    assert!(given.iter().all(|pair| pair.similarity() == Estimate::exact(0.7)));
     let failed =
         snapshot.pairs(min).check(|_, _| Err(Error::NoSuchKey { key: [1].into() })).collect();
     assert_eq!(failed, Err(Error::NoSuchKey { key: [1].into() }));

@@ -57,14 +57,15 @@ struct Row<'a> {
 /// The ranking by definition: all signatures compared, the more alike first, then those with more common
 /// slots, then those with the smaller key.
 fn brute_force(rows: &[Row<'_>], query: &Row<'_>) -> Vec<(String, u32, f64)> {
-    let mut values: HashMap<u32, f64> = HashMap::new();
+    let mut values: HashMap<(u32, u32), f64> = HashMap::new();
     let mut all: Vec<(f64, u32, &str)> = rows
         .iter()
         .filter(|row| row.name != query.name)
         .map(|row| {
             let comparison = query.signature.compare(&row.signature).unwrap();
-            // In an open universe the estimate depends on the number of equal samples alone.
-            let value = values.entry(comparison.equal_samples());
+            // The estimate depends on the number of equal samples and the sizes alone.
+            let code = row.signature.cardinality_code();
+            let value = values.entry((comparison.equal_samples(), code));
             let value = *value.or_insert_with(|| comparison.similarity().value);
             let slots = row.slots.iter().zip(&query.slots).filter(|(a, b)| a == b).count();
             (value, slots as u32, row.name)

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::estimate::{Comparison, Counts};
 use crate::groups::{Clustering, Clusters, Joined, Pairs, Triples};
-use crate::query::{Answer, Like, Query};
+use crate::query::{Answer, Like, Originals, Query};
 use crate::scheme::Scheme;
-use crate::sketch::Sketcher;
+use crate::sketch::{Signature, Sketcher};
 use crate::store::range::Walk;
 use crate::store::state::{State, Stored};
 use crate::sync::can_spread;
@@ -45,6 +46,35 @@ impl Snapshot {
         self.state.get(key.as_ref())
     }
 
+    /// What the signatures of two stored sets say about them.
+    pub fn compare(&self, a: impl AsRef<[u8]>, b: impl AsRef<[u8]>) -> Result<Comparison> {
+        self.signature(a.as_ref())?.compare(&self.signature(b.as_ref())?)
+    }
+
+    /// The same by counting the elements of the original sets. Where one of them cannot be read again, or has changed, the
+    /// comparison stays an estimate, and [`Originals::lost`] has its key.
+    pub fn compare_exactly(
+        &self,
+        a: impl AsRef<[u8]>,
+        b: impl AsRef<[u8]>,
+        originals: &Originals<'_>,
+    ) -> Result<Comparison> {
+        let (a, b) = (a.as_ref(), b.as_ref());
+        let comparison = self.compare(a, b)?;
+        let set = |key| originals.set(key, &self.sketcher, || self.signature(key));
+        match (set(a)?, set(b)?) {
+            (Some(first), Some(second)) => Ok(comparison.with_counts(Counts::of(&first, &second))),
+            _ => Ok(comparison),
+        }
+    }
+
+    fn signature(&self, key: &[u8]) -> Result<Signature> {
+        match self.state.get(key)? {
+            Some(stored) => Ok(stored.signature),
+            None => Err(Error::NoSuchKey { key: key.into() }),
+        }
+    }
+
     /// Asks what looks like a set, a stored set or the set of a signature. See [`Query`] for what can be
     /// asked.
     pub fn query<'a>(&'a self, like: Like<'a>) -> Query<'a> {
@@ -78,12 +108,12 @@ impl Snapshot {
     /// Asks for all pairs of sets that look like each other: of at least this resemblance, or cosine where the
     /// database measures that. See [`Pairs`] for what can be asked.
     pub fn pairs(&self, min: f64) -> Pairs<'_> {
-        Pairs::new(&self.state, min)
+        Pairs::new(&self.state, &self.sketcher, min)
     }
 
     /// Asks for clusters of sets that look like each other, by the same measure. See [`Clusters`] for what can be asked.
     pub fn clusters(&self, min: f64) -> Clusters<'_> {
-        Clusters::new(&self.state, min)
+        Clusters::new(&self.state, &self.sketcher, min)
     }
 
     /// A stored set joins clusters that the caller keeps, as one of those that it looks like, without a look at
@@ -95,7 +125,7 @@ impl Snapshot {
 
     /// Asks for threes of sets that are alike all together. See [`Triples`] for what can be asked.
     pub fn triples(&self, min_resemblance: f64) -> Triples<'_> {
-        Triples::new(&self.state, min_resemblance)
+        Triples::new(&self.state, &self.sketcher, min_resemblance)
     }
 
     /// Whether a set is stored under a key. Reads no signature.

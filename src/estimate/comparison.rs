@@ -4,9 +4,14 @@
 //! its error. Counting is the kernels' work and the formulas are in the files beside this one; here it
 //! is decided which formula a scheme asks for.
 
+use super::confidence::Confidence;
+use super::counts::Counts;
 use super::many::Patterns;
 use super::measures::Measures;
 use super::pair::{Agreement, Sampling};
+use super::posterior::Evidence;
+use super::sizes::Sizes;
+use super::threshold::reaches;
 use super::{Chance, Estimate, Law};
 use crate::error::{Error, Result};
 use crate::scheme::{Cardinality, CardinalityField, Measure, Sampler, Scheme, Universe};
@@ -29,13 +34,24 @@ use crate::sketch::Signature;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
     agreement: Agreement,
-    sizes: Option<(Cardinality, Cardinality)>,
+    sizes: Option<Sizes>,
     field: CardinalityField,
     bits: u32,
     measure: Measure,
+    sampler: Sampler,
     universe: Universe,
-    /// Exactly one of the sets is empty: the resemblance is known exactly.
-    one_empty: bool,
+    known: Option<Known>,
+}
+
+/// What is known exactly.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Known {
+    /// Exactly one of the sets is empty: the resemblance is 0.
+    OneEmpty,
+    /// The sets were compared element by element.
+    Counts(Counts),
+    /// The similarity was computed from the sets by someone else.
+    Similarity(f64),
 }
 
 impl Comparison {
@@ -53,19 +69,27 @@ impl Comparison {
             _ => Law::of(scheme),
         };
         let total_size = sizes.filter(|_| tells_size(scheme)).map(|(f1, f2)| f1.value + f2.value);
-        let sampling = match scheme.sampler {
-            Sampler::OnePermutation => Sampling::OnePermutation { total_size },
-            _ => Sampling::Independent,
-        };
+        let sampling = Sampling::of(scheme.sampler, total_size);
         Comparison {
             agreement: Agreement { equal, samples: scheme.samples, law, sampling },
-            sizes,
+            sizes: sizes.map(|(first, second)| Sizes { first, second }),
             field: scheme.cardinality,
             bits: u32::from(scheme.bits),
             measure: scheme.measure,
+            sampler: scheme.sampler,
             universe: scheme.universe,
-            one_empty,
+            known: one_empty.then_some(Known::OneEmpty),
         }
+    }
+
+    /// The same after the sets were compared element by element: every measure is exact from now on.
+    pub(crate) fn with_counts(self, counts: Counts) -> Comparison {
+        Comparison { known: Some(Known::Counts(counts)), ..self }
+    }
+
+    /// The same with a similarity that was computed from the sets.
+    pub(crate) fn with_similarity(self, similarity: f64) -> Comparison {
+        Comparison { known: Some(Known::Similarity(similarity)), ..self }
     }
 
     /// What the scheme measures.
@@ -78,48 +102,156 @@ impl Comparison {
         self.agreement.equal
     }
 
+    /// Whether the [similarity](Comparison::similarity) is known exactly, because the sets themselves were compared or one of them is
+    /// empty. Otherwise it is an estimate.
+    pub fn is_exact(&self) -> bool {
+        self.known.is_some()
+    }
+
     /// What the scheme measures: the resemblance of sets, weighted or not, or the cosine of vectors.
     ///
+    /// Where the scheme stores set sizes, the estimate is the most likely one of the values that sets of these sizes can
+    /// have, and the standard error and the interval are those of the distribution over all of them. Such an
+    /// estimate is biased, since it is never impossible; [`unbiased`](Comparison::unbiased) is for averages. An interval is a
+    /// single point, and a standard error 0, only where the value is known.
+    ///
     /// In a bounded universe the error also holds what comes from elsewhere: sizes that are known only to
-    /// a level of their field, and formulas that are exact for large universes only (1/D).
+    /// a level of their field, and the bias of formulas that are exact for large universes only.
     pub fn similarity(&self) -> Estimate {
-        if self.one_empty {
-            return Estimate::exact(0.0);
+        match self.known_similarity() {
+            Some(value) => Estimate::exact(value),
+            None => self.estimate(Confidence::P95),
         }
-        let estimate = self.agreement.estimate();
-        let (Universe::Bounded(size), Some((f1, f2))) = (self.universe, self.sizes) else {
+    }
+
+    /// The estimate from equal samples alone, which is unbiased and takes no account of set sizes: it may be below 0, or higher
+    /// than sets of these sizes can be alike. For averages over many pairs, where errors shall cancel out; for single
+    /// pairs [`similarity`](Comparison::similarity) is nearer to the truth.
+    pub fn unbiased(&self) -> Estimate {
+        self.with_bounded_errors(
+            self.agreement.estimate(),
+            Confidence::P95,
+            |agreement, confidence| (agreement.value(), agreement.interval(confidence)),
+        )
+    }
+
+    /// The similarity if it is known exactly.
+    fn known_similarity(&self) -> Option<f64> {
+        self.known.map(|known| match known {
+            Known::OneEmpty => 0.0,
+            Known::Counts(counts) => counts.resemblance(),
+            Known::Similarity(similarity) => similarity,
+        })
+    }
+
+    /// Estimate and interval, by sizes where there are any.
+    fn estimate(&self, confidence: Confidence) -> Estimate {
+        let Some(sizes) = self.sizes else {
+            let (low, high) = self.agreement.interval(confidence);
+            return Estimate { low, high, ..self.agreement.estimate() };
+        };
+        let with_law = |agreement: Agreement, confidence| {
+            let evidence = Evidence { agreement, sizes };
+            let posterior = evidence.posterior();
+            let (value, (low, high)) =
+                (evidence.most_likely(), evidence.interval(&posterior, confidence));
+            (value, posterior.deviation(), (low.min(value), high.max(value)))
+        };
+        let (value, std_error, (low, high)) = with_law(self.agreement, confidence);
+        let estimate = Estimate { value, std_error, low, high };
+        self.with_bounded_errors(estimate, confidence, |agreement, confidence| {
+            let (value, _, interval) = with_law(agreement, confidence);
+            (value, interval)
+        })
+    }
+
+    /// In a bounded universe, adds what the levels of size fields and the formulas err by. `by` gives value and interval
+    /// for another law.
+    fn with_bounded_errors(
+        &self,
+        estimate: Estimate,
+        confidence: Confidence,
+        by: impl Fn(Agreement, Confidence) -> (f64, (f64, f64)),
+    ) -> Estimate {
+        let (Universe::Bounded(size), Some(sizes)) = (self.universe, self.sizes) else {
             return estimate;
         };
         let ends = |f: Cardinality| [f.value - f.half_width, f.value + f.half_width];
-        let (mut low, mut high) = (estimate, estimate);
-        for (f1, f2) in ends(f1).iter().flat_map(|f1| ends(f2).map(|f2| (*f1, f2))) {
+        let (mut values, mut low, mut high) =
+            ((estimate.value, estimate.value), estimate.low, estimate.high);
+        let corners =
+            ends(sizes.first).into_iter().flat_map(|f1| ends(sizes.second).map(|f2| (f1, f2)));
+        let vague = sizes.first.half_width > 0.0 || sizes.second.half_width > 0.0;
+        for (f1, f2) in corners.filter(|_| vague) {
             let chance = Chance::dense(self.bits, share(f1, size), share(f2, size));
             let law = match self.agreement.law {
                 Law::HalfBit(_) => Law::HalfBit(chance),
                 _ => Law::Minwise(chance),
             };
-            let corner = Agreement { law, ..self.agreement }.estimate();
-            low = Estimate {
-                value: low.value.min(corner.value),
-                low: low.low.min(corner.low),
-                ..low
-            };
-            high = Estimate {
-                value: high.value.max(corner.value),
-                high: high.high.max(corner.high),
-                ..high
-            };
+            let (value, interval) = by(Agreement { law, ..self.agreement }, confidence);
+            values = (values.0.min(value), values.1.max(value));
+            (low, high) = (low.min(interval.0), high.max(interval.1));
         }
         with_systematic_error(
-            Estimate { low: low.low, high: high.high, ..estimate },
-            (high.value - low.value) / 2.0 / 3.0_f64.sqrt(),
-            1.0 / size as f64,
+            Estimate { low, high, ..estimate },
+            (values.1 - values.0) / 2.0 / 3.0_f64.sqrt(),
+            bias_bound(self.sampler, self.agreement.samples, self.agreement.law, size),
         )
     }
 
     /// The value of [`similarity`](Comparison::similarity) alone, for ranking.
     pub(crate) fn similarity_value(&self) -> f64 {
-        if self.one_empty { 0.0 } else { self.agreement.value() }
+        match (self.known_similarity(), self.sizes) {
+            (Some(value), _) => value,
+            (None, Some(sizes)) => Evidence { agreement: self.agreement, sizes }.most_likely(),
+            (None, None) => self.agreement.value(),
+        }
+    }
+
+    /// The law by which samples agree.
+    pub(super) fn law(&self) -> Law {
+        self.agreement.law
+    }
+
+    /// How many independent samples would know as much about sets of this similarity.
+    pub(super) fn effective_samples(&self, similarity: f64) -> f64 {
+        match self.sizes {
+            Some(sizes) => {
+                Evidence { agreement: self.agreement, sizes }.effective_samples(similarity)
+            }
+            None => f64::from(self.agreement.samples),
+        }
+    }
+
+    /// The interval that decides whether a threshold is possibly or certainly reached.
+    pub(crate) fn deciding_interval(&self) -> (f64, f64) {
+        match self.known_similarity() {
+            Some(value) => (value, value),
+            None => {
+                let Estimate { low, high, .. } = self.estimate(Confidence::P999);
+                (low, high)
+            }
+        }
+    }
+
+    /// Whether the similarity may be this or more: the upper end of its 99.9 % interval is.
+    pub fn possibly_at_least(&self, threshold: f64) -> bool {
+        if self.known.is_none() && !reaches(self.most_similarity(), threshold) {
+            return false;
+        }
+        reaches(self.deciding_interval().1, threshold)
+    }
+
+    /// Whether the similarity surely is this or more: the lower end of its 99.9 % interval is.
+    pub fn certainly_at_least(&self, threshold: f64) -> bool {
+        // No interval lies above its estimate.
+        reaches(self.similarity_value(), threshold)
+            && reaches(self.deciding_interval().0, threshold)
+    }
+
+    /// The most that sets of these sizes can be alike.
+    fn most_similarity(&self) -> f64 {
+        self.sizes.map_or(1.0, |sizes| sizes.most_resemblance())
     }
 
     /// Intersection over union; of weighted sets, the sum of the smaller weights over the sum of the larger ones. Signatures
@@ -148,12 +280,22 @@ impl Comparison {
         }
     }
 
-    /// The probability that the [similarity](Comparison::similarity) is at least `threshold`, given what was seen.
+    /// The probability that the [similarity](Comparison::similarity) is at least `threshold`, given what was seen. It is right
+    /// if all possible similarities are equally frequent beforehand; in a corpus where most pairs are unlike it is
+    /// too high.
     pub fn probability_at_least(&self, threshold: f64) -> f64 {
-        if self.one_empty {
-            return if threshold <= 0.0 { 1.0 } else { 0.0 };
+        if let Some(value) = self.known_similarity() {
+            return if reaches(value, threshold) { 1.0 } else { 0.0 };
         }
-        self.agreement.probability_at_least(threshold)
+        if threshold.is_nan() {
+            return 0.0;
+        }
+        match self.sizes {
+            Some(sizes) => {
+                Evidence { agreement: self.agreement, sizes }.posterior().at_least(threshold)
+            }
+            None => self.agreement.probability_at_least(threshold),
+        }
     }
 
     /// How many elements both sets have.
@@ -188,11 +330,11 @@ impl Comparison {
     ) -> Result<Estimate> {
         let measure = "containment";
         self.check_sets(measure)?;
-        let sizes = self.sizes.ok_or(self.no_sizes(measure))?;
-        if whole(sizes).value == 0.0 {
+        let Sizes { first, second } = self.sizes_or(measure)?;
+        if whole((first, second)).value == 0.0 {
             return Err(Error::Undefined { measure });
         }
-        if self.one_empty {
+        if self.known == Some(Known::OneEmpty) {
             return Ok(Estimate::exact(0.0));
         }
         self.of_sizes(measure, formula)
@@ -204,8 +346,17 @@ impl Comparison {
         formula: fn(&Measures) -> Estimate,
     ) -> Result<Estimate> {
         self.check_sets(measure)?;
-        let (first, second) = self.sizes.ok_or(self.no_sizes(measure))?;
+        let Sizes { first, second } = self.sizes_or(measure)?;
         Ok(formula(&Measures { resemblance: self.similarity(), first, second }))
+    }
+
+    /// The sizes: those that were counted, or those of the fields.
+    fn sizes_or(&self, measure: &'static str) -> Result<Sizes> {
+        match (self.known, self.sizes) {
+            (Some(Known::Counts(counts)), _) => Ok(counts.sizes()),
+            (_, Some(sizes)) => Ok(sizes),
+            (_, None) => Err(self.no_sizes(measure)),
+        }
     }
 
     /// Refuses what only sets without weights have.
@@ -233,6 +384,23 @@ fn share(size: f64, universe: u64) -> f64 {
 /// Whether the cardinality field tells a size, and not only a share of the universe to a level or two.
 fn tells_size(scheme: &Scheme) -> bool {
     matches!(scheme.cardinality, CardinalityField::Log8 | CardinalityField::Exact)
+}
+
+/// A bound on the bias of a resemblance in a bounded universe of this size. Formulas for samples of a whole permutation
+/// err by at most 1/D. With one permutation in k bins, agreement errs by at most `k / (2 e D)`: the places of a bin are a
+/// small universe of their own.
+fn bias_bound(sampler: Sampler, samples: u32, law: Law, universe: u64) -> f64 {
+    let size = universe as f64;
+    let slope = match law {
+        Law::Minwise(chance) | Law::HalfBit(chance) => 1.0 - chance.c2,
+        Law::Sign => 1.0,
+    };
+    match sampler {
+        Sampler::OnePermutation => {
+            (f64::from(samples) / (2.0 * std::f64::consts::E * size) / slope).max(1.0 / size)
+        }
+        _ => 1.0 / size,
+    }
 }
 
 /// Adds to the error what does not shrink with more samples: a spread, and a bound on the bias of the
@@ -311,6 +479,7 @@ pub fn resemblance_of(signatures: &[&Signature]) -> Result<Estimate> {
         patterns.add(&values)?;
     }
     let sizes: Option<Vec<Cardinality>> = signatures.iter().map(|s| s.cardinality()).collect();
+    let most = sizes.as_deref().map_or(1.0, most_resemblance);
     // The largest set is the least that the union can be, which states the larger error.
     let union = match scheme.sampler {
         Sampler::OnePermutation if tells_size(scheme) => {
@@ -332,8 +501,26 @@ pub fn resemblance_of(signatures: &[&Signature]) -> Result<Estimate> {
                 ..middle
             };
             let spread = (upper.value - lower.value).abs() / 2.0 / 3.0_f64.sqrt();
-            Ok(with_systematic_error(estimate, spread, 1.0 / universe as f64))
+            let bias = bias_bound(scheme.sampler, scheme.samples, Law::of(scheme), universe);
+            Ok(at_most(with_systematic_error(estimate, spread, bias), most))
         }
-        _ => patterns.sparse(union),
+        _ => Ok(at_most(patterns.sparse(union)?, most)),
+    }
+}
+
+/// The resemblance of sets of these sizes if the smallest lies in all others, and all of those in the largest.
+fn most_resemblance(sizes: &[Cardinality]) -> f64 {
+    let smallest = sizes.iter().map(Cardinality::most).fold(f64::INFINITY, f64::min);
+    let largest = sizes.iter().map(Cardinality::least).fold(1.0, f64::max);
+    (smallest / largest).clamp(0.0, 1.0)
+}
+
+/// The estimate cut to what the sizes allow. No error is larger than the range that is left.
+fn at_most(e: Estimate, most: f64) -> Estimate {
+    Estimate {
+        value: e.value.min(most),
+        std_error: e.std_error.min(most),
+        low: e.low.min(most),
+        high: e.high.min(most),
     }
 }

@@ -1,17 +1,14 @@
 //! Intervals for a proportion, and the beta distribution behind them.
 //!
-//! In: x of n agreeing, both real numbers, since dependent samples count as fewer. Out: 95 % bounds for
-//! the probability. Wilson's for many samples, Clopper and Pearson's for few.
+//! In: x of n agreeing, both real numbers, since dependent samples count as fewer. Out: bounds for the probability at
+//! a level of confidence. Wilson's for many samples, Clopper and Pearson's for few.
 
 use statrs::function::beta::{checked_beta_reg, checked_ln_beta};
 
-use super::Z95;
+use super::confidence::Confidence;
 
 /// Below this many samples Wilson's approximation is replaced by the exact bounds.
 const FEW_SAMPLES: u32 = 64;
-
-/// Chance that each bound is missed.
-const TAIL: f64 = 0.025;
 
 /// The distribution function of Beta(a, b) at x, for any a, b > 0.
 fn beta_cdf(a: f64, b: f64, x: f64) -> f64 {
@@ -43,33 +40,34 @@ pub(crate) fn binomial_at_least(x: u32, n: u32, p: f64) -> f64 {
 /// the distribution is far from normal, and coverage would fall to .88.
 const FEW_MISSING: f64 = 4.5;
 
-/// 95 % bounds for the probability behind x of n, with `samples` deciding which rule.
-pub(crate) fn proportion(x: f64, n: f64, samples: u32) -> (f64, f64) {
+/// Bounds for the probability behind x of n, with `samples` deciding which rule.
+pub(crate) fn proportion(x: f64, n: f64, samples: u32, confidence: Confidence) -> (f64, f64) {
+    let tail = confidence.tail();
     if samples < FEW_SAMPLES {
-        return clopper_pearson(x, n);
+        return clopper_pearson(x, n, tail);
     }
-    let (low, high) = wilson(x / n, n);
-    if n - x < FEW_MISSING { (low, high.max(exact_high(x, n))) } else { (low, high) }
+    let (low, high) = wilson(x / n, n, confidence);
+    if n - x < FEW_MISSING { (low, high.max(exact_high(x, n, tail))) } else { (low, high) }
 }
 
 /// Wilson's interval around the proportion p of n.
-pub(crate) fn wilson(p: f64, n: f64) -> (f64, f64) {
-    let zz = Z95 * Z95;
-    let scale = 1.0 + zz / n;
-    let centre = (p + zz / (2.0 * n)) / scale;
-    let half = Z95 / scale * (p * (1.0 - p) / n + zz / (4.0 * n * n)).max(0.0).sqrt();
+pub(crate) fn wilson(p: f64, n: f64, confidence: Confidence) -> (f64, f64) {
+    let z = confidence.z();
+    let scale = 1.0 + z * z / n;
+    let centre = (p + z * z / (2.0 * n)) / scale;
+    let half = z / scale * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).max(0.0).sqrt();
     (centre - half, centre + half)
 }
 
-/// The exact interval: each tail has at most 2.5 %.
-fn clopper_pearson(x: f64, n: f64) -> (f64, f64) {
-    let low = if x <= 0.0 { 0.0 } else { beta_quantile(x, n - x + 1.0, TAIL) };
-    (low, exact_high(x, n))
+/// The exact interval: neither tail has more than this.
+fn clopper_pearson(x: f64, n: f64, tail: f64) -> (f64, f64) {
+    let low = if x <= 0.0 { 0.0 } else { beta_quantile(x, n - x + 1.0, tail) };
+    (low, exact_high(x, n, tail))
 }
 
 /// Its upper end.
-fn exact_high(x: f64, n: f64) -> f64 {
-    if x >= n { 1.0 } else { beta_quantile(x + 1.0, n - x, 1.0 - TAIL) }
+fn exact_high(x: f64, n: f64, tail: f64) -> f64 {
+    if x >= n { 1.0 } else { beta_quantile(x + 1.0, n - x, 1.0 - tail) }
 }
 
 /// The x with `beta_cdf(a, b, x) = p`: Newton's steps, and a bisection in the place of each that would leave
@@ -132,16 +130,19 @@ mod tests {
         }
     }
 
-    /// Clopper and Pearson's bounds are where the tails have exactly 2.5 %.
+    /// Clopper and Pearson's bounds are where the tails have exactly the probability asked for.
     #[test]
     fn exact_bounds_have_exact_tails() {
-        for (x, n) in [(1_u32, 12_u32), (6, 12), (12, 12), (30, 63), (0, 30)] {
-            let (low, high) = proportion(f64::from(x), f64::from(n), n);
-            if x > 0 {
-                assert!((tail_by_sum(x, n, low) - TAIL).abs() < 1e-9);
-            }
-            if x < n {
-                assert!((1.0 - tail_by_sum(x + 1, n, high) - TAIL).abs() < 1e-9);
+        for confidence in [Confidence::P95, Confidence::P999] {
+            let tail = confidence.tail();
+            for (x, n) in [(1_u32, 12_u32), (6, 12), (12, 12), (30, 63), (0, 30)] {
+                let (low, high) = proportion(f64::from(x), f64::from(n), n, confidence);
+                if x > 0 {
+                    assert!((tail_by_sum(x, n, low) - tail).abs() < 1e-9);
+                }
+                if x < n {
+                    assert!((1.0 - tail_by_sum(x + 1, n, high) - tail).abs() < 1e-9);
+                }
             }
         }
     }
@@ -151,7 +152,7 @@ mod tests {
     fn quantiles_are_those_of_bisection() {
         let sizes = [0.01, 0.3, 1.0, 2.5, 12.0, 63.0, 127.5, 1000.0, 40_000.0];
         for (a, b) in sizes.iter().flat_map(|a| sizes.map(|b| (*a, b))) {
-            for p in [TAIL, 0.5, 1.0 - TAIL] {
+            for p in [0.0005, 0.025, 0.5, 0.975, 0.9995] {
                 let (mut low, mut high) = (0.0, 1.0);
                 for _ in 0..1100 {
                     let middle = 0.5 * (low + high);

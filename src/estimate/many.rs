@@ -9,6 +9,7 @@
 
 use std::collections::BTreeMap;
 
+use super::confidence::Confidence;
 use super::interval::wilson;
 use super::many_dense;
 use super::small_sets::{unseen, variance_factor};
@@ -167,7 +168,7 @@ impl Patterns {
             variance += (factor - 1.0) * smooth_r * (1.0 - smooth_r) / k;
         }
         let n = (smooth_r * (1.0 - smooth_r) / variance).min(k);
-        let (mut low, high) = wilson(r.clamp(0.0, 1.0), n);
+        let (mut low, high) = wilson(r.clamp(0.0, 1.0), n, Confidence::P95);
         if let (true, Some(union)) = (self.all_agree(), union) {
             // The few elements that are not shared may all have gone unseen.
             low = low.min(1.0 - unseen(union, k as u32) / union.max(1.0));

@@ -101,7 +101,12 @@ impl Measures {
         };
         let (low, high) = (corner(false), corner(true));
         let value = (formula.value)(r, f1, f2).max(low).min(high);
-        Estimate { value, std_error: variance.sqrt(), low, high }
+        // A number between two ends deviates by half of their distance at the most.
+        let [one, other] = [0.0, self.most_resemblance()].map(|r| (formula.value)(r, f1, f2));
+        let sizes = self.first.half_width + self.second.half_width;
+        let widest = ((one - other).abs() / 2.0 + sizes).min(most / 2.0);
+        let std_error = if widest > 0.0 { variance.sqrt().min(widest) } else { variance.sqrt() };
+        Estimate { value, std_error, low, high }
     }
 
     /// The resemblance of the smaller set if it lies in the larger one.

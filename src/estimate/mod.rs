@@ -12,6 +12,9 @@
 pub mod advice;
 pub mod chance;
 pub mod comparison;
+mod confidence;
+mod counts;
+pub mod dependence;
 pub mod half_bit;
 mod interval;
 pub mod law;
@@ -20,15 +23,24 @@ mod many_dense;
 pub mod measures;
 pub mod pair;
 pub mod planning;
+mod posterior;
 pub mod recall;
 #[cfg(test)]
 mod recall_tests;
+pub mod returned;
+mod sizes;
 pub mod small_sets;
+mod threshold;
 
 pub use chance::Chance;
 pub use comparison::{Comparison, resemblance_of};
+pub use confidence::Confidence;
+pub use counts::Counts;
 pub use law::Law;
 pub use pair::Sampling;
+pub(crate) use posterior::TOLERANCE;
+pub use threshold::Accept;
+pub(crate) use threshold::reaches;
 
 /// 97.5 % point of the normal distribution: two-sided intervals of 95 %.
 pub(crate) const Z95: f64 = 1.959_963_984_540_054;

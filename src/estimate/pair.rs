@@ -6,10 +6,13 @@
 use std::f64::consts::PI;
 
 use super::Estimate;
+use super::confidence::Confidence;
+use super::dependence;
 use super::half_bit;
 use super::interval::{beta_above, binomial_at_least, proportion};
 use super::law::Law;
-use super::small_sets::{unseen, variance_factor};
+use super::small_sets::unseen_at;
+use crate::scheme::Sampler;
 
 /// How the samples were drawn, as far as the error depends on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,6 +25,32 @@ pub enum Sampling {
         /// which is up to 26 % too small for sets of fewer than k elements.
         total_size: Option<f64>,
     },
+    /// Every element visits every bin.
+    EveryBin {
+        /// The sum of the two set sizes. Without it the error is stated as for independent samples, which is up to 70 %
+        /// too large for sets of fewer than k elements.
+        total_size: Option<f64>,
+    },
+}
+
+impl Sampling {
+    /// How a sampler draws, with the sum of two set sizes if that is known.
+    pub(crate) fn of(sampler: Sampler, total_size: Option<f64>) -> Sampling {
+        match sampler {
+            Sampler::OnePermutation => Sampling::OnePermutation { total_size },
+            _ => Sampling::Independent,
+        }
+    }
+
+    /// The sum of the sizes, where the error depends on it and it is known.
+    pub(crate) fn total_size(self) -> Option<f64> {
+        match self {
+            Sampling::OnePermutation { total_size } | Sampling::EveryBin { total_size } => {
+                total_size
+            }
+            Sampling::Independent => None,
+        }
+    }
 }
 
 /// What was seen when two signatures were compared.
@@ -39,16 +68,8 @@ pub struct Agreement {
 
 impl Agreement {
     /// The share of samples that agree; more than all of them count as all.
-    fn rate(&self) -> f64 {
+    pub(crate) fn rate(&self) -> f64 {
         f64::from(self.equal.min(self.samples)) / f64::from(self.samples.max(1))
-    }
-
-    /// The sum of the sizes, where the error depends on it and it is known.
-    fn total_size(&self) -> Option<f64> {
-        match self.sampling {
-            Sampling::OnePermutation { total_size } => total_size,
-            Sampling::Independent => None,
-        }
     }
 
     /// The estimate alone.
@@ -56,59 +77,83 @@ impl Agreement {
         self.law.similarity(self.rate())
     }
 
-    /// The variance of the estimate, and what it would be for independent samples.
-    fn variances(&self) -> (f64, f64) {
+    /// The variance of the estimate, and what it would be for independent samples, at this share of equal samples.
+    fn variances(&self, rate: f64) -> (f64, f64) {
         let k = f64::from(self.samples);
-        let independent = self.law.variance(self.rate(), k);
-        let Some(total) = self.total_size() else { return (independent, independent) };
-        let r = self.value().clamp(0.0, 1.0);
-        let factor = variance_factor(total / (1.0 + r), self.samples);
+        let independent = self.law.variance(rate, k);
+        let Some(total) = self.sampling.total_size() else { return (independent, independent) };
+        let r = self.law.similarity(rate).clamp(0.0, 1.0);
+        let factor = dependence::variance_factor(self.sampling, total / (1.0 + r), self.samples);
         ((independent + (factor - 1.0) * r * (1.0 - r) / k).max(0.0), independent)
     }
 
-    /// How many independent samples would know as much: k, or fewer.
+    /// How many independent samples would know as much: k or fewer for one permutation, more where every element visits
+    /// every bin.
     fn effective_samples(&self) -> f64 {
-        let (variance, independent) = self.variances();
+        let (variance, independent) = self.variances(self.rate());
         let excess = if independent > 0.0 { variance / independent } else { 1.0 };
-        f64::from(self.samples) / excess.max(1.0)
+        let least = match self.sampling {
+            Sampling::EveryBin { .. } => 0.01,
+            Sampling::OnePermutation { .. } | Sampling::Independent => 1.0,
+        };
+        f64::from(self.samples) / excess.max(least)
+    }
+
+    /// The standard error. Where all samples agree, or none, the formula would give 0; half a sample is moved then.
+    fn std_error(&self) -> f64 {
+        let k = f64::from(self.samples.max(1));
+        let (variance, _) = self.variances(self.rate());
+        let (smoothed, _) =
+            self.variances(self.rate().clamp(0.5 / (k + 1.0), (k + 0.5) / (k + 1.0)));
+        let variance = if variance > 0.0 { variance } else { smoothed };
+        let ambiguity = self.law.ambiguity(self.rate(), k);
+        // No error is larger than the range of the similarity.
+        (variance + ambiguity * ambiguity).sqrt().min(1.0 - self.law.least())
     }
 
     /// The similarity (for sets, the resemblance by equations 9 and 11) with its 95 % interval.
+    pub fn estimate(&self) -> Estimate {
+        let (low, high) = self.interval(Confidence::P95);
+        Estimate { value: self.value(), std_error: self.std_error(), low, high }
+    }
+
+    /// The interval of the similarity.
     ///
-    /// The interval is Wilson's for P carried over; below 64 samples it is Clopper and Pearson's, and
+    /// It is Wilson's interval for P carried over; below 64 samples it is Clopper and Pearson's, and
     /// where all but a few samples agree its upper end is at least theirs. Its lower end is 0 whenever chance alone
     /// explains the count, and its upper end is 1 when all samples agree. At these two ends one-permutation samples may
-    /// have missed the few elements that are shared, or that are not, and the other end of the interval allows for that
-    /// ([`unseen`]).
-    pub fn estimate(&self) -> Estimate {
-        let (variance, _) = self.variances();
-        let (low, high) = self.agreement_interval();
+    /// have missed the few elements that are shared, or that are not, and the other end of the interval allows for that.
+    pub fn interval(&self, confidence: Confidence) -> (f64, f64) {
+        let (low, high) = self.agreement_interval(confidence);
         let (mut low, mut high) = self.law.interval(low, high);
+        let missed = |union: f64| match self.sampling {
+            Sampling::OnePermutation { .. } => unseen_at(union, self.samples, confidence.tail()),
+            Sampling::EveryBin { .. } | Sampling::Independent => 0.0,
+        };
+        let total_size = self.sampling.total_size();
         if self.equal >= self.samples {
             high = 1.0;
             // a of the union are not shared: f = (total + a)/2, R = 1 - a/f.
-            let missed = |total: f64| (unseen(total / 2.0, self.samples), total);
-            let least = self.total_size().map(missed).map_or(1.0, |(a, t)| 1.0 - 2.0 * a / (t + a));
+            let missed = |total: f64| (missed(total / 2.0), total);
+            let least = total_size.map(missed).map_or(1.0, |(a, t)| 1.0 - 2.0 * a / (t + a));
             low = low.min(least.max(0.0));
         }
         // Of vectors nothing is by chance: unrelated ones are at right angles.
         let by_chance = self.law.agreement(0.0);
         let sets = self.law != Law::Sign;
-        if sets && binomial_at_least(self.equal, self.samples, by_chance) > 0.025 {
+        if sets && binomial_at_least(self.equal, self.samples, by_chance) > confidence.tail() {
             low = 0.0;
             // a are shared: f = total - a, R = a/f.
-            let missed = |total: f64| (unseen(total, self.samples).min(total / 2.0), total);
-            let most = self.total_size().map(missed).map_or(0.0, |(a, t)| a / (t - a));
+            let missed = |total: f64| (missed(total).min(total / 2.0), total);
+            let most = total_size.map(missed).map_or(0.0, |(a, t)| a / (t - a));
             high = high.max(most);
         }
-        let ambiguity = self.law.ambiguity(self.rate(), f64::from(self.samples));
-        let std_error = (variance + ambiguity * ambiguity).sqrt();
-        Estimate { value: self.value(), std_error, low, high }
+        (low, high)
     }
 
     /// The angle between two vectors, from the signs of their projections: unbiased, in radians, with its 95 % interval.
     pub fn angle(&self) -> Estimate {
-        let (low, high) = self.agreement_interval();
+        let (low, high) = self.agreement_interval(Confidence::P95);
         let angle = |agreement: f64| PI * (1.0 - agreement);
         let rate = self.rate();
         Estimate {
@@ -119,14 +164,16 @@ impl Agreement {
         }
     }
 
-    /// 95 % bounds for the probability that samples agree.
-    fn agreement_interval(&self) -> (f64, f64) {
+    /// Bounds for the probability that samples agree.
+    fn agreement_interval(&self, confidence: Confidence) -> (f64, f64) {
         let n = self.effective_samples();
         let x = self.rate() * n;
-        let (low, high) = proportion(x, n, self.samples);
+        let (low, high) = proportion(x, n, self.samples, confidence);
         // Vectors may point in opposite directions: few that agree are treated as few that do not.
-        let low =
-            if self.law == Law::Sign { 1.0 - proportion(n - x, n, self.samples).1 } else { low };
+        let low = match self.law {
+            Law::Sign => 1.0 - proportion(n - x, n, self.samples, confidence).1,
+            Law::Minwise(_) | Law::HalfBit(_) => low,
+        };
         (low, high)
     }
 

@@ -38,12 +38,17 @@ pub fn variance_factor(union: f64, samples: u32) -> f64 {
 /// that is shared, the sets look disjoint; if it is the only one that is not, they look equal. For
 /// large unions this is the usual bound for "none of k", a share of 3.7/k.
 pub fn unseen(union: f64, samples: u32) -> f64 {
+    unseen_at(union, samples, 0.025)
+}
+
+/// The same for another probability than 2.5 %.
+pub(crate) fn unseen_at(union: f64, samples: u32, probability: f64) -> f64 {
     if !union.is_finite() || union <= 1.0 {
         return 0.0;
     }
     let k = f64::from(samples);
     let seen = -k * (union * (-1.0 / k).ln_1p()).exp_m1() / union;
-    (0.025_f64.ln() / (-seen.min(1.0)).ln_1p()).floor()
+    (probability.ln() / (-seen.min(1.0)).ln_1p()).floor()
 }
 
 /// `E[m]` and `E[1/m]`.

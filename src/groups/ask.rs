@@ -3,12 +3,15 @@
 use std::fmt;
 use std::ops::ControlFlow;
 
+use super::exact::Exact;
 use super::found::{Found, Pair, Progress, Report};
 use super::pairs;
 use super::stop::Teller;
 use crate::error::{Error, Result};
+use crate::estimate::Accept;
 use crate::estimate::law::check_threshold;
-use crate::query::Plan;
+use crate::query::{Originals, Plan};
+use crate::sketch::Sketcher;
 use crate::store::state::State;
 
 /// Others that a set is compared with in one column before its pairs are cut short.
@@ -17,23 +20,12 @@ const DEFAULT_MAX_CANDIDATES: usize = 100_000;
 /// Bytes of memory that a run may take.
 const DEFAULT_MEMORY: usize = 1 << 30;
 
-/// What becomes of pairs whose interval holds the least similarity asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Undecided {
-    /// They are given if their estimate reaches it, and marked.
-    #[default]
-    Keep,
-    /// They are not given: only pairs whose whole interval reaches it.
-    Drop,
-}
-
-/// The exact similarity of the sets under two keys.
-pub(super) type Check<'a> = Box<dyn FnMut(&[u8], &[u8]) -> Result<f64> + 'a>;
-
 /// All pairs of sets that look like each other: a question to a snapshot.
 ///
-/// A pair is given if its sets have at least m slots in common and their estimated resemblance, or cosine where the
-/// database measures that, is at least the number asked for: exactly what a [query](crate::Query) for one of them would find, and each pair once.
+/// A pair is given if its sets have at least m slots in common and their resemblance, or cosine where the database measures
+/// that, is at least the number asked for: exactly what a [query](crate::Query) for one of them would find, and each pair once.
+/// By default the estimate must reach it; [`accept`](Pairs::accept) asks for pairs that possibly or certainly do, and
+/// [`verify`](Pairs::verify) decides by the sets themselves.
 /// Empty sets have no likes. Sets whose signatures are equal are one [group](super::Group); pairs are between groups,
 /// named by their smallest keys, unless [`expand`](Pairs::expand) takes them apart.
 ///
@@ -63,7 +55,7 @@ pub(super) type Check<'a> = Box<dyn FnMut(&[u8], &[u8]) -> Result<f64> + 'a>;
 /// assert_eq!(pairs.len(), 1);
 /// assert_eq!((&*pairs[0].a, &*pairs[0].b), (&b"a"[..], &b"b"[..]));
 /// assert_eq!(pairs[0].a_keys, 2);
-/// println!("{:.2}", pairs[0].similarity());                   // 0.89 ± 0.04 (95 %: 0.79 to 0.95)
+/// println!("{:.2}", pairs[0].similarity());
 ///
 /// assert_eq!(snapshot.pairs(0.7).expand().collect()?.len(), 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -71,6 +63,7 @@ pub(super) type Check<'a> = Box<dyn FnMut(&[u8], &[u8]) -> Result<f64> + 'a>;
 #[must_use = "nothing is looked for until it is run"]
 pub struct Pairs<'a> {
     pub(super) state: &'a State,
+    pub(super) sketcher: &'a Sketcher,
     pub(super) min: f64,
     min_matches: Option<u32>,
     exhaustive: bool,
@@ -78,8 +71,8 @@ pub struct Pairs<'a> {
     pub(super) plan: Option<Plan>,
     pub(super) max_candidates: usize,
     pub(super) memory: usize,
-    pub(super) undecided: Undecided,
-    pub(super) check: Option<Check<'a>>,
+    pub(super) accept: Accept,
+    pub(super) exact: Option<Exact<'a>>,
     pub(super) teller: Teller<'a>,
 }
 
@@ -93,16 +86,17 @@ impl fmt::Debug for Pairs<'_> {
             .field("plan", &self.plan)
             .field("max_candidates", &self.max_candidates)
             .field("memory", &self.memory)
-            .field("undecided", &self.undecided)
+            .field("accept", &self.accept)
             .finish_non_exhaustive()
     }
 }
 
 impl<'a> Pairs<'a> {
     /// The pairs of a state.
-    pub(crate) fn new(state: &'a State, min: f64) -> Pairs<'a> {
+    pub(crate) fn new(state: &'a State, sketcher: &'a Sketcher, min: f64) -> Pairs<'a> {
         Pairs {
             state,
+            sketcher,
             min,
             min_matches: None,
             exhaustive: false,
@@ -110,8 +104,8 @@ impl<'a> Pairs<'a> {
             plan: None,
             max_candidates: DEFAULT_MAX_CANDIDATES,
             memory: DEFAULT_MEMORY,
-            undecided: Undecided::Keep,
-            check: None,
+            accept: Accept::Estimate,
+            exact: None,
             teller: Teller::default(),
         }
     }
@@ -122,9 +116,9 @@ impl<'a> Pairs<'a> {
         self
     }
 
-    /// Also pairs that have no slots in common: nothing is missed. The higher the least similarity, the less
-    /// that costs; where it is low, all pairs of signatures are compared. A scheme without slots has no other
-    /// pairs.
+    /// Also pairs that have no slots in common: every pair is compared by its signatures, and what [must reach the
+    /// threshold](Pairs::accept) still decides. The higher the least similarity, the less that costs; where it is low, all
+    /// pairs of signatures are compared. A scheme without slots has no other pairs.
     pub fn exhaustive(mut self) -> Pairs<'a> {
         self.exhaustive = true;
         self
@@ -165,18 +159,30 @@ impl<'a> Pairs<'a> {
         self
     }
 
-    /// What becomes of pairs whose interval holds the least similarity asked for. Default [`Undecided::Keep`].
-    pub fn undecided(mut self, what: Undecided) -> Pairs<'a> {
-        self.undecided = what;
+    /// What must reach the least similarity: the estimate (the default), or one of the ends of its 99.9 % interval.
+    pub fn accept(mut self, accept: Accept) -> Pairs<'a> {
+        self.accept = accept;
         self
     }
 
-    /// Hands undecided pairs to a function that looks at the sets themselves and gives their exact
-    /// similarity; they are given if it reaches the least. All pairs are handed over whose interval holds
-    /// it, those with an estimate below it too. Of groups of equal signatures the smallest keys are asked about,
-    /// and speak for the others; a group itself is not asked about. An error of the function ends the run.
-    pub fn check(mut self, exact: impl FnMut(&[u8], &[u8]) -> Result<f64> + 'a) -> Pairs<'a> {
-        self.check = Some(Box::new(exact));
+    /// Decides by the sets themselves: elements are counted for all pairs that [possibly](Accept::Possible) are alike enough, and
+    /// a pair is given if its exact resemblance is. Sets whose signatures are equal make a group only if they are equal themselves.
+    /// Sets that cannot be read again, or have changed, are left out; [`Originals::lost`] lists them, and
+    /// the [report](Report::lost) counts the pairs that were dropped for it. For sets without weights only.
+    pub fn verify(mut self, originals: &'a Originals<'a>) -> Pairs<'a> {
+        self.exact = Some(Exact::Originals(originals));
+        self
+    }
+
+    /// The same where the caller computes the exact similarity of the sets under two keys, for any measure. Pairs for which the
+    /// function gives `None` are dropped and counted in the [report](Report::lost); its error ends the run. It is called
+    /// from several threads. Of groups of equal signatures the smallest keys are asked about, and speak for the
+    /// others; a group itself is not asked about.
+    pub fn check(
+        mut self,
+        exact: impl Fn(&[u8], &[u8]) -> Result<Option<f64>> + Sync + 'a,
+    ) -> Pairs<'a> {
+        self.exact = Some(Exact::Check(Box::new(exact)));
         self
     }
 
@@ -207,6 +213,9 @@ impl<'a> Pairs<'a> {
     /// The fewest common slots, if what is asked makes sense; 0 lifts the rule.
     pub(super) fn least_slots(&self) -> Result<u32> {
         check_threshold(&self.state.scheme, self.min)?;
+        if let Some(exact) = &self.exact {
+            exact.check_scheme(&self.state.scheme)?;
+        }
         let slots = self.state.scheme.slots;
         match self.min_matches {
             Some(m) if m == 0 || m > u32::from(slots.count) => {

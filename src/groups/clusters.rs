@@ -7,12 +7,11 @@ use std::ops::ControlFlow;
 
 use super::ask::Pairs;
 use super::found::{Members, Report};
-use super::measure::Measure;
-use super::pairs::{self, ended, go_on};
-use super::roster::Roster;
+use super::pairs::{self, Given, ended, go_on};
 use super::stop::Step;
 use crate::error::Result;
 use crate::estimate::Comparison;
+use crate::sketch::Sketcher;
 use crate::store::state::State;
 
 /// What makes a cluster.
@@ -31,7 +30,7 @@ pub enum Linkage {
 /// Clusters of sets that look like each other: a question to a snapshot.
 ///
 /// Clusters have two sets or more, and come in the order of their representatives' keys. Sets with equal
-/// signatures are in one cluster always.
+/// signatures are in one cluster always, unless pairs are [verified](Pairs::verify): then equal sets are.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -79,8 +78,8 @@ pub struct Cluster<'a> {
 
 impl<'a> Clusters<'a> {
     /// The clusters of a state.
-    pub(crate) fn new(state: &'a State, min: f64) -> Clusters<'a> {
-        Clusters { pairs: Pairs::new(state, min), linkage: Linkage::default() }
+    pub(crate) fn new(state: &'a State, sketcher: &'a Sketcher, min: f64) -> Clusters<'a> {
+        Clusters { pairs: Pairs::new(state, sketcher, min), linkage: Linkage::default() }
     }
 
     /// Puts conditions to the pairs that clusters are made of, and says what the run may take and whom it
@@ -111,14 +110,14 @@ impl<'a> Clusters<'a> {
         let linkage = self.linkage;
         let finding = pairs::find(self.pairs, report)?;
         let mut links = Links::new(finding.roster.groups());
-        let (roster, mut measure) = finding.each(&mut |_, _, edge| {
+        let given = finding.each(report, &mut |_, _, edge| {
             match linkage {
                 Linkage::Connected => links.union(edge.a, edge.b),
                 Linkage::Strict => links.adopt(edge.a, edge.b),
             }
             Ok(())
         })?;
-        links.give(&roster, &mut measure, visit)
+        links.give(&given, visit)
     }
 }
 
@@ -172,11 +171,10 @@ impl Links {
     /// Gives all clusters in order.
     fn give(
         mut self,
-        roster: &Roster<'_>,
-        measure: &mut Measure,
+        given: &Given<'_>,
         visit: &mut dyn FnMut(Cluster<'_>) -> ControlFlow<()>,
     ) -> Step {
-        let groups = self.owner.len() as u32;
+        let (roster, groups) = (&given.roster, self.owner.len() as u32);
         let mut ends = vec![0_u32; self.owner.len()];
         for group in 0..groups {
             let root = self.root(group);
@@ -203,7 +201,7 @@ impl Links {
                     representative: roster.key(ranks[0])?,
                     keys: Members { roster, ranks: ranks.iter() },
                     signatures: together.len(),
-                    lowest: lowest(roster, measure, together),
+                    lowest: lowest(given, together)?,
                 };
                 go_on(visit(cluster))?;
             }
@@ -213,18 +211,14 @@ impl Links {
 }
 
 /// How the one that is least like the first compares with it.
-fn lowest(roster: &Roster<'_>, measure: &Measure, groups: &[u32]) -> Comparison {
+fn lowest(given: &Given<'_>, groups: &[u32]) -> Result<Comparison> {
     let first = groups[0];
-    let compare = |other: u32| {
-        let equal = measure.count(roster, first, other);
-        measure.comparison(equal, roster.code(first), roster.code(other))
-    };
-    let mut lowest = compare(groups[groups.len().min(2) - 1]);
+    let mut lowest = given.compare(first, groups[groups.len().min(2) - 1])?;
     for other in groups.iter().skip(2) {
-        let comparison = compare(*other);
+        let comparison = given.compare(first, *other)?;
         if comparison.similarity_value() < lowest.similarity_value() {
             lowest = comparison;
         }
     }
-    lowest
+    Ok(lowest)
 }

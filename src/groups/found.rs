@@ -16,11 +16,9 @@ pub struct Pair {
     pub matching_slots: u32,
     /// What the two signatures say about the sets, `a` being the first: all measures.
     pub comparison: Comparison,
-    /// Whether the 95 % interval of the similarity holds the least that was asked for: more samples, or
-    /// a look at the sets themselves, may decide either way.
+    /// Whether the pair does not [certainly](crate::Accept::Certain) reach the least similarity that was asked for: more samples, or a
+    /// look at the sets themselves, may decide either way.
     pub undecided: bool,
-    /// The exact similarity, where it was [asked for](super::Pairs::check).
-    pub exact: Option<f64>,
     /// How many keys have the signature of `a`, itself included: 1 if it is no group, or if groups were
     /// [taken apart](super::Pairs::expand).
     pub a_keys: u32,
@@ -29,7 +27,8 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// How alike the sets are: their resemblance, or the cosine where the database measures that.
+    /// How alike the sets are: their resemblance, or the cosine where the database measures that. Exact where the pair was
+    /// [verified](super::Pairs::verify).
     pub fn similarity(&self) -> Estimate {
         self.comparison.similarity()
     }
@@ -44,7 +43,8 @@ pub enum Found<'a> {
     Pair(Pair),
 }
 
-/// Keys that share one signature: copies, as far as it can tell.
+/// Keys that share one signature: copies, as far as it can tell. Where pairs are [verified](super::Pairs::verify), keys whose
+/// sets are equal.
 #[derive(Debug, Clone, Copy)]
 pub struct Group<'a> {
     pub(super) roster: &'a Roster<'a>,
@@ -127,8 +127,11 @@ pub struct Report {
     pub groups: u64,
     /// Comparisons of two signatures.
     pub compared: u64,
-    /// Pairs of distinct signatures that are alike enough, before undecided ones were dropped or checked.
+    /// Pairs of distinct signatures that are alike enough by their signatures, before they were
+    /// [verified](super::Pairs::verify).
     pub pairs: u64,
+    /// Pairs that were dropped because one of their sets could not be read again, or has changed.
+    pub lost: u64,
     /// Whether a set had more candidates than may be looked at
     /// ([`max_candidates`](super::Pairs::max_candidates)), so that pairs may be missing.
     pub truncated: bool,

@@ -1,23 +1,20 @@
 //! Whether two signatures are alike enough, and what is said of them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::columns::{Column, Least};
 use super::roster::Roster;
-use crate::estimate::{Comparison, Law, half_bit};
+use crate::estimate::{Accept, Comparison, Law, half_bit};
 use crate::kernel::Kernel;
-use crate::scheme::{Cardinality, Scheme, Universe};
+use crate::scheme::{Cardinality, Scheme};
 use crate::sketch::SlotReader;
 
-/// What must reach the threshold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
-    /// The estimate.
-    Estimate,
-    /// The upper end of its interval.
-    High,
-}
+/// Codes of set sizes up to this many have their least counts worked out before signatures are compared.
+const FEW_CODES: usize = 128;
+
+/// Decisions that are remembered where sizes have too many codes.
+const MOST_REMEMBERED: usize = 1 << 16;
 
 /// The rule for pairs, with what is known of pairs so far.
 #[derive(Debug)]
@@ -26,68 +23,82 @@ pub(super) struct Measure {
     /// How often samples of sets tiny against their universe agree.
     law: Law,
     min: f64,
-    reach: Reach,
+    accept: Accept,
     pub(super) least: Least,
     slots: SlotReader,
     values: [Vec<u32>; 2],
     equal: Vec<u64>,
-    /// Intervals, lower and upper end, by the count and both codes: they are costly, and few.
-    intervals: HashMap<(u32, u32, u32), (f64, f64)>,
+    /// For sizes of these two codes, the fewest equal samples that pass.
+    enough: HashMap<(u32, u32), Enough>,
+    /// Whether a pair that passes is possible but not certain, by the count and both codes.
+    undecided: HashMap<(u32, u32, u32), bool>,
     kernel: Kernel,
+}
+
+/// How many equal samples pass.
+#[derive(Debug, Clone, Copy)]
+struct Enough {
+    /// The fewest of those that are not all; k if none of them are enough.
+    fewest: u32,
+    /// Whether all are. One permutation of a small set may miss what sets differ in, so that all equal samples say less
+    /// than nearly all.
+    all: bool,
 }
 
 impl Measure {
     /// For the signatures of a roster.
-    pub(super) fn new(roster: &Roster<'_>, min: f64, slots: u32, reach: Reach) -> Measure {
+    pub(super) fn new(roster: &Roster<'_>, min: f64, slots: u32, accept: Accept) -> Measure {
         let scheme = Arc::clone(roster.scheme());
         let reader = SlotReader::new(&scheme);
         let mut measure = Measure {
             law: Law::of(&scheme),
             min,
-            reach,
+            accept,
             least: Least { equal: 0, slots },
             values: [vec![0; reader.count()], vec![0; reader.count()]],
             slots: reader,
             equal: vec![0; scheme.words_per_plane()],
-            intervals: HashMap::new(),
+            enough: HashMap::new(),
+            undecided: HashMap::new(),
             kernel: Kernel::best(),
             scheme,
         };
-        let smallest = roster.codes().iter().min().copied().unwrap_or(0);
-        measure.least.equal = measure.least_equal(smallest);
+        measure.least.equal = measure.least_equal(roster.codes());
         measure
     }
 
     /// The fewest equal samples that a pair can have; one more than there are if none have enough.
-    fn least_equal(&mut self, smallest: u32) -> u32 {
-        let k = self.scheme.samples;
-        match (self.reach, self.scheme.universe) {
-            (Reach::Estimate, Universe::Open) => fewest(k, |equal| self.passes(equal, 0, 0)),
-            (Reach::Estimate, _) => {
-                // Chance agreements only add: single samples agree at least as often as the resemblance says.
-                let share = match self.law {
-                    // However few pairs agree, that may be a resemblance of up to one half.
-                    Law::HalfBit(_) if self.min <= 0.5 => 0.0,
-                    Law::HalfBit(_) => half_bit::agreement(self.min),
-                    _ => self.min,
-                };
-                (f64::from(k) * share * (1.0 - 1e-9)).ceil() as u32
+    fn least_equal(&mut self, codes: &[u32]) -> u32 {
+        let codes: BTreeSet<u32> = codes.iter().copied().collect();
+        if codes.len() <= FEW_CODES {
+            let codes: Vec<u32> = codes.into_iter().collect();
+            let mut least = self.scheme.samples + 1;
+            for (i, a) in codes.iter().enumerate() {
+                for b in &codes[i..] {
+                    let Enough { fewest, all } = self.enough(*a, *b);
+                    if fewest < self.scheme.samples || all {
+                        least = least.min(fewest);
+                    }
+                }
             }
-            (Reach::High, Universe::Open) => {
-                let sizes =
-                    self.size(smallest).map_or(vec![None], |size| sizes_from(size.value, k));
-                let high = |equal, size: Option<Cardinality>| {
-                    let both = size.zip(size);
-                    Comparison::new(&self.scheme, equal, both, false).similarity().high
-                };
-                let least = |size| fewest(k, |equal| high(equal, size) >= self.min);
-                let least = sizes.into_iter().map(least).min().unwrap_or(0);
-                // Sizes between those tried may have intervals that are wider by a trifle.
-                least.saturating_sub(1)
-            }
-            // Intervals depend on sizes in more ways than can be said beforehand.
-            (Reach::High, _) => 0,
+            return least;
         }
+        if self.accept == Accept::Possible {
+            // Intervals depend on sizes in more ways than can be said beforehand.
+            return 0;
+        }
+        // Chance agreements only add: samples agree at least as often as the resemblance says. An estimate is rounded to a
+        // value that sets of these sizes can have, at most two elements of the union away.
+        let smallest = codes.first().and_then(|code| self.size(*code));
+        let rounding = smallest.map_or(0.0, |size| 2.0 / (size.least() + 1.0));
+        let min = self.min - rounding;
+        let share = match self.law {
+            // However few pairs agree, that may be a resemblance of up to one half.
+            Law::HalfBit(_) if min <= 0.5 => 0.0,
+            Law::HalfBit(_) => half_bit::agreement(min),
+            _ => min,
+        };
+        (f64::from(self.scheme.samples) * share * (1.0 - 1e-9)).ceil().max(0.0) as u32
     }
 
     fn size(&self, code: u32) -> Option<Cardinality> {
@@ -99,37 +110,45 @@ impl Measure {
         Comparison::new(&self.scheme, equal, self.size(a).zip(self.size(b)), false)
     }
 
-    /// The 95 % interval of their similarity.
-    fn interval(&mut self, equal: u32, a: u32, b: u32) -> (f64, f64) {
-        let comparison = self.comparison(equal, a, b);
-        *self.intervals.entry((equal, a.min(b), a.max(b))).or_insert_with(|| {
-            let estimate = comparison.similarity();
-            (estimate.low, estimate.high)
-        })
-    }
-
     /// Whether so many equal samples are enough.
     pub(super) fn passes(&mut self, equal: u32, a: u32, b: u32) -> bool {
-        if self.reach == Reach::High {
-            return self.interval(equal, a, b).1 >= self.min;
-        }
-        let value = if self.scheme.universe == Universe::Open {
-            let rate = f64::from(equal) / f64::from(self.scheme.samples);
-            self.law.similarity(rate)
-        } else {
-            self.comparison(equal, a, b).similarity_value()
-        };
-        value >= self.min
+        let Enough { fewest, all } = self.enough(a, b);
+        if equal >= self.scheme.samples { all } else { equal >= fewest }
     }
 
-    /// Whether the interval holds the threshold.
+    /// How many equal samples are enough for sets of these sizes.
+    fn enough(&mut self, a: u32, b: u32) -> Enough {
+        let codes = (a.min(b), a.max(b));
+        if let Some(enough) = self.enough.get(&codes) {
+            return *enough;
+        }
+        let k = self.scheme.samples;
+        let enough =
+            |equal: u32| self.accept.passes(&self.comparison(equal, codes.0, codes.1), self.min);
+        let enough = Enough { fewest: fewest(k - 1, enough), all: enough(k) };
+        if self.enough.len() >= MOST_REMEMBERED {
+            self.enough.clear();
+        }
+        self.enough.insert(codes, enough);
+        enough
+    }
+
+    /// Whether a pair that passes is possible but not certain.
     pub(super) fn undecided(&mut self, equal: u32, a: u32, b: u32) -> bool {
         // No interval goes below what is possible, and intervals are costly.
         if self.min <= self.law.least() {
             return false;
         }
-        let (low, high) = self.interval(equal, a, b);
-        low < self.min && high >= self.min
+        let key = (equal, a.min(b), a.max(b));
+        if let Some(undecided) = self.undecided.get(&key) {
+            return *undecided;
+        }
+        let undecided = !self.comparison(equal, a, b).certainly_at_least(self.min);
+        if self.undecided.len() >= MOST_REMEMBERED {
+            self.undecided.clear();
+        }
+        self.undecided.insert(key, undecided);
+        undecided
     }
 
     /// How many samples two groups have in common.
@@ -178,16 +197,4 @@ fn fewest(k: u32, mut enough: impl FnMut(u32) -> bool) -> u32 {
         if enough(middle) { high = middle } else { low = middle + 1 }
     }
     low
-}
-
-/// Sizes of sets from the smallest on, up to those where intervals no longer depend on them much.
-fn sizes_from(smallest: f64, samples: u32) -> Vec<Option<Cardinality>> {
-    let (mut size, mut sizes) = (smallest.max(1.0), Vec::new());
-    loop {
-        sizes.push(Some(Cardinality { value: size, half_width: 0.0 }));
-        if size > 8.0 * f64::from(samples) {
-            return sizes;
-        }
-        size *= 1.1;
-    }
 }

@@ -2,14 +2,20 @@
 
 use std::ops::ControlFlow;
 
-use super::ask::{Check, Pairs, Undecided};
+use super::ask::Pairs;
+use super::exact::{Exact, Outcome};
 use super::found::{Found, Pair, Phase, Report};
 use super::join::Join;
-use super::measure::{Measure, Reach};
+use super::measure::Measure;
 use super::roster::Roster;
 use super::stop::{Step, Stop, Teller};
 use crate::error::Result;
+use crate::estimate::{Accept, Comparison, reaches};
+use crate::sketch::Sketcher;
 use crate::store::sorted_spill::SortedSpill;
+
+/// Pairs that are looked at in parallel before they are given.
+const BATCH: usize = 4096;
 
 /// All pairs of a state, found but not given yet.
 pub(super) struct Finding<'a> {
@@ -17,8 +23,8 @@ pub(super) struct Finding<'a> {
     measure: Measure,
     pairs: SortedSpill,
     min: f64,
-    undecided: Undecided,
-    check: Option<Check<'a>>,
+    exact: Option<Exact<'a>>,
+    sketcher: &'a Sketcher,
     teller: Teller<'a>,
     pub(super) report: Report,
 }
@@ -30,7 +36,29 @@ pub(super) struct Edge {
     pub(super) b: u32,
     pub(super) equal: u32,
     pub(super) undecided: bool,
-    pub(super) exact: Option<f64>,
+    /// What the sets themselves said.
+    pub(super) outcome: Option<Outcome>,
+}
+
+impl Edge {
+    /// The same seen from the other set.
+    fn swapped(self) -> Edge {
+        let outcome = self.outcome.map(|outcome| match outcome {
+            Outcome::Counts(counts) => Outcome::Counts(counts.swapped()),
+            other => other,
+        });
+        Edge { a: self.b, b: self.a, outcome, ..self }
+    }
+
+    /// What is known of the two groups.
+    pub(super) fn comparison(&self, roster: &Roster<'_>, measure: &Measure) -> Comparison {
+        let signatures = measure.comparison(self.equal, roster.code(self.a), roster.code(self.b));
+        match self.outcome {
+            Some(Outcome::Counts(counts)) => signatures.with_counts(counts),
+            Some(Outcome::Similarity(similarity)) => signatures.with_similarity(similarity),
+            Some(Outcome::Lost) | None => signatures,
+        }
+    }
 }
 
 /// Reads and joins. The report is filled as far as this comes.
@@ -38,12 +66,15 @@ pub(super) fn find<'a>(ask: Pairs<'a>, report: &mut Report) -> Step<Finding<'a>>
     let slots = ask.least_slots()?;
     let mut teller = ask.teller;
     teller.tell(Phase::Reading, 0, 1)?;
-    let roster = Roster::read(ask.state, ask.memory, &mut teller)?;
+    let mut roster = Roster::read(ask.state, ask.memory, &mut teller)?;
+    if let Some(Exact::Originals(originals)) = &ask.exact {
+        roster.tell_apart(originals, ask.sketcher, &mut teller)?;
+    }
     report.sets = roster.ranks() as u64;
     report.signatures = roster.groups() as u64;
     report.groups = roster.several().len() as u64;
-    let reach = if ask.check.is_some() { Reach::High } else { Reach::Estimate };
-    let mut measure = Measure::new(&roster, ask.min, slots, reach);
+    let accept = if ask.exact.is_some() { Accept::Possible } else { ask.accept };
+    let mut measure = Measure::new(&roster, ask.min, slots, accept);
     let join = Join::new(&roster, &mut measure, ask.max_candidates, &mut teller);
     let joined = join.run(ask.plan)?;
     report.compared = joined.compared;
@@ -54,44 +85,70 @@ pub(super) fn find<'a>(ask: Pairs<'a>, report: &mut Report) -> Step<Finding<'a>>
         measure,
         pairs: joined.pairs,
         min: ask.min,
-        undecided: ask.undecided,
-        check: ask.check,
+        exact: ask.exact,
+        sketcher: ask.sketcher,
         teller,
         report: *report,
     })
 }
 
+/// What is left when all pairs have been given.
+pub(super) struct Given<'a> {
+    pub(super) roster: Roster<'a>,
+    pub(super) measure: Measure,
+    pub(super) exact: Option<Exact<'a>>,
+    pub(super) sketcher: &'a Sketcher,
+}
+
+impl Given<'_> {
+    /// How two groups compare, exactly where sets are looked at.
+    pub(super) fn compare(&self, a: u32, b: u32) -> Result<Comparison> {
+        let Given { roster, measure, exact, sketcher } = self;
+        let outcome = exact.as_ref().map(|exact| exact.compare(roster, sketcher, a, b));
+        let (equal, outcome) = (measure.count(roster, a, b), outcome.transpose()?);
+        Ok(Edge { a, b, equal, undecided: false, outcome }.comparison(roster, measure))
+    }
+}
+
 impl<'a> Finding<'a> {
-    /// Gives all pairs that are not dropped, in order, and the roster at the end.
+    /// Gives all pairs that are alike enough, in order. `report` counts those that could not be verified.
     pub(super) fn each(
         self,
+        report: &mut Report,
         visit: &mut dyn FnMut(&Roster<'a>, &mut Measure, Edge) -> Step,
-    ) -> Step<(Roster<'a>, Measure)> {
-        let Finding { roster, mut measure, pairs, min, undecided, mut check, mut teller, report } =
+    ) -> Step<Given<'a>> {
+        let Finding { roster, mut measure, pairs, min, exact, sketcher, mut teller, report: found } =
             self;
         let mut done = 0;
-        teller.tell(Phase::Giving, 0, report.pairs)?;
+        teller.tell(Phase::Giving, 0, found.pairs)?;
+        let mut batch: Vec<Edge> = Vec::new();
+        let mut give = |batch: &mut Vec<Edge>, measure: &mut Measure| -> Step {
+            if let Some(exact) = &exact {
+                exact.decide(&roster, sketcher, batch)?;
+            }
+            for edge in batch.drain(..) {
+                match edge.outcome.map(Outcome::similarity) {
+                    Some(None) => report.lost += 1,
+                    Some(Some(similarity)) if !reaches(similarity, min) => {}
+                    Some(Some(_)) => visit(&roster, measure, Edge { undecided: false, ..edge })?,
+                    None => visit(&roster, measure, edge)?,
+                }
+            }
+            Ok(())
+        };
+        // Without a look at sets there is nothing to do in parallel.
+        let most = if exact.is_some() { BATCH } else { 1 };
         pairs.drain(&mut |pair| {
             done += 1;
-            teller.tick(Phase::Giving, done, report.pairs)?;
+            teller.tick(Phase::Giving, done, found.pairs)?;
             let (a, b) = ((pair >> 32) as u32, pair as u32);
             let equal = measure.count(&roster, a, b);
-            let open = measure.undecided(equal, roster.code(a), roster.code(b));
-            let mut edge = Edge { a, b, equal, undecided: open, exact: None };
-            match &mut check {
-                Some(check) if open => {
-                    let exact = check(&roster.name(a)?, &roster.name(b)?)?;
-                    edge = Edge { exact: Some(exact), undecided: false, ..edge };
-                    if exact.is_nan() || exact < min {
-                        return Ok(());
-                    }
-                }
-                None if open && undecided == Undecided::Drop => return Ok(()),
-                _ => {}
-            }
-            visit(&roster, &mut measure, edge)
+            let undecided = most == 1 && measure.undecided(equal, roster.code(a), roster.code(b));
+            batch.push(Edge { a, b, equal, undecided, outcome: None });
+            if batch.len() >= most { give(&mut batch, &mut measure) } else { Ok(()) }
         })?;
-        Ok((roster, measure))
+        give(&mut batch, &mut measure)?;
+        Ok(Given { roster, measure, exact, sketcher })
     }
 }
 
@@ -117,28 +174,29 @@ pub(super) fn run(
     visit: &mut dyn FnMut(Found<'_>) -> ControlFlow<()>,
 ) -> Result<Report> {
     let (expand, mut report) = (ask.expand, Report::default());
-    let step = find(ask, &mut report).and_then(|finding| give(finding, expand, visit));
+    let step = find(ask, &mut report).and_then(|finding| give(finding, &mut report, expand, visit));
     ended(step, report)
 }
 
 fn give(
     finding: Finding<'_>,
+    report: &mut Report,
     expand: usize,
     visit: &mut dyn FnMut(Found<'_>) -> ControlFlow<()>,
 ) -> Step {
-    let drop = finding.undecided == Undecided::Drop;
-    let mut giver = Giver { expand, drop, visit, groups: 0, name: None };
-    let (roster, mut measure) =
-        finding.each(&mut |roster, measure, edge| giver.pair(roster, measure, edge))?;
-    giver.groups_before(&roster, &mut measure, None)
+    let equal_sets = matches!(finding.exact, Some(Exact::Originals(_)));
+    let mut giver = Giver { expand, equal_sets, visit, groups: 0, name: None };
+    let mut given =
+        finding.each(report, &mut |roster, measure, edge| giver.pair(roster, measure, edge))?;
+    giver.groups_before(&given.roster, &mut given.measure, None)
 }
 
 /// Gives groups and pairs in order.
 struct Giver<'v> {
     /// Groups of at most so many keys are taken apart.
     expand: usize,
-    /// Whether undecided pairs are dropped.
-    drop: bool,
+    /// Whether the sets of a group are known to be equal, and not only their signatures.
+    equal_sets: bool,
     visit: &'v mut dyn FnMut(Found<'_>) -> ControlFlow<()>,
     /// Groups of several keys that were given.
     groups: usize,
@@ -173,19 +231,19 @@ impl Giver<'_> {
         let (members, code) = (roster.members(group), roster.code(group));
         measure.look(roster, group, group);
         let equal = roster.scheme().samples;
+        if !self.equal_sets && !measure.passes(equal, code, code) {
+            return Ok(());
+        }
+        let comparison = measure.comparison(equal, code, code);
         let pair = Pair {
             a: Box::default(),
             b: Box::default(),
             matching_slots: measure.matching_slots(),
-            comparison: measure.comparison(equal, code, code),
-            undecided: measure.undecided(equal, code, code),
-            exact: None,
+            comparison: if self.equal_sets { comparison.with_similarity(1.0) } else { comparison },
+            undecided: !self.equal_sets && measure.undecided(equal, code, code),
             a_keys: 1,
             b_keys: 1,
         };
-        if pair.undecided && self.drop {
-            return Ok(());
-        }
         for (i, a) in members.iter().enumerate() {
             let a = roster.key(*a)?;
             for b in &members[i + 1..] {
@@ -197,7 +255,7 @@ impl Giver<'_> {
     }
 
     fn pair(&mut self, roster: &Roster<'_>, measure: &mut Measure, edge: Edge) -> Step {
-        let Edge { a, b, equal, undecided, exact } = edge;
+        let Edge { a, b, undecided, .. } = edge;
         self.groups_before(roster, measure, Some(a))?;
         measure.look(roster, a, b);
         let name = match &self.name {
@@ -214,9 +272,8 @@ impl Giver<'_> {
             a: name.clone(),
             b: roster.name(b)?,
             matching_slots: measure.matching_slots(),
-            comparison: measure.comparison(equal, roster.code(a), roster.code(b)),
+            comparison: edge.comparison(roster, measure),
             undecided,
-            exact,
             a_keys,
             b_keys,
         };
@@ -230,7 +287,7 @@ impl Giver<'_> {
                 // The smaller key first. The comparison goes with its sets.
                 let swap = a > b;
                 let comparison = match swap {
-                    true => measure.comparison(equal, roster.code(edge.b), roster.code(edge.a)),
+                    true => edge.swapped().comparison(roster, measure),
                     false => pair.comparison,
                 };
                 let (a, b) = if swap { (b, a) } else { (a, b) };

@@ -229,6 +229,23 @@ impl<'a> Roster<'a> {
         }
     }
 
+    /// Makes other groups: of each the old group whose signature it has, and its ranks, rising. Groups come in the order of
+    /// their first ranks.
+    pub(super) fn replace_groups(&mut self, groups: &[(u32, Vec<u32>)]) {
+        let words = self.state.scheme.words_per_signature();
+        let mut planes = Vec::with_capacity(groups.len() * words);
+        groups.iter().for_each(|(old, _)| planes.extend_from_slice(self.planes(*old)));
+        self.codes = groups.iter().map(|(old, _)| self.code(*old)).collect();
+        self.firsts = groups.iter().map(|(_, ranks)| ranks[0]).collect();
+        self.planes = planes;
+        self.several.clear();
+        self.members.clear();
+        for (group, (_, ranks)) in (0..).zip(groups).filter(|(_, (_, ranks))| ranks.len() > 1) {
+            self.several.push((group, self.members.len() as u32));
+            self.members.extend_from_slice(ranks);
+        }
+    }
+
     pub(super) fn scheme(&self) -> &Arc<Scheme> {
         &self.state.scheme
     }
@@ -246,6 +263,11 @@ impl<'a> Roster<'a> {
     /// The groups of several keys, rising.
     pub(super) fn several(&self) -> impl ExactSizeIterator<Item = u32> + '_ {
         self.several.iter().map(|(group, _)| *group)
+    }
+
+    /// How many keys the groups of several have together.
+    pub(super) fn keys_of_several(&self) -> usize {
+        self.members.len()
     }
 
     /// The ranks of a group, rising.

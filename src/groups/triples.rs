@@ -10,14 +10,15 @@ use std::ops::ControlFlow;
 use super::ask::Pairs;
 use super::found::Report;
 use super::measure::Measure;
-use super::pairs::{self, ended, go_on};
+use super::pairs::{self, Given, ended, go_on};
 use super::roster::Roster;
 use super::stop::Step;
 use crate::error::{Error, Result};
-use crate::estimate::Estimate;
 use crate::estimate::law::check_threshold;
 use crate::estimate::many::Patterns;
+use crate::estimate::{Accept, Confidence, Estimate, reaches};
 use crate::scheme;
+use crate::sketch::Sketcher;
 use crate::store::state::State;
 
 /// Threes of sets that look like each other: a question to a snapshot.
@@ -51,6 +52,7 @@ use crate::store::state::State;
 pub struct Triples<'a> {
     pairs: Pairs<'a>,
     min_resemblance: f64,
+    accept: Accept,
 }
 
 /// Three sets that have something in common.
@@ -63,19 +65,32 @@ pub struct Triple {
     pub copies: [u32; 3],
     /// The size of what all three have over that of what any has.
     pub resemblance: Estimate,
-    /// Whether the 95 % interval holds the least resemblance asked for.
+    /// Whether the triple does not [certainly](Accept::Certain) reach the least resemblance asked for.
     pub undecided: bool,
 }
 
 impl<'a> Triples<'a> {
     /// The threes of a state.
-    pub(crate) fn new(state: &'a State, min_resemblance: f64) -> Triples<'a> {
-        Triples { pairs: Pairs::new(state, min_resemblance), min_resemblance }
+    pub(crate) fn new(
+        state: &'a State,
+        sketcher: &'a Sketcher,
+        min_resemblance: f64,
+    ) -> Triples<'a> {
+        let pairs = Pairs::new(state, sketcher, min_resemblance);
+        Triples { pairs, min_resemblance, accept: Accept::Estimate }
     }
 
     /// The least estimated resemblance of two of the three. Default: that of all three.
     pub fn min_pair(mut self, resemblance: f64) -> Triples<'a> {
         self.pairs.min = resemblance;
+        self
+    }
+
+    /// What must reach the least resemblance: the estimate (the default), or one of the ends of its interval. Intervals of three sets
+    /// are 95 % ones, widened to 99.9 % as if they were normal. The pairs of a triangle are accepted alike.
+    pub fn accept(mut self, accept: Accept) -> Triples<'a> {
+        self.accept = accept;
+        self.pairs = self.pairs.accept(accept);
         self
     }
 
@@ -112,7 +127,7 @@ impl<'a> Triples<'a> {
         check_threshold(scheme, self.min_resemblance)?;
         // Refuses samples of one bit before anything is read.
         Patterns::new(3, scheme.bits)?;
-        let (min, memory) = (self.min_resemblance, self.pairs.memory as u64);
+        let (min, accept, memory) = (self.min_resemblance, self.accept, self.pairs.memory as u64);
         let finding = pairs::find(self.pairs, report)?;
         let groups = finding.roster.groups();
         let needed = 4 * (groups as u64 + report.pairs);
@@ -121,7 +136,7 @@ impl<'a> Triples<'a> {
             return Err(Error::OverLimit { what, needed, limit: memory }.into());
         }
         let mut graph = Graph { ends: Vec::with_capacity(groups), targets: Vec::new() };
-        let (roster, mut measure) = finding.each(&mut |_, _, edge| {
+        let Given { roster, mut measure, .. } = finding.each(report, &mut |_, _, edge| {
             graph.ends.resize(edge.a as usize, graph.targets.len() as u32);
             graph.targets.push(edge.b);
             Ok(())
@@ -129,11 +144,27 @@ impl<'a> Triples<'a> {
         graph.ends.resize(groups, graph.targets.len() as u32);
         graph.triangles(&mut |three| {
             let resemblance = measure.three_way(&roster, three)?;
-            if resemblance.value < min {
+            if !passes(accept, &resemblance, min) {
                 return Ok(());
             }
             go_on(visit(triple(&roster, three, resemblance, min)?))
         })
+    }
+}
+
+/// The ends of an interval, moved away from the value as far as 99.9 % are beyond 95 %.
+fn decisive(e: &Estimate) -> (f64, f64) {
+    let wider = Confidence::P999.z() / Confidence::P95.z();
+    let (low, high) = (e.value - wider * (e.value - e.low), e.value + wider * (e.high - e.value));
+    (low.max(0.0), high.min(1.0))
+}
+
+fn passes(accept: Accept, resemblance: &Estimate, min: f64) -> bool {
+    let (low, high) = decisive(resemblance);
+    match accept {
+        Accept::Estimate => reaches(resemblance.value, min),
+        Accept::Possible => reaches(high, min),
+        Accept::Certain => reaches(low, min),
     }
 }
 
@@ -143,7 +174,7 @@ fn triple(roster: &Roster<'_>, three: [u32; 3], resemblance: Estimate, min: f64)
         keys: [roster.name(a)?, roster.name(b)?, roster.name(c)?],
         copies: three.map(|group| roster.members(group).len() as u32),
         resemblance,
-        undecided: resemblance.low < min && resemblance.high >= min,
+        undecided: !passes(Accept::Certain, &resemblance, min),
     })
 }
 

@@ -1,11 +1,14 @@
 //! What is asked: a query with its conditions, checked before anything is read.
 
 use super::answer::Answer;
+use super::exact;
 use super::explain::{Explanation, Plan};
+use super::originals::Originals;
 use super::search;
 use crate::error::{Error, Result};
 use crate::estimate::law::check_threshold;
-use crate::scheme::{Sampler, Scheme};
+use crate::estimate::{Accept, TOLERANCE};
+use crate::scheme::{Measure, Scheme};
 use crate::sketch::{Signature, Sketcher};
 use crate::store::state::State;
 
@@ -56,6 +59,8 @@ pub struct Query<'a> {
     within_hamming_1: bool,
     plan: Option<Plan>,
     max_candidates: usize,
+    accept: Accept,
+    pub(super) originals: Option<&'a Originals<'a>>,
 }
 
 impl<'a> Query<'a> {
@@ -72,6 +77,8 @@ impl<'a> Query<'a> {
             within_hamming_1: false,
             plan: None,
             max_candidates: DEFAULT_MAX_CANDIDATES,
+            accept: Accept::Estimate,
+            originals: None,
         }
     }
 
@@ -82,14 +89,15 @@ impl<'a> Query<'a> {
         self
     }
 
-    /// Only sets whose estimated resemblance, weighted or not, is at least this, from 0 to 1. A database of vectors
-    /// refuses it: [`Error::OtherMeasure`].
+    /// Only sets whose resemblance, weighted or not, is at least this, from 0 to 1. By default the estimate must reach it;
+    /// [`accept`](Query::accept) and [`verify`](Query::verify) ask for more. A database of vectors refuses it:
+    /// [`Error::OtherMeasure`].
     pub fn min_resemblance(mut self, resemblance: f64) -> Query<'a> {
         self.threshold = Some(Threshold { least: resemblance, of: Some("resemblance") });
         self
     }
 
-    /// Only vectors whose estimated cosine is at least this, from -1 to 1. A database of sets refuses it:
+    /// Only vectors whose cosine is at least this, by the same rules, from -1 to 1. A database of sets refuses it:
     /// [`Error::OtherMeasure`].
     pub fn min_cosine(mut self, cosine: f64) -> Query<'a> {
         self.threshold = Some(Threshold { least: cosine, of: Some("cosine") });
@@ -108,8 +116,9 @@ impl<'a> Query<'a> {
         self
     }
 
-    /// All sets, with or without slots in common: nothing is missed, and every signature is read. A scheme
-    /// without slots has no other queries.
+    /// All sets, with or without slots in common: every signature is compared. What [must reach the
+    /// threshold](Query::accept) still decides, so that sets whose estimate is too low are left out. A scheme without slots
+    /// has no other queries.
     pub fn exhaustive(mut self) -> Query<'a> {
         self.exhaustive = true;
         self
@@ -135,6 +144,22 @@ impl<'a> Query<'a> {
         self
     }
 
+    /// What must reach the least similarity: the estimate (the default), or one of the ends of its 99.9 % interval.
+    pub fn accept(mut self, accept: Accept) -> Query<'a> {
+        self.accept = accept;
+        self
+    }
+
+    /// Decides by the sets themselves. With a least resemblance, elements are counted for all sets that
+    /// [possibly](Accept::Possible) reach it, and those that do are given. Without one, the best candidates by their
+    /// signatures, a few times as many as are wanted, are counted and ranked. Sets that cannot be read again, or have changed,
+    /// are left out, and [`Originals::lost`] lists them. For sets without weights only; not for [`Like::Signature`],
+    /// which has no set.
+    pub fn verify(mut self, originals: &'a Originals<'a>) -> Query<'a> {
+        self.originals = Some(originals);
+        self
+    }
+
     /// Finds the answer.
     pub fn run(&self) -> Result<Answer> {
         Ok(search::search(self)?.answer)
@@ -143,8 +168,7 @@ impl<'a> Query<'a> {
     /// Finds the answer and says how.
     pub fn explain(&self) -> Result<Explanation> {
         let mut explanation = search::search(self)?;
-        if let (Like::Features(features), Sampler::OnePermutation) =
-            (self.like, self.state.scheme.sampler)
+        if let (Like::Features(features), Measure::Jaccard) = (self.like, self.state.scheme.measure)
         {
             explanation.elements = Some(self.sketcher.count_distinct(features) as f64);
         }
@@ -181,9 +205,13 @@ impl<'a> Query<'a> {
         }
         let plan = if self.exhaustive || slots == 0 { Some(Plan::Scan) } else { self.plan };
         let all = if self.threshold.is_some() { usize::MAX } else { DEFAULT_TOP };
+        if self.originals.is_some() {
+            exact::check(scheme, self.like)?;
+        }
         Ok(Rule {
             top: self.top.unwrap_or(all),
             threshold,
+            accept: self.accept,
             least_slots,
             within_hamming_1: self.within_hamming_1,
             plan,
@@ -225,10 +253,22 @@ pub(super) struct Rule {
     pub(super) top: usize,
     /// The least similarity.
     pub(super) threshold: f64,
+    /// What must reach it.
+    pub(super) accept: Accept,
     /// The least number of common slots; 0 lifts the rule.
     pub(super) least_slots: u32,
     pub(super) within_hamming_1: bool,
     /// The plan, if it may not be chosen.
     pub(super) plan: Option<Plan>,
     pub(super) max_candidates: usize,
+}
+
+impl Rule {
+    /// The least estimate that a match can have, up to rounding.
+    pub(super) fn least_value(&self) -> f64 {
+        match self.accept {
+            Accept::Estimate | Accept::Certain => self.threshold - TOLERANCE,
+            Accept::Possible => f64::NEG_INFINITY,
+        }
+    }
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::answer::Answer;
-use crate::estimate::recall::{Copies, Recall};
-use crate::scheme::{Sampler, Scheme};
+use crate::estimate::returned::Returned;
+use crate::estimate::{Accept, reaches};
+use crate::scheme::{Measure, Scheme};
 use crate::sketch::SharedDonors;
 
 /// A way to find matches.
@@ -93,33 +94,62 @@ pub struct Explanation {
     pub min_matches: u32,
     pub(super) scheme: Scheme,
     pub(super) within_hamming_1: bool,
-    pub(super) threshold: Option<f64>,
+    /// The least similarity, and what must reach it.
+    pub(super) threshold: Option<(f64, Accept)>,
+    /// Whether matches are decided by their sets.
+    pub(super) verified: bool,
     /// The size of the query's set, if it is known.
     pub(super) elements: Option<f64>,
     pub(super) shared_donors: Option<Arc<SharedDonors>>,
 }
 
 impl Explanation {
-    /// The probability that a set of the similarity asked for has enough slots in common with the query
-    /// to be found. `None` if none was asked for.
+    /// The probability that a set of exactly the similarity asked for is returned: that it has enough slots in common with the
+    /// query, and that it passes the threshold. `None` if no similarity was asked for.
     pub fn promised_recall(&self) -> Option<f64> {
-        self.threshold.map(|similarity| self.recall_at(similarity))
+        self.threshold.map(|(similarity, _)| self.recall_at(similarity))
     }
 
-    /// The same for any resemblance or cosine, for sets tiny against their universe.
+    /// The probability that a set of this resemblance or cosine is returned, for sets tiny against their universe.
     ///
-    /// With one-permutation samples it depends on the size of the sets, since bins without elements copy others, and a
-    /// little on the seed. The size is that of the query's set, from its features or from the cardinality field of
-    /// its signature, and a set of the same size is looked for. Where neither tells, sets are taken to be large.
+    /// It depends on the size of the sets. The size is that of the query's set, from its features or from the
+    /// cardinality field of its signature, and a set of about the same size is looked for. Where neither tells, sets
+    /// are taken to be large. [`Query::top`](super::Query::top) is not taken into account.
     pub fn recall_at(&self, similarity: f64) -> f64 {
-        if self.min_matches == 0 {
-            return 1.0;
+        match self.threshold {
+            Some((least, _)) if self.verified && !reaches(similarity, least) => 0.0,
+            _ => self.returned().at(similarity),
         }
-        let shared = self.shared_donors.as_deref();
-        let copied = self.scheme.sampler == Sampler::OnePermutation;
-        let copies = self.elements.filter(|_| copied).map(|elements| Copies { elements, shared });
-        let (min_matches, within_1) = (self.min_matches, self.within_hamming_1);
-        Recall { scheme: &self.scheme, min_matches, within_1, copies }.at(similarity)
+    }
+
+    /// The probability that the index sees such a set, whether or not it passes the threshold.
+    pub fn seen_at(&self, similarity: f64) -> f64 {
+        self.returned().seen(similarity)
+    }
+
+    /// The probability to be returned at some similarities around the threshold, rising.
+    pub fn recall_curve(&self) -> Vec<(f64, f64)> {
+        let least = self.threshold.map_or(0.5, |(least, _)| least);
+        let lowest = if self.scheme.measure == Measure::Cosine { -1.0 } else { 0.0 };
+        let steps = [-0.2, -0.1, -0.05, 0.0, 0.05, 0.1, 0.2];
+        let mut at: Vec<f64> = steps.iter().map(|step| least + step).collect();
+        at.retain(|similarity| (lowest..=1.0).contains(similarity));
+        at.into_iter().map(|similarity| (similarity, self.recall_at(similarity))).collect()
+    }
+
+    fn returned(&self) -> Returned<'_> {
+        let threshold = match self.threshold {
+            Some((least, _)) if self.verified => Some((least, Accept::Possible)),
+            other => other,
+        };
+        Returned {
+            scheme: &self.scheme,
+            min_matches: self.min_matches,
+            within_1: self.within_hamming_1,
+            elements: self.elements,
+            shared: self.shared_donors.as_deref(),
+            threshold,
+        }
     }
 }
 
@@ -142,9 +172,23 @@ impl std::fmt::Display for Explanation {
         writeln!(f, "{lists_read} lists read, {lists_unread} left unread, {postings} postings")?;
         writeln!(f, "{candidates} candidates, {compared} compared, {verified} verified")?;
         writeln!(f, "{bytes} bytes looked at, {} pages read from the file", self.pages_read)?;
-        if let (Some(least), Some(recall)) = (self.threshold, self.promised_recall()) {
+        if let (Some((least, accept)), Some(recall)) = (self.threshold, self.promised_recall()) {
             let similarity = self.scheme.measure.similarity_name();
-            writeln!(f, "a set of {similarity} {least} is found with probability {recall:.5}")?;
+            let seen = self.seen_at(least);
+            let must = match (self.verified, accept) {
+                (true, _) => "its sets are counted",
+                (_, Accept::Estimate) => "its estimate must reach that",
+                (_, Accept::Possible) => "it must possibly reach that",
+                (_, Accept::Certain) => "it must certainly reach that",
+            };
+            writeln!(
+                f,
+                "a set of {similarity} {least} is returned with probability {recall:.3}: it is \
+                 compared with probability {seen:.5}, and {must}"
+            )?;
+            let curve = self.recall_curve().into_iter();
+            let curve: Vec<String> = curve.map(|(at, p)| format!("{at:.2}: {p:.3}")).collect();
+            writeln!(f, "returned at {similarity} {}", curve.join(", "))?;
         }
         let cut = if self.answer.truncated { ", cut short" } else { "" };
         write!(f, "{} matches{cut}", self.answer.matches.len())

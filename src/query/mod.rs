@@ -11,7 +11,9 @@
 
 mod answer;
 mod ask;
+mod exact;
 mod explain;
+mod originals;
 mod part;
 mod probe;
 mod rank;
@@ -24,3 +26,4 @@ mod verify;
 pub use answer::{Answer, Match};
 pub use ask::{Like, Query};
 pub use explain::{Explanation, PartPlan, Plan, Work};
+pub use originals::{Lost, Originals};

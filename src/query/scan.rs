@@ -181,8 +181,7 @@ impl Search<'_> {
         let query = self.target.rows();
         let few_wanted = self.rule.top < blocks.len() / 64;
         let much = blocks.len() >= LEAST_WINDOW && query.rest().len() >= LEAST_SPARED;
-        // Where sizes count, equal samples alone reject nothing.
-        let may_reject = !self.scorer.needs_code();
+        let may_reject = self.scorer.counts_reject();
         much && few_wanted && may_reject && !rejects(query, self.least_equal())
     }
 

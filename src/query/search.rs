@@ -3,6 +3,7 @@
 
 use super::answer::{Answer, Match};
 use super::ask::Query;
+use super::exact;
 use super::explain::{Explanation, PartPlan, Plan, Work};
 use super::part::{FreshPart, Part, SegmentPart};
 use super::probe::{self, Costs, SegmentLists, Tally};
@@ -21,7 +22,8 @@ const LISTS_TOGETHER: usize = 1 << 14;
 
 /// Finds the answer to a query.
 pub(super) fn search(query: &Query<'_>) -> Result<Explanation> {
-    let (state, rule) = (query.state, query.rule()?);
+    let (state, asked) = (query.state, query.rule()?);
+    let rule = if query.originals.is_some() { exact::loosened(asked) } else { asked };
     let target = Target::new(state, query.sketcher, query.like, rule.within_hamming_1)?;
     let mut explanation = Explanation {
         answer: Answer { matches: Vec::new(), truncated: false },
@@ -32,7 +34,8 @@ pub(super) fn search(query: &Query<'_>) -> Result<Explanation> {
         min_matches: rule.least_slots,
         scheme: (*state.scheme).clone(),
         within_hamming_1: rule.within_hamming_1,
-        threshold: rule.threshold.is_finite().then_some(rule.threshold),
+        threshold: rule.threshold.is_finite().then_some((rule.threshold, rule.accept)),
+        verified: query.originals.is_some(),
         elements: target.signature.cardinality().map(|size| size.value),
         shared_donors: None,
     };
@@ -71,7 +74,8 @@ pub(super) fn search(query: &Query<'_>) -> Result<Explanation> {
         key: found.key,
         matching_slots: found.slots,
     });
-    explanation.answer = Answer { matches: matches.collect(), truncated: tally.truncated };
+    let matches = exact::rank(query, asked, matches.collect())?;
+    explanation.answer = Answer { matches, truncated: tally.truncated };
     Ok(explanation)
 }
 

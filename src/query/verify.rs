@@ -43,7 +43,7 @@ impl<'a> Search<'a> {
             target,
             rule,
             scorer: Scorer::new(&target.signature),
-            ranking: Ranking::new(rule.top, rule.threshold),
+            ranking: Ranking::new(rule.top, rule.least_value()),
             part: 0,
             work: Work::default(),
             kernel: Kernel::best(),
@@ -171,7 +171,8 @@ impl<'a> Search<'a> {
             code = part.code(id);
         }
         let value = self.scorer.value(equal, code);
-        if value < self.ranking.bound() {
+        let Rule { accept, threshold, .. } = self.rule;
+        if value < self.ranking.bound() || !self.scorer.passes(accept, equal, code, threshold) {
             return Ok(());
         }
         let slots = self.matching_slots(part, id);

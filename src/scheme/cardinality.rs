@@ -4,6 +4,8 @@
 //! half width of what it may stand for. The spec is `format-spec/signature.md`, the formulas are the
 //! quantised cardinalities of Li and König.
 
+use std::sync::LazyLock;
+
 use super::{CardinalityField, Universe};
 use crate::error::{Error, Result};
 use crate::limits::{MAX_EXACT_CARDINALITY, MAX_LOG8_CARDINALITY};
@@ -22,7 +24,25 @@ impl Cardinality {
     pub fn exact(elements: u64) -> Cardinality {
         Cardinality { value: elements as f64, half_width: 0.0 }
     }
+
+    /// The smallest whole size that the field may stand for. A set that is not empty has an element.
+    pub fn least(&self) -> f64 {
+        (self.value - self.half_width - ROUNDING).ceil().max(self.value.min(1.0))
+    }
+
+    /// The largest whole size that the field may stand for.
+    pub fn most(&self) -> f64 {
+        (self.value + self.half_width + ROUNDING).floor().max(self.least())
+    }
+
+    /// The size, if the field can stand for one only.
+    pub fn known(&self) -> Option<f64> {
+        Some(self.least()).filter(|least| *least == self.most())
+    }
 }
+
+/// What the ends of a level may be off by, as floating-point numbers.
+const ROUNDING: f64 = 1e-9;
 
 impl CardinalityField {
     /// Bits that the field takes for each row.
@@ -63,10 +83,7 @@ impl CardinalityField {
             CardinalityField::None => None,
             CardinalityField::Linear4 => Some(linear_value(code, universe, 16)),
             CardinalityField::Linear8 => Some(linear_value(code, universe, 256)),
-            CardinalityField::Log8 => {
-                let value = (f64::from(code.max(1) - 1) / 8.0).exp2();
-                Some(Cardinality { value, half_width: value * (0.0625_f64.exp2() - 1.0) })
-            }
+            CardinalityField::Log8 => Some(log8_value(code)),
             CardinalityField::Exact => Some(Cardinality::exact(u64::from(code))),
         }
     }
@@ -81,6 +98,19 @@ impl CardinalityField {
             CardinalityField::Exact => code >= 1,
         }
     }
+}
+
+/// What a code of `log8` stands for: `2^((c-1)/8)` to within a sixteenth of a doubling, or the whole number in that
+/// range if there is only one, as there is up to 12.
+fn log8_value(code: u32) -> Cardinality {
+    static SIZES: LazyLock<[Cardinality; 256]> = LazyLock::new(|| {
+        std::array::from_fn(|code| {
+            let value = ((code.max(1) - 1) as f64 / 8.0).exp2();
+            let size = Cardinality { value, half_width: value * (0.0625_f64.exp2() - 1.0) };
+            size.known().map_or(size, |known| Cardinality { value: known, half_width: 0.0 })
+        })
+    });
+    SIZES[code.min(255) as usize]
 }
 
 fn at_most(elements: u64, most: u64, field: CardinalityField) -> Result<()> {
@@ -132,6 +162,29 @@ mod tests {
         }
         assert!(worst <= 0.0443 + 1e-4 && worst > 0.043, "{worst}");
         assert!(CardinalityField::Log8.encode(MAX_LOG8_CARDINALITY + 1, Universe::Open).is_err());
+    }
+
+    /// The range of a code holds every size that has it. Up to 12 elements that is one size.
+    #[test]
+    fn ranges_hold_the_sizes_of_their_code() {
+        for f in (1..5000).chain([100_000, 7_654_321]) {
+            for (field, universe) in [
+                (CardinalityField::Log8, Universe::Open),
+                (CardinalityField::Exact, Universe::Open),
+                (CardinalityField::Linear8, Universe::Bounded(10_000_000)),
+            ] {
+                let code = field.encode(f, universe).unwrap();
+                let size = field.decode(code, universe).unwrap();
+                let f = f as f64;
+                assert!(size.least() <= f && f <= size.most(), "{field} {f}: {size:?}");
+                assert!(size.least() >= 1.0 && size.least() <= size.most(), "{field} {f}");
+                match field {
+                    CardinalityField::Exact => assert_eq!(size.known(), Some(f)),
+                    CardinalityField::Log8 if f <= 12.0 => assert_eq!(size.known(), Some(f)),
+                    _ => {}
+                }
+            }
+        }
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub(crate) fn options() -> Options {
     Options { background: false, merge: false, ..Options::default() }
 }
 
-/// Pairs of keys with common slots, equal samples and whether the threshold lies in the interval.
+/// Pairs of keys with common slots, equal samples and whether it is not certain that they reach the threshold.
 pub(crate) type All = BTreeMap<(Vec<u8>, Vec<u8>), (u32, u32, bool)>;
 
 /// The right answer, by definition: all keys with all keys.
@@ -32,13 +32,14 @@ pub(crate) fn brute_force(rows: &Rows, least_slots: u32, min: f64) -> All {
             let comparison = signature.compare(other).unwrap();
             let equal = comparison.equal_samples();
             let of = (equal, signature.cardinality_code(), other.cardinality_code());
-            let estimate = *estimates.entry(of).or_insert_with(|| comparison.similarity());
-            if estimate.value < min {
+            let (value, undecided) = *estimates.entry(of).or_insert_with(|| {
+                (comparison.similarity().value, !comparison.certainly_at_least(min))
+            });
+            if value < min - 1e-9 {
                 continue;
             }
             let slots = brute.slots(other, false);
             if slots >= least_slots {
-                let undecided = estimate.low < min && estimate.high >= min;
                 let what = (slots, equal, undecided);
                 all.insert((a.to_vec(), b.to_vec()), what);
             }

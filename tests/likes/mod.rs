@@ -124,7 +124,7 @@ impl<'a> Brute<'a> {
             }
             let slots = self.slots(signature, ask.hamming);
             let (comparison, value) = self.value(signature);
-            if slots >= least && ask.min.is_none_or(|min| value >= min) {
+            if slots >= least && ask.min.is_none_or(|min| value >= min - 1e-9) {
                 found.push((value, slots, key, comparison));
             }
         }

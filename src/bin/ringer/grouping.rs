@@ -5,15 +5,16 @@ use std::ops::ControlFlow;
 
 use indicatif::ProgressBar;
 use ringer::estimate::planning;
-use ringer::groups::{Cluster, Linkage, Pairs, Phase, Progress, Report, Undecided};
+use ringer::groups::{Cluster, Linkage, Pairs, Phase, Progress, Report};
 use ringer::scheme::Measure;
-use ringer::{Error, Scheme, Snapshot};
+use ringer::{Accept, Comparison, Error, Originals, Scheme, Snapshot};
 use serde_json::json;
 
 use crate::exit::{self, Failure};
 use crate::interrupt;
 use crate::progress::{self, Unit};
 use crate::show::{self, Output, Style};
+use crate::sources;
 
 /// Which pairs count.
 #[derive(Debug, Clone, Copy, clap::Args)]
@@ -21,12 +22,32 @@ pub(crate) struct Conditions {
     /// Only pairs with at least so many slots in common [default: as the database says].
     #[arg(long, value_name = "M", conflicts_with = "exhaustive")]
     pub(crate) min_matches: Option<u32>,
-    /// Also pairs without common slots: nothing is missed. Slow where --min is low.
+    /// Also compare pairs without common slots. Slow where --min is low. What must reach --min stays the same.
     #[arg(long)]
     pub(crate) exhaustive: bool,
-    /// Only pairs whose whole 95 % interval reaches --min.
+    #[command(flatten)]
+    pub(crate) reach: Reach,
+}
+
+/// What must reach the threshold.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+pub(crate) struct Reach {
+    /// Everything that may reach --min: the upper end of the 99.9 % interval does [default: the estimate reaches --min].
+    #[arg(long, conflicts_with = "certain")]
+    pub(crate) possible: bool,
+    /// Only what surely reaches --min: the lower end of the 99.9 % interval does [default: the estimate reaches --min].
     #[arg(long)]
     pub(crate) certain: bool,
+}
+
+impl Reach {
+    pub(crate) fn accept(self) -> Accept {
+        match self {
+            Reach { possible: true, .. } => Accept::Possible,
+            Reach { certain: true, .. } => Accept::Certain,
+            _ => Accept::Estimate,
+        }
+    }
 }
 
 impl Conditions {
@@ -37,7 +58,7 @@ impl Conditions {
         if self.exhaustive {
             pairs = pairs.exhaustive();
         }
-        if self.certain { pairs.undecided(Undecided::Drop) } else { pairs }
+        pairs.accept(self.reach.accept())
     }
 }
 
@@ -93,13 +114,12 @@ pub(crate) fn ended(
         return Err(Failure::Interrupted);
     }
     let least = conditions.min_matches.unwrap_or(u32::from(scheme.slots.min_matches));
-    let found = planning::found_by(scheme, min, least, false);
-    if !(conditions.exhaustive || style.quiet) && scheme.slots.count > 0 && found < GOOD_RECALL {
+    let compared = planning::found_by(scheme, min, least, false);
+    if !(conditions.exhaustive || style.quiet) && scheme.slots.count > 0 && compared < GOOD_RECALL {
         exit::say(&format!(
-            "note: of pairs at {} {min} this database's slots find {:.0} %, of those more alike \
-             more; --exhaustive finds all",
+            "note: of pairs at {} {min} the index compares {:.0} %, and more of those more alike; --exhaustive compares all",
             scheme.measure.similarity_name(),
-            100.0 * found
+            100.0 * compared
         ));
     }
     if report.truncated {
@@ -133,6 +153,10 @@ pub(crate) struct Clustering<'a> {
     /// The keys that are asked about, in order, if not all are: clusters without any of them are left out, and
     /// other members are marked.
     pub(crate) asked: Option<&'a [Vec<u8>]>,
+    /// Where sets can be read again, if clusters are decided by them.
+    pub(crate) originals: Option<&'a Originals<'a>>,
+    /// Whether keys are paths of files, which may be the same byte for byte.
+    pub(crate) files: bool,
 }
 
 impl Clustering<'_> {
@@ -142,7 +166,13 @@ impl Clustering<'_> {
         let (mut clusters, mut members) = (0, 0);
         let bar = bar(self.style);
         let ask = self.snapshot.clusters(self.min).linkage(self.linkage);
-        let ask = ask.pairs(|pairs| self.conditions.put(pairs).progress(follow(&bar)));
+        let ask = ask.pairs(|pairs| {
+            let pairs = self.conditions.put(pairs).progress(follow(&bar));
+            match self.originals {
+                Some(originals) => pairs.verify(originals),
+                None => pairs,
+            }
+        });
         let report = printing(|printed| {
             ask.run(|cluster| match self.is_asked_for(&cluster) {
                 Ok(true) => {
@@ -190,6 +220,7 @@ impl Clustering<'_> {
                 "keys": keys,
                 (least): if measure == Measure::Cosine { lowest.value } else { lowest.clamped() },
                 "representative": show::json_key(&cluster.representative),
+                "exact": cluster.lowest.is_exact(),
             });
             if !earlier.is_empty() {
                 line["earlier"] = earlier.into();
@@ -198,21 +229,30 @@ impl Clustering<'_> {
         }
         let size = cluster.keys.len() as u64;
         out.line(format_args!("group {number}: {}", show::count(size, self.thing)))?;
-        let representative = self.snapshot.get(&cluster.representative)?;
+        let first = &cluster.representative;
         for key in cluster.keys {
             let key = key?;
             let mark = if self.asks_about(&key) { "" } else { "  (from an earlier run)" };
             let shown = show::key(&key) + mark;
-            let stored = self.snapshot.get(&key)?;
-            match (&representative, stored) {
-                (Some(first), Some(stored)) if key != cluster.representative => {
-                    let comparison = first.signature.compare(&stored.signature)?;
-                    let alike = show::similarity(comparison.measure(), &comparison.similarity());
-                    out.line(format_args!("  {alike}  {shown}"))?;
-                }
-                _ => out.line(format_args!("                 {shown}"))?,
+            if key == *first {
+                out.line(format_args!("                 {shown}"))?;
+                continue;
             }
+            let comparison = match self.originals {
+                Some(originals) => self.snapshot.compare_exactly(first, &key, originals)?,
+                None => self.snapshot.compare(first, &key)?,
+            };
+            out.line(format_args!("  {:<13}  {shown}", self.alike(first, &key, &comparison)))?;
         }
         Ok(())
+    }
+
+    /// How alike two keys are, for people.
+    fn alike(&self, first: &[u8], key: &[u8], comparison: &Comparison) -> String {
+        let same_set = comparison.is_exact() && comparison.similarity().value == 1.0;
+        if self.files && same_set && sources::same_bytes(first, key) {
+            return "identical".into();
+        }
+        show::similarity_of(comparison)
     }
 }

@@ -11,6 +11,7 @@ mod open;
 mod problems;
 mod progress;
 mod show;
+mod sources;
 
 use std::process::ExitCode;
 

@@ -75,6 +75,12 @@ pub(crate) fn json_key(key: &[u8]) -> Value {
     }
 }
 
+/// The resemblance or cosine of a comparison, its error and its interval, and whether it is exact.
+pub(crate) fn put_comparison(object: &mut Map<String, Value>, comparison: &Comparison) {
+    put_similarity(object, comparison.measure(), &comparison.similarity());
+    object.insert("exact".into(), comparison.is_exact().into());
+}
+
 /// The resemblance or cosine, its error and its interval.
 pub(crate) fn put_similarity(
     object: &mut Map<String, Value>,
@@ -104,6 +110,8 @@ pub(crate) fn put_measures(
         if let Ok(estimate) = estimate {
             object.insert(name.into(), estimate.value.into());
             object.insert(format!("{name}_std_error"), estimate.std_error.into());
+            object.insert(format!("{name}_low"), estimate.low.into());
+            object.insert(format!("{name}_high"), estimate.high.into());
         }
     }
 }
@@ -114,7 +122,7 @@ pub(crate) fn json_match(query: &Value, found: &Match) -> Value {
     object.insert("query".into(), query.clone());
     object.insert("key".into(), json_key(&found.key));
     object.insert("matching_slots".into(), found.matching_slots.into());
-    put_similarity(&mut object, found.comparison.measure(), &found.similarity());
+    put_comparison(&mut object, &found.comparison);
     let names = ["containment_of_query", "containment_in_query"];
     put_measures(&mut object, &found.comparison, names);
     Value::Object(object)
@@ -129,11 +137,20 @@ pub(crate) fn similarity(measure: Measure, estimate: &Estimate) -> String {
     format!("{value:.3} ± {:.3}", estimate.std_error)
 }
 
+/// The same, or that it is exact.
+pub(crate) fn similarity_of(comparison: &Comparison) -> String {
+    let estimate = comparison.similarity();
+    match comparison.is_exact() {
+        true => format!("{:.3} exact", estimate.value),
+        false => similarity(comparison.measure(), &estimate),
+    }
+}
+
 /// The same with its interval.
 pub(crate) fn similarity_and_interval(comparison: &Comparison) -> String {
     let estimate = comparison.similarity();
-    let value = similarity(comparison.measure(), &estimate);
-    format!("{value}  {:.3} to {:.3}", estimate.low, estimate.high)
+    let value = similarity_of(comparison);
+    format!("{value:<13}  {:.3} to {:.3}", estimate.low, estimate.high)
 }
 
 /// A number of bytes for people.

@@ -2,17 +2,20 @@
 
 use std::path::PathBuf;
 
+use ringer::Sketcher;
 use ringer::groups::Linkage;
 
 use crate::exit::{self, Failure};
 use crate::grouping::{self, Clustering, Conditions};
 use crate::show::{Style, count};
+use crate::sources::{self, Sources};
 use crate::{interrupt, open};
 
 /// Print clusters of sets that look alike.
 ///
 /// A cluster is a connected component: from each set to each other leads a chain of pairs that are as
-/// alike as asked for. Each is printed with its smallest key first and how alike the others are to it.
+/// alike as asked for. Each is printed with its smallest key first and how alike the others are to it. The estimate of a
+/// pair must reach --min; --possible and --certain ask for more or less, and --verify-.. decides by the sets themselves.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ringer clusters notes.ringer --min 0.8
@@ -29,6 +32,8 @@ pub(crate) struct Clusters {
     strict_linkage: bool,
     #[command(flatten)]
     conditions: Conditions,
+    #[command(flatten)]
+    sources: Sources,
 }
 
 impl Clusters {
@@ -37,6 +42,9 @@ impl Clusters {
         let reader = open::to_read(&self.path, style)?;
         let linkage = if self.strict_linkage { Linkage::Strict } else { Linkage::Connected };
         let snapshot = reader.snapshot();
+        let sketcher = Sketcher::new(snapshot.scheme());
+        let sources = self.sources.open(snapshot.scheme())?;
+        let originals = sources.as_ref().map(|sources| sources.originals(&sketcher));
         let (report, clusters, members) = Clustering {
             snapshot: &snapshot,
             min: self.min,
@@ -45,8 +53,11 @@ impl Clusters {
             style,
             thing: "set",
             asked: None,
+            originals: originals.as_ref(),
+            files: self.sources.verify_files,
         }
         .print()?;
+        originals.iter().for_each(sources::report_lost);
         grouping::ended(&report, snapshot.scheme(), self.min, self.conditions, style)?;
         if !style.quiet {
             let clusters = count(clusters, "group");

@@ -5,15 +5,16 @@
 use std::path::PathBuf;
 
 use ringer::groups::Linkage;
-use ringer::scheme::Features;
+use ringer::scheme::{Features, Measure};
 use ringer::{Database, Options, Parameters, Scheme, presets};
 
 use crate::exit::{self, Failure};
-use crate::grouping::{self, Clustering, Conditions};
+use crate::grouping::{self, Clustering, Conditions, Reach};
 use crate::input::{Files, Records, Source, Walk};
 use crate::load::{Commits, Load, Loaded};
 use crate::problems::Problems;
 use crate::show::{Style, count};
+use crate::sources::{self, Opened};
 use crate::{interrupt, open};
 
 /// Below this resemblance an index would miss some: all pairs are compared, as long as they are not too many.
@@ -25,8 +26,10 @@ const CHEAP_RESEMBLANCE: f64 = 0.7;
 /// Find near-duplicate files.
 ///
 /// Compares all files below the given paths by their 5-word shingles, ignoring case and punctuation (of HTML
-/// files, by what is visible), and prints groups of look-alikes. Binary files are left out and counted;
-/// `--features chunks` compares files of any kind by their bytes.
+/// files, by what is visible), and prints groups of look-alikes. Files that may be alike are read again, and their shingles are
+/// counted: the resemblances printed are exact, and `identical` means equal bytes. Files that are gone or have changed by
+/// then are named and left out. With --estimate, signatures alone decide, and the estimate must reach --min. Binary
+/// files are left out and counted; `--features chunks` compares files of any kind by their bytes.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ringer dedup ~/notes
@@ -53,6 +56,9 @@ pub(crate) struct Dedup {
     /// Every member is alike enough to the first one, not only through a chain.
     #[arg(long)]
     strict_linkage: bool,
+    /// Trust the signatures: print estimates, and do not read files again to count what they have in common.
+    #[arg(long)]
+    estimate: bool,
     #[command(flatten)]
     walk: Walk,
 }
@@ -153,7 +159,10 @@ impl Dedup {
         let sets = snapshot.len()?;
         let exhaustive = self.min >= CHEAP_RESEMBLANCE || sets <= MOST_FILES_COMPARED;
         let linkage = if self.strict_linkage { Linkage::Strict } else { Linkage::Connected };
-        let conditions = Conditions { min_matches: None, exhaustive, certain: false };
+        let conditions = Conditions { min_matches: None, exhaustive, reach: Reach::default() };
+        let (sources, sketcher) = (Opened::Files, db.sketcher());
+        let verified = !self.estimate && db.scheme().measure == Measure::Jaccard;
+        let originals = verified.then(|| sources.originals(sketcher));
         let clustering = Clustering {
             snapshot: &snapshot,
             min: self.min,
@@ -162,8 +171,11 @@ impl Dedup {
             style,
             thing: "file",
             asked: Some(keys),
+            originals: originals.as_ref(),
+            files: true,
         };
         let (report, clusters, members) = clustering.print()?;
+        originals.iter().for_each(sources::report_lost);
         grouping::ended(&report, snapshot.scheme(), self.min, conditions, style)?;
         Ok((clusters, members, sets))
     }

@@ -64,10 +64,12 @@ impl Estimate {
         let comparison = first.compare(second)?;
         if style.json {
             let mut object = self.object();
-            show::put_similarity(&mut object, comparison.measure(), &comparison.similarity());
+            show::put_comparison(&mut object, &comparison);
             if let Ok(angle) = comparison.angle() {
                 object.insert("angle".into(), angle.value.into());
                 object.insert("angle_std_error".into(), angle.std_error.into());
+                object.insert("angle_low".into(), angle.low.into());
+                object.insert("angle_high".into(), angle.high.into());
             }
             let names = ["containment_of_first", "containment_of_second"];
             show::put_measures(&mut object, &comparison, names);

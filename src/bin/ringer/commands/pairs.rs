@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
+use ringer::Sketcher;
 use ringer::groups::{Found, Pair};
 use serde_json::{Map, Value, json};
 
 use crate::exit::{self, Failure};
 use crate::grouping::{self, Conditions};
 use crate::show::{self, Output, Style, count};
+use crate::sources::{self, Sources};
 use crate::{interrupt, open};
 
 /// Groups of equal signatures with more keys than this are printed as groups: a hundred thousand copies
@@ -16,12 +18,15 @@ const MOST_EXPANDED: usize = 100;
 
 /// Print all pairs of sets that look alike, each once.
 ///
-/// More than 100 sets with equal signatures are printed as one group and are named in pairs by their
-/// smallest key; --expand takes those apart, too.
+/// A pair is printed if its estimate reaches --min; --possible and --certain ask for more or less, and --verify-.. decides
+/// by the sets themselves. More than 100 sets with equal signatures are printed as one group and are named in pairs by
+/// their smallest key; --expand takes those apart, too.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ringer pairs notes.ringer --min 0.8
-  ringer pairs notes.ringer --min 0.9 --certain --json > pairs.jsonl")]
+  ringer pairs notes.ringer --min 0.9 --certain --json > pairs.jsonl
+  ringer pairs notes.ringer --min 0.8 --verify-files
+  ringer pairs texts.ringer --min 0.8 --verify-jsonl texts.jsonl")]
 pub(crate) struct Pairs {
     /// The database.
     #[arg(value_name = "DB")]
@@ -34,6 +39,8 @@ pub(crate) struct Pairs {
     expand: bool,
     #[command(flatten)]
     conditions: Conditions,
+    #[command(flatten)]
+    sources: Sources,
 }
 
 impl Pairs {
@@ -44,7 +51,13 @@ impl Pairs {
         let bar = grouping::bar(style);
         let most = if self.expand { usize::MAX } else { MOST_EXPANDED };
         let pairs = self.conditions.put(snapshot.pairs(self.min)).expand_up_to(most);
-        let pairs = pairs.progress(grouping::follow(&bar));
+        let sketcher = Sketcher::new(snapshot.scheme());
+        let sources = self.sources.open(snapshot.scheme())?;
+        let originals = sources.as_ref().map(|sources| sources.originals(&sketcher));
+        let mut pairs = pairs.progress(grouping::follow(&bar));
+        if let Some(originals) = &originals {
+            pairs = pairs.verify(originals);
+        }
         let mut out = Output::new();
         let (mut found, measure) = (0u64, snapshot.scheme().measure);
         let report = grouping::printing(|printed| {
@@ -57,6 +70,7 @@ impl Pairs {
         bar.finish_and_clear();
         out.flush()?;
         let report = report?;
+        originals.iter().for_each(sources::report_lost);
         grouping::ended(&report, snapshot.scheme(), self.min, self.conditions, style)?;
         if !style.quiet {
             exit::say(&format!("{} of {}", count(found, "pair"), count(report.sets, "set")));
@@ -101,7 +115,7 @@ fn as_json(pair: &Pair) -> Value {
     let mut object = Map::new();
     object.insert("a".into(), show::json_key(&pair.a));
     object.insert("b".into(), show::json_key(&pair.b));
-    show::put_similarity(&mut object, pair.comparison.measure(), &pair.similarity());
+    show::put_comparison(&mut object, &pair.comparison);
     object.insert("matching_slots".into(), pair.matching_slots.into());
     object.insert("undecided".into(), pair.undecided.into());
     if pair.a_keys > 1 || pair.b_keys > 1 {

@@ -4,14 +4,17 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use rayon::prelude::*;
-use ringer::{Answer, Explanation, Like, Signature, Sketcher, Snapshot};
+use ringer::scheme::Measure;
+use ringer::{Answer, Error, Explanation, Like, Originals, Signature, Sketcher, Snapshot};
 use serde_json::{Value, json};
 
 use crate::exit::{self, Failure};
+use crate::grouping::Reach;
 use crate::input::{Block, Content, Lines, Records, Source, Worker};
 use crate::open;
 use crate::problems::{Problem, Problems, Reason};
 use crate::show::{self, Output, Style};
+use crate::sources::{self, Sources};
 
 /// Find the sets that look like one: ranked, with error bars.
 #[derive(clap::Args)]
@@ -34,22 +37,27 @@ pub(crate) struct Query {
     /// All matches, not only the best.
     #[arg(long, conflicts_with = "top")]
     all: bool,
-    /// Only sets of at least this resemblance, 0 to 1, or vectors of at least this cosine, -1 to 1.
+    /// Only sets of at least this resemblance, 0 to 1, or vectors of at least this cosine, -1 to 1: their estimate must reach it,
+    /// unless --possible, --certain or --verify-.. says otherwise.
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     min: Option<f64>,
     /// Only sets with at least so many slots in common [default: as the database says].
     #[arg(long, value_name = "M")]
     min_matches: Option<u32>,
-    /// Compare with every set: slower, and nothing is missed.
+    /// Compare with every set, also those without common slots: slower. What must reach --min stays the same.
     #[arg(long)]
     exhaustive: bool,
+    #[command(flatten)]
+    reach: Reach,
+    #[command(flatten)]
+    sources: Sources,
     /// Slots that differ in one bit count as common, too: finds more, in databases whose slots are not hashed.
     #[arg(long)]
     within_one_bit: bool,
     /// Elements come with weights: `element:weight`.
     #[arg(long, conflicts_with_all = ["key", "text", "file"])]
     weighted: bool,
-    /// Say how the answer was found, and the chance that a set just as alike as --min is found.
+    /// Say how the answer was found, and the chance that a set just as alike as --min, or more or less, is returned.
     #[arg(long, conflicts_with = "sets")]
     explain: bool,
     /// Stop at the first malformed line.
@@ -86,18 +94,17 @@ impl Query {
             open::check_weighted(snapshot.scheme())?;
         }
         let sketcher = Sketcher::new(snapshot.scheme());
+        let sources = self.sources.open(snapshot.scheme())?;
+        let originals = sources.as_ref().map(|sources| sources.originals(&sketcher));
+        let originals = originals.as_ref();
         let mut out = Output::new();
         if let Some(file) = &self.what.sets {
-            self.many(file, &snapshot, &sketcher, style, &mut out)?;
+            self.many(file, (&snapshot, &sketcher, originals), style, &mut out)?;
+            originals.into_iter().for_each(sources::report_lost);
             return out.flush();
         }
-        let (name, signature) = self.one(&sketcher)?;
-        let like = match (&signature, &self.what.key) {
-            (Some(signature), _) => Like::Signature(signature),
-            (None, Some(key)) => Like::Key(open::key(key)),
-            (None, None) => return Ok(()),
-        };
-        let query = self.ask(snapshot.query(like));
+        let (name, asked) = self.one(&sketcher)?;
+        let query = self.ask(snapshot.query(asked.like()), originals);
         if self.explain {
             let explanation = query.explain().map_err(exit::bad_argument)?;
             self.print(&name, &explanation.answer, style, &mut out)?;
@@ -106,30 +113,43 @@ impl Query {
             let answer = query.run().map_err(exit::bad_argument)?;
             self.print(&name, &answer, style, &mut out)?;
         }
+        originals.into_iter().for_each(sources::report_lost);
         out.flush()
     }
 
-    /// The query's name in the output, and its signature unless it is a key.
-    fn one(&self, sketcher: &Sketcher) -> Result<(Value, Option<Signature>), Failure> {
+    /// The query's name in the output, and what is asked.
+    fn one(&self, sketcher: &Sketcher) -> Result<(Value, Asked<'_>), Failure> {
         let mut worker = Worker::new(sketcher);
         if let Some(key) = &self.what.key {
-            return Ok((show::json_key(open::key(key)), None));
+            return Ok((show::json_key(open::key(key)), Asked::Key(open::key(key))));
         }
         if let Some(file) = &self.what.file {
-            let signature = worker.of_file(file).map_err(|problem| Failure::Io(problem.message))?;
+            let unreadable = |problem: Problem| Failure::Io(problem.message);
             let name = show::json_key(file.as_os_str().as_encoded_bytes());
-            return Ok((name, Some(signature.ok_or(Failure::Interrupted)?)));
+            let asked = match sketcher.scheme().measure {
+                Measure::Jaccard => worker.set_of_file(file).map_err(unreadable)?.map(Asked::Set),
+                _ => worker.of_file(file).map_err(unreadable)?.map(Asked::Signature),
+            };
+            return Ok((name, asked.ok_or(Failure::Interrupted)?));
         }
         let text = self.what.set.as_ref().or(self.what.text.as_ref()).map_or("", |text| text);
         let content = match self.weighted {
             true => Content::Weighted(text.as_bytes().into()),
             false => Content::Document(text.as_bytes().into()),
         };
-        let signature = worker.of_content(&content).map_err(exit::bad_argument)?;
-        Ok((Value::from(text), Some(signature)))
+        let asked = Asked::of(&content, &mut worker, sketcher).map_err(exit::bad_argument)?;
+        Ok((Value::from(text), asked))
     }
 
-    fn ask<'a>(&self, mut query: ringer::Query<'a>) -> ringer::Query<'a> {
+    fn ask<'a>(
+        &self,
+        mut query: ringer::Query<'a>,
+        originals: Option<&'a Originals<'a>>,
+    ) -> ringer::Query<'a> {
+        query = query.accept(self.reach.accept());
+        if let Some(originals) = originals {
+            query = query.verify(originals);
+        }
         query = query.top(if self.all { usize::MAX } else { self.top });
         if let Some(least) = self.min {
             query = query.min_similarity(least);
@@ -147,8 +167,7 @@ impl Query {
     fn many(
         &self,
         file: &std::path::Path,
-        snapshot: &Snapshot,
-        sketcher: &Sketcher,
+        (snapshot, sketcher, originals): (&Snapshot, &Sketcher, Option<&Originals<'_>>),
         style: Style,
         out: &mut Output,
     ) -> Result<(), Failure> {
@@ -169,9 +188,9 @@ impl Query {
                 let record = Records::Sets { weighted: self.weighted }.parse(line.text);
                 let record = record.map_err(|what| malformed(line.number, what))?;
                 let Some((key, content)) = record else { return Ok(None) };
-                let signature = worker.of_content(&content);
-                let signature = signature.map_err(|e| malformed(line.number, e.to_string()))?;
-                let answer = self.ask(snapshot.query(Like::Signature(&signature))).run();
+                let asked = Asked::of(&content, worker, sketcher);
+                let asked = asked.map_err(|e| malformed(line.number, e.to_string()))?;
+                let answer = self.ask(snapshot.query(asked.like()), originals).run();
                 Ok(Some((show::json_key(&key), answer)))
             };
             let answers: Vec<Result<_, Problem>> =
@@ -236,6 +255,35 @@ impl Query {
     }
 }
 
+/// What is looked for, kept while the query runs.
+enum Asked<'a> {
+    Key(&'a [u8]),
+    Set(Vec<u64>),
+    Signature(Signature),
+}
+
+impl<'a> Asked<'a> {
+    /// A document or a set. Where elements have weights, its signature.
+    fn of(
+        content: &Content<'_>,
+        worker: &mut Worker<'_>,
+        sketcher: &Sketcher,
+    ) -> Result<Asked<'a>, Error> {
+        match sketcher.scheme().measure {
+            Measure::Jaccard => worker.set_of_content(content).map(Asked::Set),
+            _ => worker.of_content(content).map(Asked::Signature),
+        }
+    }
+
+    fn like(&self) -> Like<'_> {
+        match self {
+            Asked::Key(key) => Like::Key(key),
+            Asked::Set(set) => Like::Features(set),
+            Asked::Signature(signature) => Like::Signature(signature),
+        }
+    }
+}
+
 fn print_explanation(
     explanation: &Explanation,
     style: Style,
@@ -270,5 +318,6 @@ fn print_explanation(
         "pages_read": explanation.pages_read,
         "min_matches": explanation.min_matches,
         "promised_recall": explanation.promised_recall(),
+        "recall_curve": explanation.recall_curve(),
     }}))
 }

@@ -13,7 +13,8 @@ use crate::{interrupt, open};
 
 /// Print all threes of sets whose three-way resemblance is at least a number.
 ///
-/// That is the size of what all three have over that of what any has. Needs samples of two bits or more. Sets
+/// That is the size of what all three have over that of what any has. The estimate must reach --min; --possible and
+/// --certain ask for more or less. Needs samples of two bits or more. Sets
 /// with equal signatures count as one here, named by their smallest key: `ringer pairs` lists them.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -39,7 +40,8 @@ impl Triples {
         let reader = open::to_read(&self.path, style)?;
         let snapshot = reader.snapshot();
         let bar = grouping::bar(style);
-        let triples = snapshot.triples(self.min).min_pair(self.min_pair.unwrap_or(self.min));
+        let triples = snapshot.triples(self.min).accept(self.conditions.reach.accept());
+        let triples = triples.min_pair(self.min_pair.unwrap_or(self.min));
         let triples =
             triples.pairs(|pairs| self.conditions.put(pairs).progress(grouping::follow(&bar)));
         let mut out = Output::new();

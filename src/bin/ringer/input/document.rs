@@ -46,6 +46,18 @@ impl<'a> Worker<'a> {
         Worker { sketcher, extractor, set: Vec::new(), some: Vec::new(), bytes: Vec::new() }
     }
 
+    /// The set of a document that is given, which has no weights.
+    pub(crate) fn set_of_content(&mut self, content: &Content<'_>) -> Result<Vec<u64>, Error> {
+        match content {
+            Content::Document(document) | Content::Weighted(document) => {
+                self.extract_list(document)?;
+                Ok(std::mem::take(&mut self.set))
+            }
+            Content::Set(set) => Ok(set.clone()),
+            Content::WeightedSet(set) => Ok(set.iter().map(|(element, _)| *element).collect()),
+        }
+    }
+
     /// The signature of a document that is given.
     pub(crate) fn of_content(&mut self, content: &Content<'_>) -> Result<Signature, Error> {
         match content {
@@ -94,6 +106,24 @@ impl<'a> Worker<'a> {
     /// The signature of a file; `None` if someone asked to stop before its end. A text that is packed with gzip is
     /// taken as what it is unpacked.
     pub(crate) fn of_file(&mut self, path: &Path) -> Result<Option<Signature>, Problem> {
+        self.extract_file(path)?;
+        if interrupt::asked() {
+            return Ok(None);
+        }
+        let refused = |error: Error| {
+            Problem::new(Reason::Malformed, format!("{}: {error}", show::path(path)))
+        };
+        self.sketch_set().map(Some).map_err(refused)
+    }
+
+    /// The set of a file; `None` if someone asked to stop before its end.
+    pub(crate) fn set_of_file(&mut self, path: &Path) -> Result<Option<Vec<u64>>, Problem> {
+        self.extract_file(path)?;
+        Ok((!interrupt::asked()).then(|| std::mem::take(&mut self.set)))
+    }
+
+    /// Takes a file apart into features, unless someone asks to stop.
+    fn extract_file(&mut self, path: &Path) -> Result<(), Problem> {
         let unreadable = |error: io::Error| {
             let message = format!("cannot read {}: {error}", show::path(path));
             Problem::new(Reason::Unreadable, message)
@@ -104,7 +134,7 @@ impl<'a> Worker<'a> {
         let file = File::open(path).map_err(unreadable)?;
         if let Features::Chunks { horizon } = self.sketcher.scheme().features {
             let chunker = Chunker::new(horizon).map_err(refused)?;
-            return self.in_pieces(file, chunker).map_err(unreadable)?.map_err(refused);
+            return self.in_pieces(file, chunker).map_err(unreadable);
         }
         let mut file = BufReader::with_capacity(BINARY_CHECK_BYTES as usize, file);
         let packed = file.fill_buf().map_err(unreadable)?.starts_with(&GZIP);
@@ -126,8 +156,7 @@ impl<'a> Worker<'a> {
         }
         // The name of page.html.gz is that of page.html.
         let media = Media::of_path(if packed { path.with_extension("") } else { path.into() });
-        self.extractor.extract(&self.bytes, media, &mut self.set).map_err(refused)?;
-        self.sketch_set().map(Some).map_err(refused)
+        self.extractor.extract(&self.bytes, media, &mut self.set).map_err(refused)
     }
 
     /// Whether an element that comes twice is one element.
@@ -190,33 +219,32 @@ impl<'a> Worker<'a> {
         Ok(Text::Read)
     }
 
-    /// The signature of a file that is cut into chunks, which need not be in memory whole.
-    fn in_pieces(
-        &mut self,
-        mut file: File,
-        mut chunker: Chunker,
-    ) -> io::Result<Result<Option<Signature>, Error>> {
-        let mut stream = self.sketcher.stream();
-        let mut pushed = Ok(());
+    /// The chunks of a file, which need not be in memory whole.
+    fn in_pieces(&mut self, mut file: File, mut chunker: Chunker) -> io::Result<()> {
+        let Worker { set, bytes, .. } = self;
+        set.clear();
+        let mut most = MANY_FEATURES;
+        // Repeats count where elements have weights.
+        let drop_repeats = self.sketcher.scheme().measure == Measure::Jaccard;
         let mut push = |chunk: Chunk<'_>| {
-            if pushed.is_ok() {
-                pushed = stream.push(chunk.feature());
+            set.push(chunk.feature());
+            if drop_repeats && set.len() > most {
+                set.sort_unstable();
+                set.dedup();
+                most = (2 * set.len()).max(MANY_FEATURES);
             }
         };
-        self.bytes.resize(PIECE_BYTES, 0);
-        loop {
-            if interrupt::asked() {
-                return Ok(Ok(None));
-            }
-            match file.read(&mut self.bytes) {
+        bytes.resize(PIECE_BYTES, 0);
+        while !interrupt::asked() {
+            match file.read(bytes) {
                 Ok(0) => break,
-                Ok(read) => chunker.push(&self.bytes[..read], &mut push),
+                Ok(read) => chunker.push(&bytes[..read], &mut push),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
         chunker.finish(&mut push);
-        Ok(pushed.and_then(|()| stream.finish()).map(Some))
+        Ok(())
     }
 }
 

@@ -1,0 +1,34 @@
+//! How sure an interval is.
+
+/// The two levels of confidence that intervals are made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Confidence {
+    /// 95 %: the interval that is reported beside every estimate.
+    P95,
+    /// 99.9 %: the interval that decides whether a pair possibly or certainly reaches a threshold. It selects
+    /// pairs, so it has to be wider than the one that describes them.
+    P999,
+}
+
+impl Confidence {
+    /// The probability that the true value lies beyond one given end.
+    pub const fn tail(self) -> f64 {
+        match self {
+            Confidence::P95 => 0.025,
+            Confidence::P999 => 0.0005,
+        }
+    }
+
+    /// The point of the normal distribution with this tail.
+    pub const fn z(self) -> f64 {
+        match self {
+            Confidence::P95 => super::Z95,
+            Confidence::P999 => 3.290_526_731_491_926,
+        }
+    }
+
+    /// By how much the logarithm of the likelihood may fall below its maximum inside the interval.
+    pub(crate) fn likelihood_drop(self) -> f64 {
+        self.z() * self.z() / 2.0
+    }
+}

@@ -1,0 +1,93 @@
+//! Two sets compared element by element.
+
+use super::sizes::Sizes;
+use crate::scheme::Cardinality;
+
+/// The sizes of two sets and of their intersection, counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    /// Elements of the first set.
+    pub first: u64,
+    /// Elements of the second set.
+    pub second: u64,
+    /// Elements of both.
+    pub shared: u64,
+}
+
+impl Counts {
+    /// Counts the elements of two sets, each in ascending order without repeats.
+    ///
+    /// ```
+    /// use ringer::estimate::Counts;
+    /// let counts = Counts::of(&[1, 4, 9], &[4, 5, 9, 11]);
+    /// assert_eq!(counts.shared, 2);
+    /// assert_eq!(counts.resemblance(), 0.4);
+    /// ```
+    pub fn of(first: &[u64], second: &[u64]) -> Counts {
+        Counts {
+            first: first.len() as u64,
+            second: second.len() as u64,
+            shared: shared(first, second),
+        }
+    }
+
+    /// Intersection over union; 0 for two empty sets.
+    pub fn resemblance(&self) -> f64 {
+        let union = self.first + self.second - self.shared.min(self.first).min(self.second);
+        if union == 0 { 0.0 } else { self.shared as f64 / union as f64 }
+    }
+
+    /// The same with the sets in the other order.
+    pub(crate) fn swapped(self) -> Counts {
+        Counts { first: self.second, second: self.first, ..self }
+    }
+
+    pub(crate) fn sizes(&self) -> Sizes {
+        Sizes { first: Cardinality::exact(self.first), second: Cardinality::exact(self.second) }
+    }
+}
+
+/// One set is looked up in the other if it is this many times smaller.
+const MUCH_SMALLER: usize = 16;
+
+/// Elements that two ascending slices share.
+fn shared(a: &[u64], b: &[u64]) -> u64 {
+    let (small, large) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+    if small.len() * MUCH_SMALLER < large.len() {
+        return small.iter().filter(|element| large.binary_search(element).is_ok()).count() as u64;
+    }
+    let (mut i, mut j, mut shared) = (0, 0, 0);
+    while let (Some(x), Some(y)) = (small.get(i), large.get(j)) {
+        // No branch depends on the data, so nothing is predicted wrongly.
+        shared += u64::from(x == y);
+        i += usize::from(x <= y);
+        j += usize::from(y <= x);
+    }
+    shared
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn counts_are_those_of_sets() {
+        let mut state = 7_u64;
+        let mut draw = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695);
+            (state >> 33) % below
+        };
+        for (f1, f2, range) in [(0, 0, 1), (0, 5, 9), (3, 900, 1000), (50, 50, 80), (900, 2, 950)] {
+            let a: BTreeSet<u64> = (0..f1).map(|_| draw(range)).collect();
+            let b: BTreeSet<u64> = (0..f2).map(|_| draw(range)).collect();
+            let of = |set: &BTreeSet<u64>| set.iter().copied().collect::<Vec<u64>>();
+            let counts = Counts::of(&of(&a), &of(&b));
+            assert_eq!(counts.shared, a.intersection(&b).count() as u64);
+            let union = a.union(&b).count();
+            let expected = if union == 0 { 0.0 } else { counts.shared as f64 / union as f64 };
+            assert_eq!(counts.resemblance(), expected);
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! The distribution of the resemblance, given the count of equal samples and the sizes of both sets.
+//!
+//! In: an [`Evidence`]. Out: its most likely value, and a [`Posterior`] with intervals and probabilities.
+//!
+//! The intersection of sets of f1 and f2 elements has a whole number a of elements, so the resemblance is one of the values
+//! `a / (f1 + f2 - a)`, and at most the size of the smaller set over that of the larger one. Where both sizes are known
+//! the posterior has one atom for each a. Where a field stands for a range of sizes, or the sets are large, it is
+//! a density on a grid between 0 and the largest possible resemblance. The prior is uniform in the resemblance.
+//!
+//! The likelihood of x equal samples of k is that of n independent samples of which the same share agrees:
+//! `n^(1/2) exp(-n KL(x/k, P))`. n is k divided by what the dependence of the samples does to the variance
+//! ([`dependence`]).
+
+use super::confidence::Confidence;
+use super::dependence;
+use super::law::Law;
+use super::pair::{Agreement, Sampling};
+use super::sizes::Sizes;
+use super::small_sets::unseen_at;
+
+/// Intersections of at most this many elements are looked at one by one.
+const MOST_ATOMS: f64 = 512.0;
+
+/// Cells of the grid. The likelihood falls by [`REACH`] from its maximum to either end.
+const CELLS: usize = 128;
+
+/// Cells where the likelihood may have two maxima, so that the grid covers all possible values.
+const WIDE_CELLS: usize = 1024;
+
+/// Where the logarithm of the likelihood is this far below its maximum, the grid ends.
+const REACH: f64 = 20.0;
+
+/// An interval holds at least two possible values, unless all others together are less likely than this.
+const CERTAIN: f64 = 1e-9;
+
+/// Differences of thresholds and resemblances below this are rounding.
+pub(crate) const TOLERANCE: f64 = 1e-9;
+
+/// What is known about two sets: the count of equal samples and the sizes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Evidence {
+    pub(crate) agreement: Agreement,
+    pub(crate) sizes: Sizes,
+}
+
+impl Evidence {
+    /// The possible resemblance that makes the count most likely. Never falls where more samples agree.
+    pub(crate) fn most_likely(&self) -> f64 {
+        let unbiased = self.agreement.value().clamp(0.0, self.most());
+        match self.sizes.known() {
+            Some(sizes) => self.nearest_possible(unbiased, sizes),
+            None => unbiased,
+        }
+    }
+
+    /// The more likely one of the two possible values around a resemblance.
+    fn nearest_possible(&self, resemblance: f64, (f1, f2): (f64, f64)) -> f64 {
+        let (total, law) = (f1 + f2, self.agreement.law);
+        let of = |a: f64| a / (total - a);
+        let below = (resemblance / (1.0 + resemblance) * total).floor().clamp(0.0, f1.min(f2));
+        if below >= f1.min(f2) {
+            return of(below);
+        }
+        let above = below + 1.0;
+        let (p, q) = (law.agreement(of(below)), law.agreement(of(above)).min(1.0));
+        // The count for which both are equally likely.
+        let less = ((1.0 - p) / (1.0 - q)).ln();
+        let even = if q >= 1.0 { 1.0 } else { less / (less + (q / p).ln()) };
+        if self.agreement.rate() + TOLERANCE >= even { of(above) } else { of(below) }
+    }
+
+    /// The largest resemblance that the sets can have.
+    fn most(&self) -> f64 {
+        let most = self.sizes.most_resemblance();
+        // Sets that differ in a sample differ in an element.
+        let differ = self.agreement.equal < self.agreement.samples;
+        if differ { most.min(1.0 - 1.0 / self.sizes.largest().max(1.0)) } else { most }
+    }
+
+    /// How many independent samples would know as much about sets of this resemblance.
+    pub(super) fn effective_samples(&self, resemblance: f64) -> f64 {
+        let Agreement { samples, law, sampling, .. } = self.agreement;
+        let k = f64::from(samples);
+        let (Some(total), Law::Minwise(chance)) = (sampling.total_size(), law) else { return k };
+        // At 1 both variances are 0, but their ratio has a limit.
+        let r = resemblance.clamp(0.0, 1.0 - 1e-9);
+        let factor = dependence::variance_factor(sampling, total / (1.0 + r), samples);
+        let independent = chance.variance(chance.agreement(r));
+        let excess = 1.0 + (factor - 1.0) * r * (1.0 - r) / independent;
+        match sampling {
+            Sampling::OnePermutation { .. } => k / excess.max(1.0),
+            _ => k / excess.max(0.01),
+        }
+    }
+
+    /// The logarithm of the likelihood of a resemblance, up to a constant.
+    fn ln_likelihood(&self, resemblance: f64) -> f64 {
+        let rate = self.agreement.rate();
+        let p = self.agreement.law.agreement(resemblance).clamp(0.0, 1.0);
+        let n = self.effective_samples(resemblance);
+        let term = |x: f64, p: f64| if x > 0.0 { x * (x / p).ln() } else { 0.0 };
+        let divergence = term(rate, p) + term(1.0 - rate, 1.0 - p);
+        // All samples agree with probability P^n, which has no root of n.
+        let spread = if rate > 0.0 && rate < 1.0 { 0.5 * n.ln() } else { 0.0 };
+        spread - n * divergence
+    }
+
+    /// The distribution of the resemblance.
+    pub(crate) fn posterior(&self) -> Posterior {
+        let cells = match self.sizes.known() {
+            Some((f1, f2)) if f1.min(f2) <= MOST_ATOMS => self.atoms(f1, f2),
+            _ => self.grid(),
+        };
+        Posterior::new(cells)
+    }
+
+    fn atoms(&self, f1: f64, f2: f64) -> Vec<Cell> {
+        let (total, most) = (f1 + f2, f1.min(f2));
+        let of = |a: f64| a / (total - a);
+        let atom = |a: u32| {
+            let a = f64::from(a);
+            let width = of((a + 0.5).min(most)) - of((a - 0.5).max(0.0));
+            Cell { low: of(a), high: of(a), mass: width, ln_likelihood: self.ln_likelihood(of(a)) }
+        };
+        (0..=most as u32).map(atom).collect()
+    }
+
+    fn grid(&self) -> Vec<Cell> {
+        let most = self.most();
+        let two_maxima = matches!(self.agreement.law, Law::HalfBit(_));
+        let (low, high, cells) = if two_maxima {
+            (0.0, most, WIDE_CELLS)
+        } else {
+            let peak = self.agreement.value().clamp(0.0, most);
+            (self.reach(peak, 0.0), self.reach(peak, most), CELLS)
+        };
+        let width = ((high - low) / cells as f64).max(f64::MIN_POSITIVE);
+        let cell = |i: usize| {
+            let start = low + width * i as f64;
+            let ln_likelihood = self.ln_likelihood(start + width / 2.0);
+            Cell { low: start, high: (start + width).min(most), mass: width, ln_likelihood }
+        };
+        (0..cells).map(cell).collect()
+    }
+
+    /// Where the likelihood has become negligible on the way from its maximum to an end.
+    fn reach(&self, peak: f64, end: f64) -> f64 {
+        let least = self.ln_likelihood(peak) - REACH;
+        if self.ln_likelihood(end) >= least {
+            return end;
+        }
+        let (mut inside, mut outside) = (peak, end);
+        for _ in 0..12 {
+            let middle = 0.5 * (inside + outside);
+            if self.ln_likelihood(middle) >= least { inside = middle } else { outside = middle }
+        }
+        outside
+    }
+
+    /// The interval of a posterior, widened where one permutation may have missed a few elements altogether: the
+    /// only ones that are shared, or that are not.
+    pub(crate) fn interval(&self, posterior: &Posterior, confidence: Confidence) -> (f64, f64) {
+        let (mut low, mut high) = posterior.interval(confidence);
+        let Agreement { equal, samples, law, sampling } = self.agreement;
+        if let Sampling::OnePermutation { total_size: Some(total) } = sampling {
+            let missed = |union: f64| unseen_at(union, samples, confidence.tail());
+            if equal >= samples {
+                let a = missed(total / 2.0);
+                low = low.min((1.0 - 2.0 * a / (total + a)).max(0.0));
+            }
+            // Not where an interval decides: there a lower count must never be worth more than a higher one.
+            let by_chance = f64::from(samples) * law.agreement(0.0) + 1.0;
+            if confidence == Confidence::P95 && f64::from(equal) <= by_chance {
+                let a = missed(total).min(total / 2.0);
+                high = high.max((a / (total - a)).min(self.sizes.most_resemblance()));
+            }
+        }
+        (low, high)
+    }
+}
+
+/// A possible value, or a range of them, with its probability.
+#[derive(Debug, Clone, Copy)]
+struct Cell {
+    low: f64,
+    high: f64,
+    mass: f64,
+    ln_likelihood: f64,
+}
+
+/// The distribution of a resemblance: cells in rising order, whose masses add up to 1.
+#[derive(Debug)]
+pub(crate) struct Posterior {
+    cells: Vec<Cell>,
+    best: f64,
+}
+
+impl Posterior {
+    /// From cells with their prior masses.
+    fn new(mut cells: Vec<Cell>) -> Posterior {
+        let best = cells.iter().map(|cell| cell.ln_likelihood).fold(f64::NEG_INFINITY, f64::max);
+        let mut sum = 0.0;
+        for cell in &mut cells {
+            cell.mass *= (cell.ln_likelihood - best).exp();
+            sum += cell.mass;
+        }
+        cells.iter_mut().for_each(|cell| cell.mass /= sum);
+        Posterior { cells, best }
+    }
+
+    /// The standard deviation.
+    pub(crate) fn deviation(&self) -> f64 {
+        // Around the likeliest cell, so that a tiny deviation does not drown in rounding.
+        let mean_of = |of: &dyn Fn(&Cell) -> f64| -> f64 {
+            self.cells.iter().map(|cell| cell.mass * of(cell)).sum()
+        };
+        let likeliest = self.cells.iter().max_by(|a, b| a.mass.total_cmp(&b.mass));
+        let centre = likeliest.map_or(0.0, Cell::middle);
+        let mean = mean_of(&|cell| cell.middle() - centre);
+        let square = mean_of(&|cell| {
+            let width = cell.high - cell.low;
+            (cell.middle() - centre).powi(2) + width * width / 12.0
+        });
+        (square - mean * mean).max(0.0).sqrt()
+    }
+
+    /// The probability that the resemblance is at least this.
+    pub(crate) fn at_least(&self, threshold: f64) -> f64 {
+        let threshold = threshold - TOLERANCE;
+        let above = self.cells.iter().map(|cell| {
+            if cell.low >= threshold {
+                cell.mass
+            } else if cell.high > threshold {
+                cell.mass * (cell.high - threshold) / (cell.high - cell.low)
+            } else {
+                0.0
+            }
+        });
+        above.sum::<f64>().clamp(0.0, 1.0)
+    }
+
+    /// The values between the quantiles of both tails, and all others whose likelihood is near the maximum.
+    fn interval(&self, confidence: Confidence) -> (f64, f64) {
+        let likely = |cell: &&Cell| cell.ln_likelihood >= self.best - confidence.likelihood_drop();
+        let low = self.cells.iter().find(likely).map_or(0.0, |cell| cell.low);
+        let high = self.cells.iter().rfind(likely).map_or(1.0, |cell| cell.high);
+        let tail = confidence.tail();
+        let (low, high) = (low.min(self.quantile(tail)), high.max(self.quantile(1.0 - tail)));
+        match confidence {
+            Confidence::P95 if low == high => self.two_values(low),
+            _ => (low, high),
+        }
+    }
+
+    /// A single value, with the likelier of its neighbours if the value is not certain.
+    fn two_values(&self, value: f64) -> (f64, f64) {
+        let Some(at) = self.cells.iter().position(|cell| cell.low >= value) else {
+            return (value, value);
+        };
+        let others: f64 =
+            self.cells.iter().map(|cell| cell.mass).sum::<f64>() - self.cells[at].mass;
+        let below = at.checked_sub(1).map(|i| self.cells[i]);
+        let above = self.cells.get(at + 1).copied();
+        let likelier = below.into_iter().chain(above).max_by(|a, b| a.mass.total_cmp(&b.mass));
+        match likelier {
+            Some(other) if others > CERTAIN => (value.min(other.low), value.max(other.high)),
+            _ => (value, value),
+        }
+    }
+
+    /// The value that is not exceeded with this probability.
+    fn quantile(&self, probability: f64) -> f64 {
+        let mut below = 0.0;
+        for cell in &self.cells {
+            if below + cell.mass >= probability {
+                let part = ((probability - below) / cell.mass).clamp(0.0, 1.0);
+                return cell.low + part * (cell.high - cell.low);
+            }
+            below += cell.mass;
+        }
+        self.cells.last().map_or(1.0, |cell| cell.high)
+    }
+}
+
+impl Cell {
+    fn middle(&self) -> f64 {
+        0.5 * (self.low + self.high)
+    }
+}
+
+#[cfg(test)]
+#[path = "posterior_tests.rs"]
+mod tests;
