@@ -5,7 +5,7 @@ M = 2**64 - 1
 G = 0x9E3779B97F4A7C15
 C1, C2 = 0x3C79AC492BA7B653, 0x1C69B3F74AC4AE35
 # HASH-3
-ELEMENTS, SAMPLES, UNIVERSE, COPIES, DONORS, BLOCKS, TIES, WEIGHTS, PROJECTIONS = range(1, 10)
+ELEMENTS, SAMPLES, UNIVERSE, COPIES, DONORS, BLOCKS, TIES, WEIGHTS, PROJECTIONS, VISITS = range(1, 11)
 
 
 def ceil_div(a, b):
@@ -136,6 +136,8 @@ def samples(sampler, size, seed, k, elements):
     take a dict of weights, the others any iterable of distinct elements."""
     if sampler == "lazy":
         return lazy_samples(seed, k, elements)
+    if sampler == "every-bin":
+        return every_bin_samples(seed, k, elements)
     if sampler == "weighted":
         return weighted_samples(seed, k, elements)
     if sampler == "sign-projection":
@@ -206,6 +208,44 @@ def lazy_samples(seed, n, elements):
         else:
             winner = min(hashes, key=tie)
         result.append(mix(winner ^ keys(seed, SAMPLES, j)))
+    return result
+
+
+def visit_order(seed, k, r):
+    """The steps of order r and the word that it comes from (SAMPLE-12)."""
+    w = keys(seed, VISITS, r)
+    steps = list(range(k))
+    for i in range(k - 1, 1, -1):
+        j = 1 + (key(w, i) * i >> 64)
+        steps[i], steps[j] = steps[j], steps[i]
+    return steps, w
+
+
+def every_bin_samples(seed, k, elements):
+    A = 256
+    while A * k > 2**20:
+        A //= 2
+    s = 16 - (k - 1).bit_length()
+    orders = {}
+    best = [(2**16, 0, 0)] * k  # rank, tie, folded hash
+    ties = [keys(seed, TIES, i) for i in range(k)]
+    for x in elements:  # SAMPLE-12
+        h = min(element_hash(seed, x), M - 1)
+        f = settle(h) & 0xFFFFFFFF
+        r = f * A >> 32
+        if r not in orders:
+            orders[r] = visit_order(seed, k, r)
+        steps, w = orders[r]
+        for t, step in enumerate(steps):
+            i = ((h * k >> 64) + step) % k
+            rank = t << s | key(w, t) & (1 << s) - 1 if t else 0  # SAMPLE-13
+            if rank <= best[i][0]:  # SAMPLE-14
+                best[i] = min(best[i], (rank, stir(h ^ ties[i]) if rank else h, f))
+    result = []
+    for i, (_, _, f) in enumerate(best):  # SAMPLE-15
+        c = [keys(seed, SAMPLES, i) >> 16 * part & 0xFFFF for part in range(4)]
+        low, high = ((f & 0xFFFF) ^ c[0]) * (c[2] | 1), (f >> 16 ^ c[1]) * (c[3] | 1)
+        result.append((low ^ low >> 16 ^ high ^ high >> 16) & 0xFFFF)
     return result
 
 

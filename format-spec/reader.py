@@ -63,7 +63,7 @@ class Scheme:
         need("SCHEME-2", layout == 1, f"layout version {layout} is unsupported")
         need("SCHEME-3", not any(reserved), "reserved bytes are not zero")
         need("SCHEME-4", 1 <= kind <= 7 and version == (2 if kind == 3 else 1) and element in (1, 2)
-             and 1 <= measure <= 3 and 1 <= sampler <= 5 and universe in (1, 2) and packing in (1, 2) and self.field <= 4,
+             and 1 <= measure <= 3 and 1 <= sampler <= 6 and universe in (1, 2) and packing in (1, 2) and self.field <= 4,
              "a code that is not in the table")
         k, b, slots, g, v = self.k, self.b, self.slots, self.g, self.v
         need("SCHEME-5", 1 <= k <= 16384, f"k = {k}")

@@ -189,7 +189,8 @@ def slot_values(planes, k, b, L, g, v):
 # --- scheme.md ---------------------------------------------------------------------------------------
 
 KINDS = ("ids", "tokens", "text", "grams", "chunks", "spots", "url")
-SAMPLERS = {"one-permutation": 1, "independent": 2, "lazy": 3, "weighted": 4, "sign-projection": 5}
+SAMPLERS = {"one-permutation": 1, "independent": 2, "lazy": 3, "weighted": 4, "sign-projection": 5,
+            "every-bin": 6}
 MEASURES = {"weighted": 2, "sign-projection": 3}  # of the other samplers 1
 FIELDS = ("none", "linear4", "linear8", "log8", "exact")
 
@@ -243,7 +244,7 @@ def hash_rows():
         for i in (0, 1, 5, 16383):
             yield "key", f"{w:016x},{i}", f"{key(w, i):016x}"
     for seed in (0, 1, 0x52494E474552, M):
-        for purpose in range(1, 10):
+        for purpose in range(1, 11):
             for i in (0, 1, 127):
                 yield "keys", f"{seed:016x},{purpose},{i}", f"{keys(seed, purpose, i):016x}"
     for n in (*range(21), 30, 64, 100, 128, 129, 200, 240, 241, 500, 1024, 1025, 2000):
@@ -287,6 +288,8 @@ SCHEMES = (
     ("bounded-smallest", "ids", "independent", 2, 0, 1, 1, "log8", 1, 1, 1, 1),
     ("bounded-largest", "ids", "one-permutation", M, M, 16384, 16, "exact", 8192, 2, 32, 8192),
     ("bounded-tight", "ids", "one-permutation", 131072 * 12, 4, 12, 16, "linear8", 0, 0, 0, 0),
+    ("every-bin", "ids", "every-bin", 0, SEED, 64, 8, "log8", 21, 3, 24, 1),
+    ("every-bin-largest", "text:5", "every-bin", 0, M, 16384, 16, "exact", 8192, 2, 32, 8192),
     ("no-slots", "ids", "one-permutation", 0, 0, 200, 1, "none", 0, 0, 0, 0),
     ("no-slots-largest", "tokens", "independent", 0, M, 16384, 16, "exact", 0, 0, 0, 0),
     ("one-slot", "ids", "one-permutation", 0, 2**63, 65, 3, "log8", 1, 65, 32, 1),
@@ -364,6 +367,7 @@ def signature_cases():
             (100, 200, 8, "log8", "range:0:50:2"), (M, 64, 16, "linear4", f"list:0,1,{M - 1}")):
         yield independent, size, SEED, k, b, field, chosen
     yield from lazy_cases()
+    yield from every_bin_cases()
     # XOR of pairs.
     for k in (1, 2, 31, 64, 100):
         for f in (0, 1, 3, 50):
@@ -388,6 +392,31 @@ def lazy_cases():
             x = unstir(unmix(d) ^ keys(SEED, BLOCKS, 0)) ^ keys(SEED, ELEMENTS, 0)
             yield "lazy", 0, SEED, k, 16, "none", f"list:{x}"
             yield "lazy", 0, SEED, k, 4, "none", f"list:{x},1,2,3"
+
+
+def every_bin_cases():
+    """The same for the sampler every bin: k about powers of two, and with fewer orders; sets about and above k."""
+    for case, k in enumerate((1, 2, 3, 12, 63, 64, 65, 100, 128, 200, 256, 257, 1000)):
+        b, field = (1, 2, 4, 8, 16)[case % 5], ("none", "log8", "exact")[case % 3]
+        for f in (0, 1, 2, 5, 20, 50, 127, 128, 200, 500, 3000):
+            if f <= 2 or f == 200 or k in (3, 64, 65, 128):
+                yield "every-bin", 0, (SEED, M, case)[f % 3], k, min(b, 2 if f > 2 else b), field, f"mixed:{case}:{f}"
+    yield "every-bin", 0, 1, 4097, 2, "none", "mixed:0:3"
+    yield "every-bin", 0, 2, 16384, 1, "none", "mixed:0:2"
+    yield "every-bin", 0, 3, 16384, 1, "none", "mixed:0:150"
+    for f in (7, 300):
+        yield "every-bin", 0, SEED, 64, 8, "log8", f"range:5:{f}:1"
+    yield "every-bin", 0, SEED, 128, 4, "exact", "list:9,9,9,3,9,3"
+    yield "every-bin", 0, SEED, 64, 16, "exact", "range:9:1000:9223372036854775808"
+    # The hash 2^64 - 1, which counts as the one below it (SAMPLE-12), and hash 0.
+    for seed, k in ((SEED, 128), (0, 1), (M, 12)):
+        top, below, last, zero = (unstir(h) ^ keys(seed, ELEMENTS, 0) for h in (M, M - 1, M - 2, 0))
+        for chosen in (top,), (below,), (top, below), (top, last), (top, zero), (zero,):
+            yield "every-bin", 0, seed, k, 16, "exact", "list:" + ",".join(map(str, chosen))
+        for x in (top, last):
+            # The last bin is the only one that elements of the first bins do not visit at time 0.
+            lower = (unstir((2 * i + 1) * 2**64 // (2 * k)) ^ keys(seed, ELEMENTS, 0) for i in range(k - 1))
+            yield "every-bin", 0, seed, k, 16, "exact", "list:" + ",".join(map(str, [*lower, x]))
 
 
 def weights_of(description):

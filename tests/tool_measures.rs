@@ -184,6 +184,7 @@ fn samplers_and_packings_are_made_as_asked() {
     };
     for (arguments, expected) in [
         (&["--sampler", "lazy"][..], "jaccard, sampler lazy"),
+        (&["--sampler", "every-bin"], "jaccard, sampler every-bin"),
         (&["--sampler", "weighted"], "measure weighted, sampler weighted"),
         (&["--preset", "weighted"], "measure weighted, sampler weighted"),
         (&["--preset", "bing", "--sampler", "weighted"], "cardinality field none, slots 6 of 5"),
@@ -203,6 +204,8 @@ fn samplers_and_packings_are_made_as_asked() {
         (&["--sampler", "sign-projection", "--bits", "4"], "single bits"),
         (&["--sampler", "weighted", "--cardinality", "log8"], "choose none"),
         (&["--sampler", "lazy", "--universe", "65536"], "open universe"),
+        (&["--sampler", "every-bin", "--universe", "65536"], "open universe"),
+        (&["--sampler", "every-bin", "--packing", "xor-pairs"], "choose lazy, independent"),
         (&["--sampler", "lasy"], "one-permutation, independent, lazy, weighted, sign-projection"),
     ] {
         let mut all = vec!["create", "x.ringer", "--features", "ids"];

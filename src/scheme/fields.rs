@@ -102,6 +102,10 @@ coded! {
         Weighted = 4, "weighted";
         /// The signs of k random projections of a vector: for the cosine.
         SignProjection = 5, "sign-projection";
+        /// Every element visits all bins in an order of its own, and each bin keeps the one that comes first. Accurate for
+        /// sets of any size: up to about k elements the variance is a third to a half of that of independent
+        /// permutations. Sets of 8 k elements and more take one hash an element.
+        EveryBin = 6, "every-bin";
     }
 }
 
@@ -146,7 +150,9 @@ impl Sampler {
     /// What signatures of this sampler tell: a sampler is made for one measure.
     pub const fn measure(self) -> Measure {
         match self {
-            Sampler::OnePermutation | Sampler::Independent | Sampler::Lazy => Measure::Jaccard,
+            Sampler::OnePermutation | Sampler::Independent | Sampler::Lazy | Sampler::EveryBin => {
+                Measure::Jaccard
+            }
             Sampler::Weighted => Measure::Weighted,
             Sampler::SignProjection => Measure::Cosine,
         }

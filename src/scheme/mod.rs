@@ -310,7 +310,8 @@ fn check_measure(p: &Parameters) -> Result<(), Violation> {
         format!("{} bits a sample, sampler `{sampler}`, packing `{}`", p.bits, p.packing),
         "signs and xor-pairs are single bits; choose 1 bit, and more samples".into(),
     )?;
-    let dependent = matches!(sampler, Sampler::OnePermutation | Sampler::SignProjection);
+    let dependent =
+        matches!(sampler, Sampler::OnePermutation | Sampler::SignProjection | Sampler::EveryBin);
     rule(
         p.packing == Packing::LowBits || !dependent,
         "SCHEME-17",

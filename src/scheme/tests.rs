@@ -80,7 +80,9 @@ fn samplers_measure_and_pack_what_they_can() {
     );
     assert!(refused(|p| p.sampler = Sampler::Weighted).contains("measure `weighted`"));
     let bounded = |p: &mut Parameters| p.universe = Universe::Bounded(1 << 16);
-    assert!(refused(|p| (bounded(p), p.sampler = Sampler::Lazy).1).contains("open universe"));
+    for sampler in [Sampler::Lazy, Sampler::EveryBin] {
+        assert!(refused(|p| (bounded(p), p.sampler = sampler).1).contains("open universe"));
+    }
     for preset in [weighted, cosine] {
         for field in [CardinalityField::Log8, CardinalityField::Exact] {
             assert!(refused(|p| (preset(p), p.cardinality = field).1).contains("choose none"));
@@ -91,7 +93,9 @@ fn samplers_measure_and_pack_what_they_can() {
         *p = Parameters { packing: Packing::XorPairs, sampler, bits: 1, slots: Slots::NONE, ..*p };
     };
     assert!(refused(|p| (pairs(p, Sampler::Lazy), p.bits = 2).1).contains("single bits"));
-    assert!(refused(|p| pairs(p, Sampler::OnePermutation)).contains("independent samples"));
+    for sampler in [Sampler::OnePermutation, Sampler::EveryBin] {
+        assert!(refused(|p| pairs(p, sampler)).contains("independent samples"));
+    }
     assert!(refused(|p| (cosine(p), p.packing = Packing::XorPairs).1).contains("of sets"));
     for sampler in [Sampler::Lazy, Sampler::Independent] {
         let mut p = PRECISE;

@@ -31,7 +31,7 @@ pub(crate) const fn mix(x: u64) -> u64 {
 pub(crate) enum Purpose {
     /// The key that elements of the open universe are mixed with.
     Elements = 1,
-    /// One key for each sample of the independent sampler.
+    /// One key for each sample, to mix it with.
     Samples = 2,
     /// One key for each permutation of a bounded universe.
     Permutations = 3,
@@ -41,12 +41,14 @@ pub(crate) enum Purpose {
     Donors = 5,
     /// One key for each block of lazy samples.
     Blocks = 6,
-    /// One key for each lazy sample, to settle ties.
+    /// One key for each sample, to settle ties.
     Ties = 7,
     /// One key for each weighted sample.
     Weights = 8,
     /// One key for each projection.
     Projections = 9,
+    /// One key for each order in which elements visit the bins.
+    Visits = 10,
 }
 
 /// An endless sequence of keys.
@@ -98,6 +100,7 @@ mod tests {
                         "7" => Purpose::Ties,
                         "8" => Purpose::Weights,
                         "9" => Purpose::Projections,
+                        "10" => Purpose::Visits,
                         _ => panic!("{line}"),
                     };
                     Keys::new(hex(seed), purpose).key(i.parse().unwrap())

@@ -7,6 +7,7 @@
 mod agreement;
 mod distinct;
 mod donors;
+mod every_bin;
 mod hash;
 mod independent;
 mod lazy;
@@ -19,10 +20,12 @@ mod sign_projection;
 mod signature;
 mod sketcher;
 mod slot_values;
+mod stream;
 mod weighted;
 mod weights;
 
 pub use shared_donors::SharedDonors;
 pub use signature::{Signature, Signatures};
-pub use sketcher::{Sketcher, Stream};
+pub use sketcher::Sketcher;
 pub use slot_values::SlotReader;
+pub use stream::Stream;

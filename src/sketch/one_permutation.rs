@@ -108,7 +108,7 @@ fn bin_start(i: u64, size: u64, k: u64) -> u64 {
 
 /// Bin `floor(h k / 2^64)`. With k a power of two known to the compiler that is one shift and no
 /// bounds check, which makes the loop more than twice as fast.
-fn absorb_open(key: u64, elements: &[u64], bins: &mut [u64]) {
+pub(super) fn absorb_open(key: u64, elements: &[u64], bins: &mut [u64]) {
     macro_rules! for_power_of_two {
         ($($k:literal)+) => {
             match bins.len() {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::distinct::Distinct;
+use super::every_bin::{EveryBin, Visits};
 use super::independent::Independent;
 use super::lazy::{Claims, Lazy};
 use super::one_permutation::OnePermutation;
@@ -17,6 +18,7 @@ use super::shared_donors::SharedDonors;
 use super::sign_projection::SignProjection;
 use super::signature::{Signature, Signatures};
 use super::slot_values::SlotReader;
+use super::stream::Stream;
 use super::weighted::Weighted;
 use super::weights;
 use crate::error::{Error, Result};
@@ -25,9 +27,6 @@ use crate::sync::can_spread;
 
 /// Sets for one thread to sketch before it hands them over.
 const SETS_PER_TASK: usize = 256;
-
-/// Elements a stream gathers before the sampler takes them.
-const STREAM_CHUNK: usize = 1024;
 
 thread_local! {
     /// Working memory of a thread that sketches set by set: to make and free it each time would cost as much
@@ -58,15 +57,17 @@ enum Tables {
     Lazy(Lazy),
     Weighted(Weighted),
     SignProjection(SignProjection),
+    EveryBin(Box<EveryBin>),
 }
 
 /// Working memory of one thread.
-struct Scratch {
+pub(super) struct Scratch {
     /// As many as are drawn; those that are kept come to stand first.
     samples: Vec<u64>,
-    distinct: Distinct,
+    pub(super) distinct: Distinct,
     claims: Claims,
-    weighted: Vec<(u64, f64)>,
+    visits: Visits,
+    pub(super) weighted: Vec<(u64, f64)>,
 }
 
 /// A set as the caller has it.
@@ -77,9 +78,9 @@ enum Set<'a> {
 }
 
 /// What is known of a set beside its samples.
-struct Sampled {
-    code: u32,
-    empty: bool,
+pub(super) struct Sampled {
+    pub(super) code: u32,
+    pub(super) empty: bool,
 }
 
 impl std::fmt::Debug for Sketcher {
@@ -99,6 +100,7 @@ impl Sketcher {
             Sampler::Lazy => Tables::Lazy(Lazy::new(scheme)),
             Sampler::Weighted => Tables::Weighted(Weighted::new(scheme)),
             Sampler::SignProjection => Tables::SignProjection(SignProjection::new(scheme)),
+            Sampler::EveryBin => Tables::EveryBin(Box::new(EveryBin::new(scheme))),
         };
         Sketcher { scheme: Arc::new(scheme.clone()), sampler, slots: SlotReader::new(scheme) }
     }
@@ -232,10 +234,7 @@ impl Sketcher {
     /// # Ok::<(), ringer::Error>(())
     /// ```
     pub fn stream(&self) -> Stream<'_> {
-        let mut scratch = self.scratch();
-        self.start(&mut scratch);
-        scratch.distinct.reset(0);
-        Stream { sketcher: self, scratch, waiting: Vec::new(), taken: 0, any: false }
+        Stream::new(self)
     }
 
     /// The samples of a set as they are drawn, at their full width, and how many of them no element claimed.
@@ -251,29 +250,31 @@ impl Sketcher {
         Ok((scratch.samples, unclaimed))
     }
 
-    fn scratch(&self) -> Scratch {
+    pub(super) fn scratch(&self) -> Scratch {
         Scratch {
             samples: vec![u64::MAX; self.scheme.drawn_samples() as usize],
             distinct: Distinct::default(),
             claims: Claims::default(),
+            visits: Visits::default(),
             weighted: Vec::new(),
         }
     }
 
-    fn start(&self, scratch: &mut Scratch) {
-        scratch.samples.fill(u64::MAX);
-        if let Tables::Lazy(sampler) = &self.sampler {
-            sampler.start(&mut scratch.claims);
+    pub(super) fn start(&self, scratch: &mut Scratch) {
+        match &self.sampler {
+            Tables::EveryBin(sampler) => sampler.start(&mut scratch.samples, &mut scratch.visits),
+            Tables::Lazy(sampler) => sampler.start(&mut scratch.claims),
+            _ => scratch.samples.fill(u64::MAX),
         }
     }
 
     /// Whether elements have weights.
-    fn weighs(&self) -> bool {
+    pub(super) fn weighs(&self) -> bool {
         self.scheme.measure != Measure::Jaccard
     }
 
     /// The samples that a signature is made of.
-    fn kept<'a>(&self, scratch: &'a Scratch) -> &'a [u64] {
+    pub(super) fn kept<'a>(&self, scratch: &'a Scratch) -> &'a [u64] {
         &scratch.samples[..self.scheme.samples as usize]
     }
 
@@ -299,16 +300,24 @@ impl Sketcher {
             _ => scratch.distinct.count_of(elements),
         };
         let code = self.scheme.cardinality.encode(count, self.scheme.universe)?;
-        self.start(scratch);
         if !elements.is_empty() {
-            self.absorb(elements, scratch);
-            self.finish(elements, scratch);
+            self.sample_whole(elements, scratch);
         }
         Ok(Sampled { code, empty: elements.is_empty() })
     }
 
+    /// The samples of a set that is there as a whole and not empty.
+    pub(super) fn sample_whole(&self, elements: &[u64], scratch: &mut Scratch) {
+        if let Tables::EveryBin(sampler) = &self.sampler {
+            return sampler.sample(elements, &mut scratch.samples, &mut scratch.visits);
+        }
+        self.start(scratch);
+        self.absorb(elements, scratch);
+        self.finish(elements, scratch);
+    }
+
     /// The same for the weighted set in the scratch.
-    fn sample_weighted(&self, scratch: &mut Scratch) -> Result<Sampled> {
+    pub(super) fn sample_weighted(&self, scratch: &mut Scratch) -> Result<Sampled> {
         let Scratch { weighted, samples, .. } = scratch;
         weights::settle(weighted, self.scheme.measure)?;
         let empty = weighted.is_empty();
@@ -324,17 +333,20 @@ impl Sketcher {
     }
 
     /// Takes elements in.
-    fn absorb(&self, elements: &[u64], scratch: &mut Scratch) {
+    pub(super) fn absorb(&self, elements: &[u64], scratch: &mut Scratch) {
         match &self.sampler {
             Tables::OnePermutation(sampler) => sampler.absorb(elements, &mut scratch.samples),
             Tables::Independent(sampler) => sampler.absorb(elements, &mut scratch.samples),
             Tables::Lazy(sampler) => sampler.absorb(elements, &mut scratch.claims),
+            Tables::EveryBin(sampler) => {
+                sampler.absorb(elements, &mut scratch.samples, &mut scratch.visits);
+            }
             Tables::Weighted(_) | Tables::SignProjection(_) => {}
         }
     }
 
     /// Whether nothing that was taken in will be asked for again.
-    fn may_forget(&self, scratch: &Scratch) -> bool {
+    pub(super) fn may_forget(&self, scratch: &Scratch) -> bool {
         match &self.sampler {
             Tables::Lazy(sampler) => sampler.complete(&scratch.claims),
             _ => true,
@@ -342,10 +354,11 @@ impl Sketcher {
     }
 
     /// Makes the samples ready. `elements` are all that were taken in, unless they were forgotten.
-    fn finish(&self, elements: &[u64], scratch: &mut Scratch) {
-        let Scratch { samples, claims, .. } = scratch;
+    pub(super) fn finish(&self, elements: &[u64], scratch: &mut Scratch) {
+        let Scratch { samples, claims, visits, .. } = scratch;
         match &self.sampler {
             Tables::OnePermutation(sampler) => sampler.finish(samples),
+            Tables::EveryBin(sampler) => sampler.finish(samples, visits),
             Tables::Lazy(sampler) => sampler.finish(elements, claims, samples),
             _ => {}
         }
@@ -362,7 +375,7 @@ impl Sketcher {
     }
 
     /// Refuses weights where they would be lost.
-    fn check_weighs(&self) -> Result<()> {
+    pub(super) fn check_weighs(&self) -> Result<()> {
         if self.weighs() {
             return Ok(());
         }
@@ -373,7 +386,7 @@ impl Sketcher {
     }
 
     /// Elements of a bounded universe are below its size (SAMPLE-1).
-    fn check_universe(&self, elements: &[u64]) -> Result<()> {
+    pub(super) fn check_universe(&self, elements: &[u64]) -> Result<()> {
         let Universe::Bounded(size) = self.scheme.universe else { return Ok(()) };
         match elements.iter().max() {
             Some(&largest) if largest >= size => Err(Error::invalid(
@@ -382,96 +395,5 @@ impl Sketcher {
             )),
             _ => Ok(()),
         }
-    }
-}
-
-/// A set that arrives element by element ([`Sketcher::stream`]).
-///
-/// Memory: constant when the scheme keeps no set sizes. Otherwise the distinct elements have to be
-/// remembered, 16 to 50 bytes each. The samplers of weighted sets remember all that came, 16 bytes each, and the
-/// lazy one does so up to a thousand elements or two, until every sample is claimed.
-pub struct Stream<'a> {
-    sketcher: &'a Sketcher,
-    scratch: Scratch,
-    /// Elements that are still needed.
-    waiting: Vec<u64>,
-    /// How many of them the sampler has taken.
-    taken: usize,
-    any: bool,
-}
-
-impl Stream<'_> {
-    /// Adds an element. After an error the stream is as if the element had not come.
-    pub fn push(&mut self, element: u64) -> Result<()> {
-        let Stream { sketcher, scratch, waiting, taken, any } = self;
-        if sketcher.weighs() {
-            scratch.weighted.push((element, 1.0));
-            return Ok(());
-        }
-        sketcher.check_universe(&[element])?;
-        *any = true;
-        let counts = sketcher.scheme.cardinality != CardinalityField::None;
-        if counts && !scratch.distinct.insert(element) {
-            return Ok(());
-        }
-        waiting.push(element);
-        if waiting.len() - *taken >= STREAM_CHUNK {
-            self.take_in();
-        }
-        Ok(())
-    }
-
-    /// Adds an element with its weight, where the scheme measures by weights. After an error the stream is as if
-    /// the element had not come.
-    pub fn push_weighted(&mut self, element: u64, weight: f64) -> Result<()> {
-        self.sketcher.check_weighs()?;
-        weights::check(element, weight, self.sketcher.scheme.measure)?;
-        self.scratch.weighted.push((element, weight));
-        Ok(())
-    }
-
-    /// The signature of what came since the start or the last `finish`; the stream starts anew.
-    pub fn finish(&mut self) -> Result<Signature> {
-        let sampled = self.sampled();
-        let scheme = &self.sketcher.scheme;
-        let signature = sampled.map(|Sampled { code, empty }| {
-            Signature::new(Arc::clone(scheme), self.sketcher.kept(&self.scratch), code, empty)
-        });
-        self.sketcher.start(&mut self.scratch);
-        self.scratch.distinct.reset(0);
-        self.scratch.weighted.clear();
-        self.waiting.clear();
-        self.taken = 0;
-        self.any = false;
-        signature
-    }
-
-    /// Hands over what is waiting, and forgets it if that may be. A bounded universe is sampled in one go at the
-    /// end, since dense sets are sampled by another way.
-    fn take_in(&mut self) {
-        if self.sketcher.scheme.universe == Universe::Open {
-            self.sketcher.absorb(&self.waiting[self.taken..], &mut self.scratch);
-            if self.sketcher.may_forget(&self.scratch) {
-                self.waiting.clear();
-            } else {
-                // Repeats are needed once.
-                self.waiting.sort_unstable();
-                self.waiting.dedup();
-            }
-            self.taken = self.waiting.len();
-        }
-    }
-
-    fn sampled(&mut self) -> Result<Sampled> {
-        if self.sketcher.weighs() {
-            return self.sketcher.sample_weighted(&mut self.scratch);
-        }
-        let scheme = &self.sketcher.scheme;
-        let code = scheme.cardinality.encode(self.scratch.distinct.count(), scheme.universe)?;
-        if self.any {
-            self.sketcher.absorb(&self.waiting[self.taken..], &mut self.scratch);
-            self.sketcher.finish(&self.waiting, &mut self.scratch);
-        }
-        Ok(Sampled { code, empty: !self.any })
     }
 }

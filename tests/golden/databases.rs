@@ -53,6 +53,7 @@ pub(crate) fn all() -> Vec<Golden> {
         measured("weighted", presets::WEIGHTED),
         measured("vectors", presets::COSINE),
         measured("halves", presets::HALF_BIT),
+        measured("visits", Parameters { sampler: Sampler::EveryBin, ..presets::NEAR_DUPLICATE }),
     ]
 }
 

@@ -1,0 +1,59 @@
+//! Both evaluations against the definition, word by word.
+
+use super::lanes::MAX_FEW;
+use super::*;
+use crate::scheme::{Parameters, Sampler, Slots, presets};
+use crate::sketch::hash::mix;
+
+fn sampler(samples: u32, seed: u64) -> EveryBin {
+    let (sampler, slots) = (Sampler::EveryBin, Slots::NONE);
+    let scheme = Parameters { samples, seed, sampler, slots, ..presets::PRECISE };
+    EveryBin::new(&Scheme::new(scheme).unwrap())
+}
+
+/// SAMPLE-12, SAMPLE-13, SAMPLE-14 and SAMPLE-15, one bin and one element at a time.
+fn defined(sampler: &EveryBin, elements: &[u64]) -> Vec<u64> {
+    let bins = sampler.orders.bins();
+    let winner = |bin: usize| {
+        let rank = |x: &u64| {
+            let hash = sampler.hash(*x);
+            let start = sampler.orders.start(hash, folded(hash));
+            let rank = sampler.orders.ranks()[sampler.orders.place(start) + bin];
+            (rank, sampler.tie(hash, bin, rank), hash)
+        };
+        elements.iter().map(rank).min().unwrap().2
+    };
+    (0..bins).map(|bin| u64::from(sample(folded(winner(bin)), sampler.sample_keys[bin]))).collect()
+}
+
+#[test]
+fn both_evaluations_are_the_definition() {
+    let mut visits = Visits::default();
+    for (bins, most, step) in [
+        (64, 2000, 1),
+        (128, 600, 1),
+        (1, 130, 7),
+        (2, 130, 7),
+        (3, 200, 7),
+        (37, 2000, 13),
+        (100, 1000, 11),
+        (255, 300, 19),
+        (257, 300, 19),
+        (1000, 300, 57),
+    ] {
+        let sampler = sampler(bins, u64::from(bins));
+        let elements: Vec<u64> = (0..most).map(|i| mix(i + 1000 * u64::from(bins))).collect();
+        for count in (1..=most as usize).step_by(step) {
+            let elements = &elements[..count];
+            let expected = defined(&sampler, elements);
+            let mut samples = vec![0; bins as usize];
+            sampler.sample_many(elements, &mut samples, &mut visits);
+            assert_eq!(samples, expected, "by time, {bins} bins, {count} elements");
+            if count <= MAX_FEW {
+                samples.fill(0);
+                sampler.sample_few(elements, &mut samples, visits.few.get_or_insert_default());
+                assert_eq!(samples, expected, "in lanes, {bins} bins, {count} elements");
+            }
+        }
+    }
+}
