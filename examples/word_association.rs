@@ -12,7 +12,7 @@
 
 use std::error::Error;
 
-use ringer::scheme::{CardinalityField, Slots, Universe};
+use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
 use ringer::{Database, Like, Options, Parameters, Scheme, presets, resemblance_of};
 
 /// A word and the documents it is in.
@@ -22,6 +22,7 @@ type Posting = (String, Vec<u64>);
 /// far from chance already, and to find those all must be compared. Of 27,000 words that takes a millisecond.
 fn scheme(documents: u64) -> ringer::Result<Scheme> {
     Scheme::new(Parameters {
+        sampler: Sampler::OnePermutation,
         universe: Universe::Bounded(documents),
         samples: 256,
         bits: 4,

@@ -11,7 +11,8 @@ use ringer::{Parameters, Scheme, Signature, Signatures, Sketcher, presets, resem
 const D: u64 = 1 << 16;
 
 fn sketcher(change: impl Fn(&mut Parameters)) -> Sketcher {
-    let mut p = Parameters { slots: Slots::NONE, ..presets::PRECISE };
+    let sampler = Sampler::OnePermutation;
+    let mut p = Parameters { sampler, slots: Slots::NONE, ..presets::PRECISE };
     change(&mut p);
     Sketcher::new(&Scheme::new(p).unwrap())
 }

@@ -79,12 +79,13 @@ fn an_element_outside_the_universe_is_named() {
 /// SIG-6: schemes that differ in anything at all refuse each other, by every door.
 #[test]
 fn signatures_of_different_schemes_never_meet() {
-    let base = presets::PRECISE;
+    let base = Parameters { sampler: Sampler::OnePermutation, ..presets::PRECISE };
     let others = [
         Parameters { seed: 1, ..base },
         Parameters { bits: 5, ..base },
         Parameters { samples: 129, ..base },
         Parameters { sampler: Sampler::Independent, ..base },
+        Parameters { sampler: Sampler::EveryBin, ..base },
         Parameters { cardinality: CardinalityField::Exact, ..base },
         Parameters { universe: Universe::Bounded(1 << 20), ..base },
         Parameters { slots: Slots::NONE, ..base },

@@ -91,7 +91,7 @@ pub fn advise(min: f64, error: f64, sets: u64) -> Result<Vec<Advice>> {
 /// The scheme of samples of so many bits; `None` if it would need too many of them.
 fn keeping(bits: u8, packing: Packing, min: f64, error: f64, sets: u64) -> Option<Advice> {
     let sampler = match packing {
-        Packing::LowBits => Sampler::OnePermutation,
+        Packing::LowBits => Sampler::EveryBin,
         // Pairs are of independent samples.
         Packing::XorPairs => Sampler::Lazy,
     };

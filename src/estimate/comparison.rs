@@ -1,12 +1,12 @@
-//! Where two signatures, or more, meet.
+//! Where two signatures meet.
 //!
 //! In: signatures of one scheme. Out: every measure of their sets that the scheme allows, each with
 //! its error. Counting is the kernels' work and the formulas are in the files beside this one; here it
 //! is decided which formula a scheme asks for.
 
+use super::bounded::{bias_bound, share, tells_size, with_systematic_error};
 use super::confidence::Confidence;
 use super::counts::Counts;
-use super::many::Patterns;
 use super::measures::Measures;
 use super::pair::{Agreement, Sampling};
 use super::posterior::Evidence;
@@ -153,8 +153,7 @@ impl Comparison {
         let with_law = |agreement: Agreement, confidence| {
             let evidence = Evidence { agreement, sizes };
             let posterior = evidence.posterior();
-            let (value, (low, high)) =
-                (evidence.most_likely(), evidence.interval(&posterior, confidence));
+            let (value, (low, high)) = (evidence.most_likely(), posterior.interval(confidence));
             (value, posterior.deviation(), (low.min(value), high.max(value)))
         };
         let (value, std_error, (low, high)) = with_law(self.agreement, confidence);
@@ -376,44 +375,6 @@ impl Comparison {
     }
 }
 
-/// The share of a bounded universe that a set of this size fills; at least one element of it.
-fn share(size: f64, universe: u64) -> f64 {
-    (size / universe as f64).clamp(1.0 / universe as f64, 1.0)
-}
-
-/// Whether the cardinality field tells a size, and not only a share of the universe to a level or two.
-fn tells_size(scheme: &Scheme) -> bool {
-    matches!(scheme.cardinality, CardinalityField::Log8 | CardinalityField::Exact)
-}
-
-/// A bound on the bias of a resemblance in a bounded universe of this size. Formulas for samples of a whole permutation
-/// err by at most 1/D. With one permutation in k bins, agreement errs by at most `k / (2 e D)`: the places of a bin are a
-/// small universe of their own.
-fn bias_bound(sampler: Sampler, samples: u32, law: Law, universe: u64) -> f64 {
-    let size = universe as f64;
-    let slope = match law {
-        Law::Minwise(chance) | Law::HalfBit(chance) => 1.0 - chance.c2,
-        Law::Sign => 1.0,
-    };
-    match sampler {
-        Sampler::OnePermutation => {
-            (f64::from(samples) / (2.0 * std::f64::consts::E * size) / slope).max(1.0 / size)
-        }
-        _ => 1.0 / size,
-    }
-}
-
-/// Adds to the error what does not shrink with more samples: a spread, and a bound on the bias of the
-/// formulas by which the interval is widened, too.
-fn with_systematic_error(e: Estimate, spread: f64, bias: f64) -> Estimate {
-    Estimate {
-        std_error: (e.std_error.powi(2) + spread.powi(2) + bias.powi(2)).sqrt(),
-        low: (e.low - bias).max(0.0),
-        high: (e.high + bias).min(1.0),
-        ..e
-    }
-}
-
 impl Signature {
     /// Everything the two signatures say about their sets. Signatures of different schemes are
     /// refused, and two empty sets are [`Error::Undefined`].
@@ -438,89 +399,5 @@ impl Signature {
     /// The cosine of the angle to another vector: undefined if one of them is empty, that is, all 0.
     pub fn cosine(&self, other: &Signature) -> Result<Estimate> {
         self.compare(other)?.cosine()
-    }
-}
-
-/// The resemblance of two sets or more: the intersection of all over the union of all. It is 0 if any
-/// of them is empty, and undefined if all are.
-///
-/// ```
-/// use ringer::{Scheme, Sketcher, resemblance_of};
-/// let sketcher = Sketcher::new(&Scheme::precise());
-/// let sets: Vec<Vec<u64>> = (0..3).map(|i| (100 * i..1000).collect()).collect();
-/// let signatures = sets.iter().map(|s| sketcher.sketch(s)).collect::<Result<Vec<_>, _>>()?;
-/// let all: Vec<_> = signatures.iter().collect();
-/// let r = resemblance_of(&all)?;
-/// assert!(r.low < 0.8 && 0.8 < r.high);
-/// # Ok::<(), ringer::Error>(())
-/// ```
-pub fn resemblance_of(signatures: &[&Signature]) -> Result<Estimate> {
-    let [first, rest @ ..] = signatures else {
-        return Err(Error::invalid("no signatures", "give at least two"));
-    };
-    if let [second] = rest {
-        return first.resemblance(second);
-    }
-    rest.iter().try_for_each(|s| s.check_scheme(first.shared_scheme()))?;
-    let scheme = first.scheme();
-    if scheme.measure == Measure::Cosine {
-        let (asked, measure) = ("the resemblance", scheme.measure.name());
-        return Err(Error::OtherMeasure { asked, measure });
-    }
-    let mut patterns = Patterns::new(signatures.len(), scheme.bits)?;
-    if signatures.iter().all(|s| s.is_empty()) {
-        return Err(Error::Undefined { measure: "the resemblance of empty sets" });
-    }
-    if signatures.iter().any(|s| s.is_empty()) {
-        return Ok(Estimate::exact(0.0));
-    }
-    for sample in 0..scheme.samples as usize {
-        let values: Vec<u16> = signatures.iter().filter_map(|s| s.sample(sample)).collect();
-        patterns.add(&values)?;
-    }
-    let sizes: Option<Vec<Cardinality>> = signatures.iter().map(|s| s.cardinality()).collect();
-    let most = sizes.as_deref().map_or(1.0, most_resemblance);
-    // The largest set is the least that the union can be, which states the larger error.
-    let union = match scheme.sampler {
-        Sampler::OnePermutation if tells_size(scheme) => {
-            sizes.iter().flatten().map(|size| size.value).reduce(f64::max)
-        }
-        _ => None,
-    };
-    match (scheme.universe, sizes) {
-        (Universe::Bounded(universe), Some(sizes)) => {
-            // With all sizes at the middle, the lower and the upper end of their levels.
-            let at = |end: f64| {
-                let shares = sizes.iter().map(|f| share(f.value + end * f.half_width, universe));
-                patterns.dense(&shares.collect::<Vec<_>>(), union)
-            };
-            let (middle, lower, upper) = (at(0.0)?, at(-1.0)?, at(1.0)?);
-            let estimate = Estimate {
-                low: middle.low.min(lower.low).min(upper.low),
-                high: middle.high.max(lower.high).max(upper.high),
-                ..middle
-            };
-            let spread = (upper.value - lower.value).abs() / 2.0 / 3.0_f64.sqrt();
-            let bias = bias_bound(scheme.sampler, scheme.samples, Law::of(scheme), universe);
-            Ok(at_most(with_systematic_error(estimate, spread, bias), most))
-        }
-        _ => Ok(at_most(patterns.sparse(union)?, most)),
-    }
-}
-
-/// The resemblance of sets of these sizes if the smallest lies in all others, and all of those in the largest.
-fn most_resemblance(sizes: &[Cardinality]) -> f64 {
-    let smallest = sizes.iter().map(Cardinality::most).fold(f64::INFINITY, f64::min);
-    let largest = sizes.iter().map(Cardinality::least).fold(1.0, f64::max);
-    (smallest / largest).clamp(0.0, 1.0)
-}
-
-/// The estimate cut to what the sizes allow. No error is larger than the range that is left.
-fn at_most(e: Estimate, most: f64) -> Estimate {
-    Estimate {
-        value: e.value.min(most),
-        std_error: e.std_error.min(most),
-        low: e.low.min(most),
-        high: e.high.min(most),
     }
 }

@@ -92,11 +92,14 @@ impl Measures {
         let variance = (by_r * self.resemblance.std_error).powi(2)
             + level(by_f1, self.first)
             + level(by_f2, self.second);
+        // At 0 the slopes by sizes vanish, but their signs are those of a larger R.
+        let [sign_f1, sign_f2] =
+            [formula.by_f1, formula.by_f2].map(|slope| slope(r.max(1e-6), f1, f2));
         let corner = |up: bool| {
             let size = |by: f64, size| if (by > 0.0) == up { upper(size) } else { lower(size) };
             let r = if (by_r > 0.0) == up { self.resemblance.high } else { self.resemblance.low };
             let end =
-                (formula.value)(possible(r), size(by_f1, self.first), size(by_f2, self.second));
+                (formula.value)(possible(r), size(sign_f1, self.first), size(sign_f2, self.second));
             end.max(0.0).min(most)
         };
         let (low, high) = (corner(false), corner(true));

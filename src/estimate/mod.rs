@@ -10,6 +10,7 @@
 //! the share of a bounded universe that a set fills (0 in the open universe), `f` a set's size.
 
 pub mod advice;
+mod bounded;
 pub mod chance;
 pub mod comparison;
 mod confidence;
@@ -31,9 +32,10 @@ pub mod returned;
 mod sizes;
 pub mod small_sets;
 mod threshold;
+mod together;
 
 pub use chance::Chance;
-pub use comparison::{Comparison, resemblance_of};
+pub use comparison::Comparison;
 pub use confidence::Confidence;
 pub use counts::Counts;
 pub use law::Law;
@@ -41,6 +43,7 @@ pub use pair::Sampling;
 pub(crate) use posterior::TOLERANCE;
 pub use threshold::Accept;
 pub(crate) use threshold::reaches;
+pub use together::resemblance_of;
 
 /// 97.5 % point of the normal distribution: two-sided intervals of 95 %.
 pub(crate) const Z95: f64 = 1.959_963_984_540_054;

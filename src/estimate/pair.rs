@@ -38,6 +38,7 @@ impl Sampling {
     pub(crate) fn of(sampler: Sampler, total_size: Option<f64>) -> Sampling {
         match sampler {
             Sampler::OnePermutation => Sampling::OnePermutation { total_size },
+            Sampler::EveryBin => Sampling::EveryBin { total_size },
             _ => Sampling::Independent,
         }
     }

@@ -1,3 +1,5 @@
+//! Posteriors against their definition, brute force and the beta distribution.
+
 use super::*;
 use crate::estimate::chance::Chance;
 use crate::scheme::Cardinality;
@@ -22,7 +24,7 @@ fn only_possible_values_are_estimated() {
         let evidence = evidence(equal, 64, 8, 1, 2);
         let value = evidence.most_likely();
         assert!(value == 0.0 || value == 0.5, "{equal}: {value}");
-        let (low, high) = evidence.interval(&evidence.posterior(), Confidence::P95);
+        let (low, high) = evidence.posterior().interval(Confidence::P95);
         assert!(low >= 0.0 && high <= 0.5, "{equal}: {low} {high}");
         // Counts in between come from no two such sets.
         assert!((5..20).contains(&equal) || (low <= value && value <= high), "{equal}");
@@ -65,7 +67,7 @@ fn intervals_and_probabilities_are_consistent() {
             let posterior = evidence.posterior();
             let value = evidence.most_likely();
             let [(low, high), (lower, higher)] = [Confidence::P95, Confidence::P999]
-                .map(|confidence| evidence.interval(&posterior, confidence));
+                .map(|confidence| posterior.interval(confidence));
             let most = f1.min(f2) as f64 / f1.max(f2) as f64;
             let place = format!("{f1} {f2} {equal}: {low} {value} {high}");
             assert!(0.0 <= low && low <= value + 0.02 && value <= high + 0.02, "{place}");

@@ -46,9 +46,15 @@ pub(crate) fn unseen_at(union: f64, samples: u32, probability: f64) -> f64 {
     if !union.is_finite() || union <= 1.0 {
         return 0.0;
     }
+    (probability.ln() / ln_unseen(union, samples)).floor()
+}
+
+/// The logarithm of the probability that a given element of a union is the least of no bin, and so is not seen at all.
+pub(crate) fn ln_unseen(union: f64, samples: u32) -> f64 {
     let k = f64::from(samples);
-    let seen = -k * (union * (-1.0 / k).ln_1p()).exp_m1() / union;
-    (probability.ln() / (-seen.min(1.0)).ln_1p()).floor()
+    let seen = -k * (union.max(1.0) * (-1.0 / k).ln_1p()).exp_m1() / union.max(1.0);
+    // A single element is always seen, but for rounding.
+    (-seen.min(1.0)).ln_1p().max(-700.0)
 }
 
 /// `E[m]` and `E[1/m]`.

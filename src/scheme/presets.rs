@@ -21,7 +21,7 @@ pub const NEAR_DUPLICATE: Parameters = Parameters {
 pub const PRECISE: Parameters = Parameters {
     features: Features::Ids,
     measure: Measure::Jaccard,
-    sampler: Sampler::OnePermutation,
+    sampler: Sampler::EveryBin,
     universe: Universe::Open,
     seed: DEFAULT_SEED,
     samples: 128,

@@ -58,8 +58,8 @@ pub(crate) struct Choices {
     /// Slots that two sets must have in common to be compared (m).
     #[arg(long, value_name = "M")]
     min_matches: Option<u16>,
-    /// How sets are sampled: one-permutation, independent or lazy; weighted, for sets whose elements have weights;
-    /// sign-projection, for the cosine of vectors.
+    /// How sets are sampled: every-bin, one-permutation, independent or lazy; weighted, for sets whose elements have weights;
+    /// sign-projection, for the cosine of vectors [default: as the preset says; with --universe one-permutation].
     #[arg(long)]
     sampler: Option<Sampler>,
     /// What is kept of samples: low-bits, or xor-pairs of single bits, which err less above resemblance .58.
@@ -92,7 +92,12 @@ impl Choices {
             return Err(Failure::Usage(message.into()));
         }
         let preset = self.preset().with_random_seed();
-        let sampler = self.sampler.unwrap_or(preset.sampler);
+        // Every-bin samples know no bounded universe.
+        let usual = match (preset.sampler, self.universe) {
+            (Sampler::EveryBin, Some(_)) => Sampler::OnePermutation,
+            (sampler, _) => sampler,
+        };
+        let sampler = self.sampler.unwrap_or(usual);
         let parameters = Parameters {
             features: self.features,
             measure: sampler.measure(),

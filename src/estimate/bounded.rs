@@ -1,0 +1,42 @@
+//! What sizes and formulas err by in a bounded universe.
+
+use super::{Estimate, Law};
+use crate::scheme::{CardinalityField, Sampler, Scheme};
+
+/// The share of a bounded universe that a set of this size fills; at least one element of it.
+pub(super) fn share(size: f64, universe: u64) -> f64 {
+    (size / universe as f64).clamp(1.0 / universe as f64, 1.0)
+}
+
+/// Whether the cardinality field tells a size, and not only a share of the universe to a level or two.
+pub(super) fn tells_size(scheme: &Scheme) -> bool {
+    matches!(scheme.cardinality, CardinalityField::Log8 | CardinalityField::Exact)
+}
+
+/// A bound on the bias of a resemblance in a bounded universe of this size. Formulas for samples of a whole permutation
+/// err by at most 1/D. With one permutation in k bins, agreement errs by at most `k / (2 e D)`: the places of a bin are a
+/// small universe of their own.
+pub(super) fn bias_bound(sampler: Sampler, samples: u32, law: Law, universe: u64) -> f64 {
+    let size = universe as f64;
+    let slope = match law {
+        Law::Minwise(chance) | Law::HalfBit(chance) => 1.0 - chance.c2,
+        Law::Sign => 1.0,
+    };
+    match sampler {
+        Sampler::OnePermutation => {
+            (f64::from(samples) / (2.0 * std::f64::consts::E * size) / slope).max(1.0 / size)
+        }
+        _ => 1.0 / size,
+    }
+}
+
+/// Adds to the error what does not shrink with more samples: a spread, and a bound on the bias of the
+/// formulas by which the interval is widened, too.
+pub(super) fn with_systematic_error(e: Estimate, spread: f64, bias: f64) -> Estimate {
+    Estimate {
+        std_error: (e.std_error.powi(2) + spread.powi(2) + bias.powi(2)).sqrt(),
+        low: (e.low - bias).max(0.0),
+        high: (e.high + bias).min(1.0),
+        ..e
+    }
+}

@@ -1,0 +1,95 @@
+//! The resemblance of several sets together.
+//!
+//! In: signatures of one scheme. Out: the size of the intersection of all over that of their union, with its error, by the
+//! formula that the scheme asks for, and cut to what the sizes of the sets allow.
+
+use super::bounded::{bias_bound, share, tells_size, with_systematic_error};
+use super::many::Patterns;
+use super::{Estimate, Law};
+use crate::error::{Error, Result};
+use crate::scheme::{Cardinality, Measure, Sampler, Universe};
+use crate::sketch::Signature;
+
+/// The resemblance of two sets or more: the intersection of all over the union of all. It is 0 if any
+/// of them is empty, and undefined if all are.
+///
+/// ```
+/// use ringer::{Scheme, Sketcher, resemblance_of};
+/// let sketcher = Sketcher::new(&Scheme::precise());
+/// let sets: Vec<Vec<u64>> = (0..3).map(|i| (100 * i..1000).collect()).collect();
+/// let signatures = sets.iter().map(|s| sketcher.sketch(s)).collect::<Result<Vec<_>, _>>()?;
+/// let all: Vec<_> = signatures.iter().collect();
+/// let r = resemblance_of(&all)?;
+/// assert!(r.low < 0.8 && 0.8 < r.high);
+/// # Ok::<(), ringer::Error>(())
+/// ```
+pub fn resemblance_of(signatures: &[&Signature]) -> Result<Estimate> {
+    let [first, rest @ ..] = signatures else {
+        return Err(Error::invalid("no signatures", "give at least two"));
+    };
+    if let [second] = rest {
+        return first.resemblance(second);
+    }
+    rest.iter().try_for_each(|s| s.check_scheme(first.shared_scheme()))?;
+    let scheme = first.scheme();
+    if scheme.measure == Measure::Cosine {
+        let (asked, measure) = ("the resemblance", scheme.measure.name());
+        return Err(Error::OtherMeasure { asked, measure });
+    }
+    let mut patterns = Patterns::new(signatures.len(), scheme.bits)?;
+    if signatures.iter().all(|s| s.is_empty()) {
+        return Err(Error::Undefined { measure: "the resemblance of empty sets" });
+    }
+    if signatures.iter().any(|s| s.is_empty()) {
+        return Ok(Estimate::exact(0.0));
+    }
+    for sample in 0..scheme.samples as usize {
+        let values: Vec<u16> = signatures.iter().filter_map(|s| s.sample(sample)).collect();
+        patterns.add(&values)?;
+    }
+    let sizes: Option<Vec<Cardinality>> = signatures.iter().map(|s| s.cardinality()).collect();
+    let most = sizes.as_deref().map_or(1.0, most_resemblance);
+    // The largest set is the least that the union can be, which states the larger error.
+    let union = match scheme.sampler {
+        Sampler::OnePermutation if tells_size(scheme) => {
+            sizes.iter().flatten().map(|size| size.value).reduce(f64::max)
+        }
+        _ => None,
+    };
+    match (scheme.universe, sizes) {
+        (Universe::Bounded(universe), Some(sizes)) => {
+            // With all sizes at the middle, the lower and the upper end of their levels.
+            let at = |end: f64| {
+                let shares = sizes.iter().map(|f| share(f.value + end * f.half_width, universe));
+                patterns.dense(&shares.collect::<Vec<_>>(), union)
+            };
+            let (middle, lower, upper) = (at(0.0)?, at(-1.0)?, at(1.0)?);
+            let estimate = Estimate {
+                low: middle.low.min(lower.low).min(upper.low),
+                high: middle.high.max(lower.high).max(upper.high),
+                ..middle
+            };
+            let spread = (upper.value - lower.value).abs() / 2.0 / 3.0_f64.sqrt();
+            let bias = bias_bound(scheme.sampler, scheme.samples, Law::of(scheme), universe);
+            Ok(at_most(with_systematic_error(estimate, spread, bias), most))
+        }
+        _ => Ok(at_most(patterns.sparse(union)?, most)),
+    }
+}
+
+/// The resemblance of sets of these sizes if the smallest lies in all others, and all of those in the largest.
+fn most_resemblance(sizes: &[Cardinality]) -> f64 {
+    let smallest = sizes.iter().map(Cardinality::most).fold(f64::INFINITY, f64::min);
+    let largest = sizes.iter().map(Cardinality::least).fold(1.0, f64::max);
+    (smallest / largest).clamp(0.0, 1.0)
+}
+
+/// The estimate cut to what the sizes allow. No error is larger than the range that is left.
+fn at_most(e: Estimate, most: f64) -> Estimate {
+    Estimate {
+        value: e.value.min(most),
+        std_error: e.std_error.min(most),
+        low: e.low.min(most),
+        high: e.high.min(most),
+    }
+}

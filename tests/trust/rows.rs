@@ -1,0 +1,234 @@
+//! Answers that once misled, each on sets of the same shape.
+
+use std::collections::HashMap;
+
+use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
+use ringer::{
+    Accept, Comparison, Database, Like, Options, Originals, Parameters, Scheme, Sketcher, presets,
+};
+
+fn compare(parameters: Parameters, a: &[u64], b: &[u64]) -> Comparison {
+    let sketcher = Sketcher::new(&Scheme::new(parameters).unwrap());
+    sketcher.sketch(a).unwrap().compare(&sketcher.sketch(b).unwrap()).unwrap()
+}
+
+/// One permutation puts both elements into one bin under this seed, so that all samples agree. Sets of one and two elements
+/// still have a half in common at the most, with this sampler and with the default one.
+#[test]
+fn one_element_in_two_is_a_half() {
+    for sampler in [Sampler::OnePermutation, Sampler::EveryBin] {
+        for seed in (0..200).chain([1_551_558_416_824_163_349]) {
+            let parameters = Parameters { sampler, seed, ..presets::NEAR_DUPLICATE };
+            let comparison = compare(parameters, &[8], &[8, 60]);
+            let estimate = comparison.similarity();
+            assert!(estimate.low <= 0.5 && estimate.high == 0.5, "{sampler} {seed}: {estimate}");
+            // Under a few seeds one permutation does not see the common element, and says that it is not sure.
+            if sampler == Sampler::OnePermutation && estimate.value == 0.0 {
+                assert!(estimate.std_error > 0.01, "{sampler} {seed}: {estimate}");
+                continue;
+            }
+            assert_eq!(estimate.value, 0.5, "{sampler} {seed}: {estimate}");
+            assert!((comparison.containment_of_second().unwrap().value - 0.5).abs() < 1e-12);
+            assert!((comparison.union().unwrap().value - 2.0).abs() < 1e-12);
+        }
+    }
+}
+
+/// Containment of a few elements in many: no error exceeds the range of the measure, no interval is impossible or misses the
+/// truth more often than it says.
+#[test]
+fn containment_of_few_in_many_has_a_possible_error() {
+    let few = Parameters { samples: 64, bits: 1, slots: Slots::NONE, ..presets::PRECISE };
+    for (parameters, inside, all) in [(presets::PRECISE, 20_u64, 2000_u64), (few, 3, 300)] {
+        let (mut covered, seeds) = (0, 200);
+        for seed in 0..seeds {
+            let parameters = Parameters { seed, ..parameters };
+            let (a, b): (Vec<u64>, Vec<u64>) = ((0..inside).collect(), (0..all).collect());
+            let comparison = compare(parameters, &a, &b);
+            let containment = comparison.containment_of_first().unwrap();
+            assert!((0.0..=1.0).contains(&containment.value), "{seed}: {containment}");
+            assert!((0.0..=0.5).contains(&containment.std_error), "{seed}: {containment}");
+            assert!(containment.low < containment.high, "{seed}: {containment}");
+            covered += usize::from(containment.low <= 1.0 && containment.high >= 1.0 - 1e-9);
+            for (measure, range) in [
+                (comparison.intersection(), inside as f64),
+                (comparison.union(), inside as f64),
+                (comparison.hamming(), 2.0 * inside as f64),
+            ] {
+                let measure = measure.unwrap();
+                // Sizes that are known to a level only add their own half width.
+                assert!(measure.std_error <= range + 0.05 * all as f64, "{seed}: {measure}");
+                assert!(measure.low <= measure.value && measure.value <= measure.high);
+            }
+        }
+        assert!(covered * 100 >= 92 * seeds as usize, "{covered} of {seeds}");
+    }
+}
+
+/// 85 of 100 samples of two bits that agree are a resemblance of exactly .8, and reach it.
+#[test]
+fn an_estimate_at_the_threshold_reaches_it() {
+    let parameters = Parameters {
+        samples: 100,
+        bits: 2,
+        cardinality: CardinalityField::None,
+        slots: Slots { count: 25, samples_per_slot: 4, value_bits: 8, min_matches: 1 },
+        ..presets::PRECISE
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let scheme = Scheme::new(parameters).unwrap();
+    let path = folder.path().join("x.ringer");
+    let db = Database::create(path, &scheme, Options::default()).unwrap();
+    for i in 0..400_u64 {
+        db.put(i.to_be_bytes(), &(i * 8..i * 8 + 900).collect::<Vec<_>>()).unwrap();
+    }
+    let snapshot = db.snapshot();
+    let at = |pairs: Vec<ringer::Pair>| {
+        let exactly = |pair: &&ringer::Pair| pair.comparison.equal_samples() == 85;
+        pairs.iter().filter(exactly).count()
+    };
+    let all = at(snapshot.pairs(0.79).expand().collect().unwrap());
+    assert!(all > 10, "{all}");
+    assert_eq!(at(snapshot.pairs(0.8).expand().collect().unwrap()), all);
+    let mut found = 0;
+    for i in 0..400_u64 {
+        let key = i.to_be_bytes();
+        let answer = snapshot.query(Like::Key(&key)).min_resemblance(0.8).run().unwrap();
+        found += answer.matches.iter().filter(|m| m.comparison.equal_samples() == 85).count();
+    }
+    assert_eq!(found, 2 * all);
+}
+
+/// Many bins of a bounded universe and sets smaller than the bins: the stated bias bound holds the bias, and intervals cover.
+#[test]
+fn many_bins_of_a_bounded_universe_state_their_bias() {
+    let d = 1_u64 << 20;
+    let parameters = Parameters {
+        samples: 16_384,
+        sampler: Sampler::OnePermutation,
+        universe: Universe::Bounded(d),
+        cardinality: CardinalityField::Exact,
+        slots: Slots::NONE,
+        ..presets::PRECISE
+    };
+    let (mut sum, mut covered, seeds) = (0.0, 0, 60);
+    for seed in 0..seeds {
+        let set = |from: u64| (from..from + 6000).map(|i| i * 151 % d).collect::<Vec<u64>>();
+        let comparison = compare(Parameters { seed, ..parameters }, &set(0), &set(3000));
+        let (r, estimate) = (3000.0 / 9000.0, comparison.similarity());
+        sum += comparison.unbiased().value - r;
+        covered += usize::from(estimate.low <= r && r <= estimate.high);
+    }
+    let bias = (sum / seeds as f64).abs();
+    let bound = 16_384.0 / (2.0 * std::f64::consts::E * d as f64) / (1.0 - 1.0 / 16.0);
+    assert!(bias <= bound + 0.001, "{bias} {bound}");
+    assert!(covered * 100 >= 92 * seeds as usize, "{covered} of {seeds}");
+}
+
+/// Long lists that differ in an element or two often have one signature. Verified groups and pairs tell them apart.
+#[test]
+fn equal_signatures_are_not_taken_for_equal_sets() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.ringer");
+    let db = Database::create(path, &Scheme::near_duplicate(), Options::default()).unwrap();
+    let mut sets: HashMap<Vec<u8>, Vec<u64>> = HashMap::new();
+    for i in 0..60_u64 {
+        // Every third set is equal to the one before.
+        let own = i - u64::from(i % 3 == 2);
+        let set: Vec<u64> = (0..5000).filter(|x| *x != own * 83).collect();
+        db.put(i.to_be_bytes(), &set).unwrap();
+        sets.insert(i.to_be_bytes().to_vec(), set);
+    }
+    let snapshot = db.snapshot();
+    let estimated = snapshot.pairs(0.999).expand().collect().unwrap();
+    assert!(estimated.iter().any(|pair| {
+        let sets = [&sets[&*pair.a], &sets[&*pair.b]];
+        pair.similarity().value == 1.0 && sets[0] != sets[1]
+    }));
+    let originals = Originals::new(|key| Ok(sets.get(key).cloned()));
+    for min in [0.9999, 0.9, 0.5] {
+        let pairs = snapshot.pairs(min).verify(&originals).expand().collect().unwrap();
+        let mut expected = 0;
+        let keys: Vec<_> = (0..60_u64).map(u64::to_be_bytes).collect();
+        for (i, a) in keys.iter().enumerate() {
+            for b in &keys[i + 1..] {
+                let exact = super::jaccard(&sets[&a[..]], &sets[&b[..]]);
+                expected += usize::from(exact >= min);
+            }
+        }
+        assert_eq!(pairs.len(), expected, "{min}");
+        for pair in &pairs {
+            let exact = super::jaccard(&sets[&*pair.a], &sets[&*pair.b]);
+            assert_eq!(pair.similarity().value, exact);
+            assert!(pair.comparison.is_exact() && pair.similarity().std_error == 0.0);
+        }
+    }
+    assert!(originals.lost().is_empty());
+    // What is gone, or has changed, is left out and listed.
+    let changed = Originals::new(|key| match key[7] {
+        0 => Ok(None),
+        1 => Ok(Some(vec![1, 2, 3])),
+        _ => Ok(sets.get(key).cloned()),
+    });
+    let pairs = snapshot.pairs(0.5).verify(&changed).expand().collect().unwrap();
+    assert!(pairs.iter().all(|pair| pair.a[7] > 1 && pair.b[7] > 1));
+    let lost = changed.lost();
+    assert_eq!(
+        lost.iter().map(|(key, why)| (key[7], *why)).collect::<Vec<_>>(),
+        [(0, ringer::Lost::Gone), (1, ringer::Lost::Changed)]
+    );
+}
+
+/// Verified queries give exactly the neighbours that brute force finds among what the slots see, ranked exactly.
+#[test]
+fn verified_queries_are_exact() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.ringer");
+    let db = Database::create(path, &Scheme::near_duplicate(), Options::default()).unwrap();
+    let set = |i: u64| (i * 3..i * 3 + 60).collect::<Vec<u64>>();
+    (0..300_u64).for_each(|i| {
+        db.put(i.to_be_bytes(), &set(i)).unwrap();
+    });
+    let number = |key: &[u8]| u64::from_be_bytes(key.try_into().unwrap());
+    let originals = Originals::new(|key| Ok(Some(set(number(key)))));
+    let snapshot = db.snapshot();
+    for i in (0..300_u64).step_by(7) {
+        let query = set(i);
+        let ask = || snapshot.query(Like::Features(&query)).exhaustive().verify(&originals);
+        let answer = ask().min_resemblance(0.7).run().unwrap();
+        let mut right: Vec<(f64, u64)> = (0..300)
+            .map(|j| (super::jaccard(&query, &set(j)), j))
+            .filter(|(r, _)| *r >= 0.7)
+            .collect();
+        right.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let found: Vec<f64> = answer.matches.iter().map(|m| m.similarity().value).collect();
+        assert_eq!(found, right.iter().map(|(r, _)| *r).collect::<Vec<_>>(), "{i}");
+        let top = ask().top(3).run().unwrap();
+        assert_eq!(top.matches.len(), 3);
+        assert!(top.matches.iter().all(|m| m.comparison.is_exact()));
+        assert_eq!(number(&top.matches[0].key), i);
+    }
+    let signature = db.sketcher().sketch(&set(1)).unwrap();
+    let refused = snapshot.query(Like::Signature(&signature)).verify(&originals).run();
+    assert!(matches!(refused, Err(ringer::Error::InvalidArgument { .. })));
+}
+
+/// Thresholds nest: what is certain passes by estimate, and what passes by estimate is possible.
+#[test]
+fn certain_is_estimated_is_possible() {
+    for f in [1_u64, 3, 8, 40, 300] {
+        for seed in 0..50 {
+            let common = f * (seed % 5) / 4;
+            let set = |from: u64| (from..from + f).collect::<Vec<u64>>();
+            let comparison =
+                compare(Parameters { seed, ..presets::NEAR_DUPLICATE }, &set(0), &set(f - common));
+            for t in [0.1, 0.5, 0.8, 1.0] {
+                let [certain, estimated, possible] =
+                    [Accept::Certain, Accept::Estimate, Accept::Possible]
+                        .map(|accept| accept.passes(&comparison, t));
+                assert!(!certain || estimated, "{f} {seed} {t}");
+                assert!(!estimated || possible, "{f} {seed} {t}");
+            }
+        }
+    }
+}
