@@ -290,9 +290,7 @@ impl Comparison {
             return 0.0;
         }
         match self.sizes {
-            Some(sizes) => {
-                Evidence { agreement: self.agreement, sizes }.posterior().at_least(threshold)
-            }
+            Some(sizes) => Evidence { agreement: self.agreement, sizes }.probability(threshold),
             None => self.agreement.probability_at_least(threshold),
         }
     }

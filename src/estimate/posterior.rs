@@ -129,6 +129,19 @@ impl Evidence {
         Posterior::new(cells)
     }
 
+    /// The probability that the resemblance is at least this. On the grid, each value stands for those up to half an element
+    /// of the intersection away.
+    pub(crate) fn probability(&self, threshold: f64) -> f64 {
+        let has_atoms = matches!(self.sizes.known(), Some((f1, f2)) if f1.min(f2) <= MOST_ATOMS);
+        let total = self.sizes.first.value + self.sizes.second.value;
+        let element = (1.0 + threshold).powi(2) / total.max(1.0);
+        let beyond = if has_atoms || threshold <= 0.0 { 0.0 } else { element / 2.0 };
+        if threshold > self.sizes.most_resemblance() + TOLERANCE {
+            return 0.0;
+        }
+        self.posterior().at_least(threshold - beyond)
+    }
+
     fn atoms(&self, f1: f64, f2: f64) -> Vec<Cell> {
         let (total, most) = (f1 + f2, f1.min(f2));
         let of = |a: f64| a / (total - a);
