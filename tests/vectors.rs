@@ -3,7 +3,7 @@
 
 use ringer::features::Chunker;
 use ringer::features::rabin::{Polynomial, Rabin};
-use ringer::scheme::{CardinalityField, Packing, Sampler, Slots, Universe};
+use ringer::scheme::{CardinalityField, Elements, Packing, Sampler, Slots, Universe};
 use ringer::sketch::SlotReader;
 use ringer::{Parameters, Scheme, Sketcher, features, presets};
 
@@ -60,6 +60,7 @@ fn schemes() {
                 value_bits: number(v),
                 min_matches: number(m),
             },
+            elements: Elements::None,
         };
         let scheme = Scheme::new(parameters).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(scheme.to_bytes().to_vec(), hex_bytes(bytes), "{name}");

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::format::bytes::broken;
+use crate::format::kept_set::KeptShape;
 use crate::format::manifest::Manifest;
 use crate::format::superblock::Superblock;
 use crate::format::{DATA_START, DatabaseId};
@@ -32,10 +33,16 @@ pub fn pack(
     let first = state.segments.iter().map(|view| view.segment.header().first_sequence).min();
     let first = first.unwrap_or(1);
     let mut walk = Walk::new(state, Bound::Unbounded, Bound::Unbounded)?;
+    let kept = KeptShape::of(&state.scheme);
+    let mut set = Vec::new();
     while let Some((key, stored)) = walk.next_row()? {
         if stored.sequence > state.sequence {
             let detail = format!("a row of commit {} is later than the last", stored.sequence);
             return Err(broken("segment", "SEG-3", 0, detail));
+        }
+        set.clear();
+        if let (Some(kept), Some(elements)) = (kept, stored.signature.elements()) {
+            kept.encode(elements, &mut set);
         }
         writer.push(NewRow {
             key: &key,
@@ -43,6 +50,7 @@ pub fn pack(
             code: stored.signature.cardinality_code(),
             empty: stored.signature.is_empty(),
             sequence: stored.sequence.saturating_sub(first),
+            set: &set,
         })?;
     }
     let mut segment = writer.finish()?;

@@ -47,6 +47,8 @@ pub(crate) enum Purpose {
     Weights = 8,
     /// One key for each projection.
     Projections = 9,
+    /// The key that elements are hashed with before fewer than all of their bits are kept.
+    Kept = 15,
 }
 
 /// An endless sequence of keys.

@@ -7,6 +7,7 @@
 mod agreement;
 mod distinct;
 mod donors;
+mod elements;
 mod hash;
 mod independent;
 mod lazy;
@@ -22,6 +23,7 @@ mod slot_values;
 mod weighted;
 mod weights;
 
+pub use elements::intersection_size;
 pub use shared_donors::SharedDonors;
 pub use signature::{Signature, Signatures};
 pub use sketcher::{Sketcher, Stream};

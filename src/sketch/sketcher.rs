@@ -10,6 +10,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::distinct::Distinct;
+use super::elements::{self, Keeping};
 use super::independent::Independent;
 use super::lazy::{Claims, Lazy};
 use super::one_permutation::OnePermutation;
@@ -50,6 +51,7 @@ pub struct Sketcher {
     scheme: Arc<Scheme>,
     sampler: Tables,
     slots: SlotReader,
+    keeping: Option<Keeping>,
 }
 
 enum Tables {
@@ -80,6 +82,8 @@ enum Set<'a> {
 struct Sampled {
     code: u32,
     empty: bool,
+    /// What is kept of the elements, if the scheme keeps sets.
+    elements: Option<Arc<[u64]>>,
 }
 
 impl std::fmt::Debug for Sketcher {
@@ -100,7 +104,12 @@ impl Sketcher {
             Sampler::Weighted => Tables::Weighted(Weighted::new(scheme)),
             Sampler::SignProjection => Tables::SignProjection(SignProjection::new(scheme)),
         };
-        Sketcher { scheme: Arc::new(scheme.clone()), sampler, slots: SlotReader::new(scheme) }
+        Sketcher {
+            scheme: Arc::new(scheme.clone()),
+            sampler,
+            slots: SlotReader::new(scheme),
+            keeping: Keeping::of(scheme),
+        }
     }
 
     /// The scheme of all signatures it makes.
@@ -164,8 +173,8 @@ impl Sketcher {
         if scratch.distinct.is_small() {
             COUNTER.set(Some(std::mem::take(&mut scratch.distinct)));
         }
-        let Sampled { code, empty } = sampled?;
-        Ok(Signature::new(Arc::clone(&self.scheme), self.kept(&scratch), code, empty))
+        let Sampled { code, empty, elements } = sampled?;
+        Ok(Signature::new(Arc::clone(&self.scheme), self.kept(&scratch), code, empty, elements))
     }
 
     /// How many distinct elements there are.
@@ -198,13 +207,13 @@ impl Sketcher {
             let mut signatures = Signatures::with_room(Arc::clone(&self.scheme), part.len());
             for (i, set) in part.iter().enumerate() {
                 let sampled = self.sample(read(set), &mut scratch);
-                let Sampled { code, empty } = sampled.map_err(|error| match error {
+                let Sampled { code, empty, elements } = sampled.map_err(|error| match error {
                     Error::InvalidArgument { what, limit } => {
                         Error::invalid(format!("set {}: {what}", task * SETS_PER_TASK + i), limit)
                     }
                     other => other,
                 })?;
-                signatures.push_samples(self.kept(&scratch), code, empty);
+                signatures.push_samples(self.kept(&scratch), code, empty, elements);
             }
             Ok(signatures)
         };
@@ -235,7 +244,14 @@ impl Sketcher {
         let mut scratch = self.scratch();
         self.start(&mut scratch);
         scratch.distinct.reset(0);
-        Stream { sketcher: self, scratch, waiting: Vec::new(), taken: 0, any: false }
+        Stream {
+            sketcher: self,
+            scratch,
+            waiting: Vec::new(),
+            taken: 0,
+            all: Vec::new(),
+            any: false,
+        }
     }
 
     /// The samples of a set as they are drawn, at their full width, and how many of them no element claimed.
@@ -294,6 +310,8 @@ impl Sketcher {
             }
         };
         self.check_universe(elements)?;
+        let distinct = self.keeping.map(|_| elements::distinct(elements)).transpose()?;
+        let elements = distinct.as_deref().unwrap_or(elements);
         let count = match self.scheme.cardinality {
             CardinalityField::None => 0,
             _ => scratch.distinct.count_of(elements),
@@ -304,7 +322,7 @@ impl Sketcher {
             self.absorb(elements, scratch);
             self.finish(elements, scratch);
         }
-        Ok(Sampled { code, empty: elements.is_empty() })
+        Ok(Sampled { code, empty: elements.is_empty(), elements: self.keep(distinct) })
     }
 
     /// The same for the weighted set in the scratch.
@@ -320,7 +338,12 @@ impl Sketcher {
             }
             self.pack_pairs(samples);
         }
-        Ok(Sampled { code: 0, empty })
+        Ok(Sampled { code: 0, empty, elements: None })
+    }
+
+    /// What is kept of distinct, rising elements.
+    fn keep(&self, distinct: Option<Vec<u64>>) -> Option<Arc<[u64]>> {
+        Some(self.keeping?.keep(distinct?).into())
     }
 
     /// Takes elements in.
@@ -388,7 +411,7 @@ impl Sketcher {
 /// A set that arrives element by element ([`Sketcher::stream`]).
 ///
 /// Memory: constant when the scheme keeps no set sizes. Otherwise the distinct elements have to be
-/// remembered, 16 to 50 bytes each. The samplers of weighted sets remember all that came, 16 bytes each, and the
+/// remembered, 16 to 50 bytes each, and 8 to 16 more when it keeps the sets. The samplers of weighted sets remember all that came, 16 bytes each, and the
 /// lazy one does so up to a thousand elements or two, until every sample is claimed.
 pub struct Stream<'a> {
     sketcher: &'a Sketcher,
@@ -397,22 +420,31 @@ pub struct Stream<'a> {
     waiting: Vec<u64>,
     /// How many of them the sampler has taken.
     taken: usize,
+    /// All distinct elements, if the scheme keeps sets.
+    all: Vec<u64>,
     any: bool,
 }
 
 impl Stream<'_> {
     /// Adds an element. After an error the stream is as if the element had not come.
     pub fn push(&mut self, element: u64) -> Result<()> {
-        let Stream { sketcher, scratch, waiting, taken, any } = self;
+        let Stream { sketcher, scratch, waiting, taken, all, any } = self;
         if sketcher.weighs() {
             scratch.weighted.push((element, 1.0));
             return Ok(());
         }
         sketcher.check_universe(&[element])?;
+        let keeps = sketcher.keeping.is_some();
+        if keeps && !scratch.distinct.contains(element) {
+            elements::check_count(all.len() + 1)?;
+        }
         *any = true;
-        let counts = sketcher.scheme.cardinality != CardinalityField::None;
+        let counts = keeps || sketcher.scheme.cardinality != CardinalityField::None;
         if counts && !scratch.distinct.insert(element) {
             return Ok(());
+        }
+        if keeps {
+            all.push(element);
         }
         waiting.push(element);
         if waiting.len() - *taken >= STREAM_CHUNK {
@@ -434,14 +466,16 @@ impl Stream<'_> {
     pub fn finish(&mut self) -> Result<Signature> {
         let sampled = self.sampled();
         let scheme = &self.sketcher.scheme;
-        let signature = sampled.map(|Sampled { code, empty }| {
-            Signature::new(Arc::clone(scheme), self.sketcher.kept(&self.scratch), code, empty)
+        let signature = sampled.map(|Sampled { code, empty, elements }| {
+            let samples = self.sketcher.kept(&self.scratch);
+            Signature::new(Arc::clone(scheme), samples, code, empty, elements)
         });
         self.sketcher.start(&mut self.scratch);
         self.scratch.distinct.reset(0);
         self.scratch.weighted.clear();
         self.waiting.clear();
         self.taken = 0;
+        self.all.clear();
         self.any = false;
         signature
     }
@@ -472,6 +506,8 @@ impl Stream<'_> {
             self.sketcher.absorb(&self.waiting[self.taken..], &mut self.scratch);
             self.sketcher.finish(&self.waiting, &mut self.scratch);
         }
-        Ok(Sampled { code, empty: !self.any })
+        let mut all = std::mem::take(&mut self.all);
+        all.sort_unstable();
+        Ok(Sampled { code, empty: !self.any, elements: self.sketcher.keep(Some(all)) })
     }
 }

@@ -51,6 +51,8 @@ pub struct FreshRow<'a> {
     pub code: u32,
     /// Whether it is that of the empty set.
     pub empty: bool,
+    /// Its encoded set, if sets are kept.
+    pub set: &'a [u8],
 }
 
 /// A table of fresh rows. Shared by one writer and any number of readers.
@@ -172,15 +174,18 @@ impl Memtable {
 
     fn version(&self, inner: &Inner, row: Row) -> Version {
         let words = self.scheme.words_per_signature();
-        let signature = |planes: Box<[u64]>, code, empty| {
-            Signature::from_planes(Arc::clone(&self.scheme), planes, code, empty)
+        let signature = |planes: Box<[u64]>, code, empty, elements: Vec<u64>| {
+            let elements = self.scheme.elements.are_kept().then(|| elements.into());
+            Signature::from_planes(Arc::clone(&self.scheme), planes, code, empty, elements)
         };
         let signature = match row.what {
             What::Deleted => None,
-            What::Empty => Some(signature(vec![0; words].into(), 0, true)),
+            What::Empty => Some(signature(vec![0; words].into(), 0, true, Vec::new())),
             What::Signature(number) => {
                 let planes = inner.signatures.planes(number).collect();
-                Some(signature(planes, inner.signatures.code(number), false))
+                let mut elements = Vec::new();
+                inner.signatures.elements(number, &mut elements);
+                Some(signature(planes, inner.signatures.code(number), false, elements))
             }
         };
         Version { sequence: row.sequence, signature }
@@ -219,18 +224,19 @@ impl Memtable {
     pub fn each<E>(&self, mut visit: impl FnMut(FreshRow<'_>) -> Result<(), E>) -> Result<(), E> {
         let inner = self.ordered();
         let mut planes = vec![0; self.scheme.words_per_signature()];
+        let empty_set: &[u8] = if self.scheme.elements.are_kept() { &[0] } else { &[] };
         inner.in_order.iter().try_for_each(|number| {
             let key = &inner.keys[*number as usize];
             let Row { sequence, what, .. } = inner.versions[key.newest as usize];
-            let code = match what {
+            let (code, set) = match what {
                 What::Signature(number) => {
                     let words = inner.signatures.planes(number);
                     planes.iter_mut().zip(words).for_each(|(to, from)| *to = from);
-                    inner.signatures.code(number)
+                    (inner.signatures.code(number), inner.signatures.set(number))
                 }
                 What::Deleted | What::Empty => {
                     planes.fill(0);
-                    0
+                    (0, empty_set)
                 }
             };
             visit(FreshRow {
@@ -240,6 +246,7 @@ impl Memtable {
                 planes: &planes,
                 code,
                 empty: matches!(what, What::Empty),
+                set,
             })
         })
     }
@@ -285,6 +292,11 @@ impl FreshView<'_> {
     /// The cardinality code of one.
     pub fn code(&self, number: u32) -> u32 {
         self.inner.signatures.code(number)
+    }
+
+    /// Appends the elements of the set of one, if the scheme keeps sets.
+    pub fn elements(&self, number: u32, into: &mut Vec<u64>) {
+        self.inner.signatures.elements(number, into);
     }
 
     /// [`with_value`](FreshView::with_value) will be asked for each of these slots and values soon.
