@@ -116,7 +116,6 @@ fn sets_survive_every_way_through_a_database() {
         for (key, set) in &truth {
             let stored = snapshot.get(key).unwrap().unwrap();
             assert_eq!(stored.signature, sketcher.sketch(set).unwrap());
-            assert_eq!(stored.signature.cardinality().unwrap().value, set.len() as f64);
         }
         let report = check::check(&*layer, Path::new(path), Depth::Deep).unwrap();
         assert_eq!((report.findings, report.rows), (Vec::new(), truth.len() as u64));

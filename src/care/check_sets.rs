@@ -1,8 +1,10 @@
 //! Check of the sets that a segment keeps: each can be read, and, for a deep look, its signature is that of its elements.
 
+use std::sync::Arc;
+
 use crate::error::{Error, Result};
 use crate::format::elements_page::STARTS_PER_PAGE;
-use crate::sketch::Sketcher;
+use crate::sketch::{Signature, Sketcher};
 use crate::store::page_source::Keep;
 use crate::store::segment::Segment;
 use crate::store::segment::elements::SetReader;
@@ -52,27 +54,13 @@ fn part(
         reader.elements(id, &mut elements)?;
         let Some(sketcher) = sketcher else { continue };
         let code = signatures.read(id, &mut planes)?;
-        if !is_of(segment, sketcher, &elements, &planes, code)? {
+        let (scheme, planes) = (Arc::clone(segment.scheme()), (&*planes).into());
+        let (empty, set) = (segment.is_empty_id(id), Some((&*elements).into()));
+        let signature = Signature::from_planes(scheme, planes, code, empty, set);
+        if !sketcher.is_consistent(&signature)? {
             let detail = format!("the signature of id {id} is not that of its elements");
             return Err(segment.lost("KEPT-10", detail));
         }
     }
     Ok(())
-}
-
-/// Whether a signature can be that of a set.
-fn is_of(
-    segment: &Segment,
-    sketcher: &Sketcher,
-    elements: &[u64],
-    planes: &[u64],
-    code: u32,
-) -> Result<bool> {
-    let scheme = segment.scheme();
-    if scheme.elements.are_exact() {
-        let anew = sketcher.sketch(elements)?;
-        return Ok(anew.planes() == planes && anew.cardinality_code() == code);
-    }
-    let least = scheme.cardinality.encode(elements.len() as u64, scheme.universe)?;
-    Ok(least <= code)
 }

@@ -341,24 +341,24 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// The signature of an id. If it cannot be read but its elements can, and are kept as they are, it is made anew.
+    /// The signature of an id. Where elements are kept as they are, it is made anew from them: so it is theirs, and it is not
+    /// missed if its page cannot be read.
     fn signature(&mut self, id: u32, sketcher: &Sketcher) -> Result<Signature> {
         let scheme = self.segment.scheme();
         let mut elements = Vec::new();
         self.sets.elements(id, &mut elements)?;
+        if scheme.elements.are_exact() {
+            return sketcher.sketch(&elements);
+        }
         let mut planes = Vec::new();
-        let code = match self.signatures.read(id, &mut planes) {
-            Ok(code) => code,
-            Err(Error::Corrupt { .. } | Error::UnsupportedFormat { .. })
-                if scheme.elements.are_exact() =>
-            {
-                return sketcher.sketch(&elements);
-            }
-            Err(error) => return Err(error),
-        };
+        let code = self.signatures.read(id, &mut planes)?;
         let empty = self.segment.is_empty_id(id);
         let elements = scheme.elements.are_kept().then(|| elements.into());
         let planes = planes.into_boxed_slice();
-        Ok(Signature::from_planes(Arc::clone(scheme), planes, code, empty, elements))
+        let signature = Signature::from_planes(Arc::clone(scheme), planes, code, empty, elements);
+        if !sketcher.is_consistent(&signature)? {
+            return Err(self.segment.lost("KEPT-10", format!("id {id} has another size")));
+        }
+        Ok(signature)
     }
 }

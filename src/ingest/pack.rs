@@ -10,6 +10,7 @@ use crate::format::kept_set::KeptShape;
 use crate::format::manifest::Manifest;
 use crate::format::superblock::Superblock;
 use crate::format::{DATA_START, DatabaseId};
+use crate::sketch::Sketcher;
 use crate::store::file_layer::{File, FileLayer};
 use crate::store::new_file::NewFile;
 use crate::store::range::Walk;
@@ -34,11 +35,17 @@ pub fn pack(
     let first = first.unwrap_or(1);
     let mut walk = Walk::new(state, Bound::Unbounded, Bound::Unbounded)?;
     let kept = KeptShape::of(&state.scheme);
+    let sketcher = kept.map(|_| Sketcher::new(&state.scheme));
     let mut set = Vec::new();
     while let Some((key, stored)) = walk.next_row()? {
         if stored.sequence > state.sequence {
             let detail = format!("a row of commit {} is later than the last", stored.sequence);
             return Err(broken("segment", "SEG-3", 0, detail));
+        }
+        let consistent = |sketcher: &Sketcher| sketcher.is_consistent(&stored.signature);
+        if !sketcher.as_ref().map_or(Ok(true), consistent)? {
+            let detail = "a signature is not that of the set that is kept with it";
+            return Err(broken("segment", "KEPT-10", 0, detail));
         }
         set.clear();
         if let (Some(kept), Some(elements)) = (kept, stored.signature.elements()) {

@@ -4,6 +4,8 @@
 //! the elements themselves; one that keeps fewer keeps the low bits of a hash of each (SIG-7). How they are stored is no business of this folder.
 
 use super::hash::{Keys, Purpose, mix};
+use super::signature::Signature;
+use super::sketcher::Sketcher;
 use crate::error::{Error, Result};
 use crate::limits::{MAX_KEPT_BITS, MAX_KEPT_ELEMENTS};
 use crate::scheme::{Elements, Scheme};
@@ -34,6 +36,19 @@ impl Keeping {
             distinct.dedup();
         }
         distinct
+    }
+}
+
+impl Sketcher {
+    /// Whether a signature can be that of the set that is kept with it (KEPT-10). It is if no set is.
+    pub(crate) fn is_consistent(&self, signature: &Signature) -> Result<bool> {
+        let Some(elements) = signature.elements() else { return Ok(true) };
+        if self.scheme().elements.are_exact() {
+            return Ok(self.sketch(elements)? == *signature);
+        }
+        let least =
+            self.scheme().cardinality.encode(elements.len() as u64, self.scheme().universe)?;
+        Ok(least <= signature.cardinality_code())
     }
 }
 

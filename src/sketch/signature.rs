@@ -94,13 +94,11 @@ impl Signature {
         self.elements.as_deref()
     }
 
-    /// The size of the set as far as the scheme keeps it: exactly, if it keeps the elements themselves.
+    /// The size of the set as far as the cardinality field keeps it. Where sets are kept, [`elements`](Signature::elements)
+    /// has their number.
     pub fn cardinality(&self) -> Option<Cardinality> {
         if self.empty {
             return Some(Cardinality::exact(0));
-        }
-        if let Some(elements) = self.elements().filter(|_| self.scheme.elements.are_exact()) {
-            return Some(Cardinality::exact(elements.len() as u64));
         }
         self.scheme.cardinality.decode(self.cardinality_code, self.scheme.universe)
     }

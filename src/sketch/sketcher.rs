@@ -4,6 +4,8 @@
 //! count once, and where elements have weights these add up. The empty set has a signature of its own, equal to no
 //! other.
 
+mod stream;
+
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -24,11 +26,10 @@ use crate::error::{Error, Result};
 use crate::scheme::{CardinalityField, Measure, Packing, Sampler, Scheme, Universe};
 use crate::sync::can_spread;
 
+pub use stream::Stream;
+
 /// Sets for one thread to sketch before it hands them over.
 const SETS_PER_TASK: usize = 256;
-
-/// Elements a stream gathers before the sampler takes them.
-const STREAM_CHUNK: usize = 1024;
 
 thread_local! {
     /// Working memory of a thread that sketches set by set: to make and free it each time would cost as much
@@ -244,14 +245,7 @@ impl Sketcher {
         let mut scratch = self.scratch();
         self.start(&mut scratch);
         scratch.distinct.reset(0);
-        Stream {
-            sketcher: self,
-            scratch,
-            waiting: Vec::new(),
-            taken: 0,
-            all: Vec::new(),
-            any: false,
-        }
+        Stream::new(self, scratch)
     }
 
     /// The samples of a set as they are drawn, at their full width, and how many of them no element claimed.
@@ -405,109 +399,5 @@ impl Sketcher {
             )),
             _ => Ok(()),
         }
-    }
-}
-
-/// A set that arrives element by element ([`Sketcher::stream`]).
-///
-/// Memory: constant when the scheme keeps no set sizes. Otherwise the distinct elements have to be
-/// remembered, 16 to 50 bytes each, and 8 to 16 more when it keeps the sets. The samplers of weighted sets remember all that came, 16 bytes each, and the
-/// lazy one does so up to a thousand elements or two, until every sample is claimed.
-pub struct Stream<'a> {
-    sketcher: &'a Sketcher,
-    scratch: Scratch,
-    /// Elements that are still needed.
-    waiting: Vec<u64>,
-    /// How many of them the sampler has taken.
-    taken: usize,
-    /// All distinct elements, if the scheme keeps sets.
-    all: Vec<u64>,
-    any: bool,
-}
-
-impl Stream<'_> {
-    /// Adds an element. After an error the stream is as if the element had not come.
-    pub fn push(&mut self, element: u64) -> Result<()> {
-        let Stream { sketcher, scratch, waiting, taken, all, any } = self;
-        if sketcher.weighs() {
-            scratch.weighted.push((element, 1.0));
-            return Ok(());
-        }
-        sketcher.check_universe(&[element])?;
-        let keeps = sketcher.keeping.is_some();
-        if keeps && !scratch.distinct.contains(element) {
-            elements::check_count(all.len() + 1)?;
-        }
-        *any = true;
-        let counts = keeps || sketcher.scheme.cardinality != CardinalityField::None;
-        if counts && !scratch.distinct.insert(element) {
-            return Ok(());
-        }
-        if keeps {
-            all.push(element);
-        }
-        waiting.push(element);
-        if waiting.len() - *taken >= STREAM_CHUNK {
-            self.take_in();
-        }
-        Ok(())
-    }
-
-    /// Adds an element with its weight, where the scheme measures by weights. After an error the stream is as if
-    /// the element had not come.
-    pub fn push_weighted(&mut self, element: u64, weight: f64) -> Result<()> {
-        self.sketcher.check_weighs()?;
-        weights::check(element, weight, self.sketcher.scheme.measure)?;
-        self.scratch.weighted.push((element, weight));
-        Ok(())
-    }
-
-    /// The signature of what came since the start or the last `finish`; the stream starts anew.
-    pub fn finish(&mut self) -> Result<Signature> {
-        let sampled = self.sampled();
-        let scheme = &self.sketcher.scheme;
-        let signature = sampled.map(|Sampled { code, empty, elements }| {
-            let samples = self.sketcher.kept(&self.scratch);
-            Signature::new(Arc::clone(scheme), samples, code, empty, elements)
-        });
-        self.sketcher.start(&mut self.scratch);
-        self.scratch.distinct.reset(0);
-        self.scratch.weighted.clear();
-        self.waiting.clear();
-        self.taken = 0;
-        self.all.clear();
-        self.any = false;
-        signature
-    }
-
-    /// Hands over what is waiting, and forgets it if that may be. A bounded universe is sampled in one go at the
-    /// end, since dense sets are sampled by another way.
-    fn take_in(&mut self) {
-        if self.sketcher.scheme.universe == Universe::Open {
-            self.sketcher.absorb(&self.waiting[self.taken..], &mut self.scratch);
-            if self.sketcher.may_forget(&self.scratch) {
-                self.waiting.clear();
-            } else {
-                // Repeats are needed once.
-                self.waiting.sort_unstable();
-                self.waiting.dedup();
-            }
-            self.taken = self.waiting.len();
-        }
-    }
-
-    fn sampled(&mut self) -> Result<Sampled> {
-        if self.sketcher.weighs() {
-            return self.sketcher.sample_weighted(&mut self.scratch);
-        }
-        let scheme = &self.sketcher.scheme;
-        let code = scheme.cardinality.encode(self.scratch.distinct.count(), scheme.universe)?;
-        if self.any {
-            self.sketcher.absorb(&self.waiting[self.taken..], &mut self.scratch);
-            self.sketcher.finish(&self.waiting, &mut self.scratch);
-        }
-        let mut all = std::mem::take(&mut self.all);
-        all.sort_unstable();
-        Ok(Sampled { code, empty: !self.any, elements: self.sketcher.keep(Some(all)) })
     }
 }
