@@ -60,6 +60,9 @@ pub(crate) fn edited(bytes: &[u8]) -> Edited {
         choice => {
             let seed = seed(if choice == 0 { 3 } else { usize::from(choice) - 1 });
             let mut bytes = seed.bytes.to_vec();
+            if choice == 0 {
+                input.word();
+            }
             let keys = input.rest().to_vec();
             for _ in 0..MOST_EDITS {
                 if input.is_empty() {

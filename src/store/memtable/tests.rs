@@ -7,7 +7,15 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 /// Against a map of maps: every key at every commit, and ranges while keys are still coming in.
 #[test]
 fn every_commit_can_be_read_again() {
-    let scheme = Arc::new(Scheme::precise());
+    every_commit_of(Scheme::precise());
+    let elements = crate::scheme::Elements::EXACT;
+    every_commit_of(
+        Scheme::new(crate::Parameters { elements, ..crate::presets::PRECISE }).unwrap(),
+    );
+}
+
+fn every_commit_of(scheme: Scheme) {
+    let scheme = Arc::new(scheme);
     let sketcher = Sketcher::new(&scheme);
     let table = Memtable::new(&scheme);
     let mut oracle: BTreeMap<Vec<u8>, BTreeMap<u64, Option<Signature>>> = BTreeMap::new();
@@ -81,6 +89,9 @@ fn found_by_their_slots(
                 planes == signature.planes() && view.code(*number) == signature.cardinality_code()
             };
             let number = numbers.into_iter().find(same).unwrap();
+            let mut elements = Vec::new();
+            view.elements(number, &mut elements);
+            assert_eq!(elements, signature.elements().unwrap_or_default());
             assert!(view.keys_of(number, at).eq(expected.iter().copied()), "all, in order");
         }
     }
