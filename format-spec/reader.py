@@ -2,7 +2,7 @@
 """A second reader of closed Ringer databases, written from the pages beside it alone.
 
 It exists to be compared with, not to be fast: it reads a whole file and checks every rule of file.md,
-pages.md, segment.md, postings.md and scheme.md on the way. Standard library only.
+pages.md, segment.md, postings.md, elements.md and scheme.md on the way. Standard library only.
 
     python3 reader.py FILE               print the rows of a database, or of a golden file with a .patch
     python3 reader.py --check [FOLDER]   compare FOLDER/golden/*.ringer with the .rows files beside them, and
@@ -12,7 +12,7 @@ pages.md, segment.md, postings.md and scheme.md on the way. Standard library onl
     python3 reader.py --apply PATCH FILE write a golden file with a .patch as a file of its own
 
 A row is a line of five fields with tabs between: key (hex), sequence, 1 for the empty set or 0, cardinality
-code, words of the signature (16 hex digits each). Lines stand in the order of the keys. Where a rule is
+code, words of the signature (16 hex digits each); where sets are kept a sixth has the elements, with commas between. Lines stand in the order of the keys. Where a rule is
 broken, it prints `RULE: sentence` alone and exits with 1. Patches are described in rejects/README.md.
 """
 import re
@@ -23,14 +23,15 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 from postings import DIRECTORY as POSTING_DIRECTORY, LIST, SHORT, TABLE, Postings, shares  # noqa: E402
-from reference import ceil_div, xxh3  # noqa: E402
+from elements import SETS, SETS_DIRECTORY, Sets  # noqa: E402
+from reference import FIELDS, SAMPLERS, cardinality_code, ceil_div, signature, xxh3  # noqa: E402
 
 UNIT = 64
 DATA = 12288
 NONE = 0xFFFFFFFF
 HEADER, SIGNATURES, LEAF, FENCE, LIVENESS, COPIES, DIRECTORY = range(1, 8)
 LONGEST = {HEADER: 256, SIGNATURES: 65536, FENCE: 65536} | dict.fromkeys(
-    (LEAF, LIVENESS, COPIES, DIRECTORY, POSTING_DIRECTORY, SHORT, TABLE, LIST), 8192)
+    (LEAF, LIVENESS, COPIES, DIRECTORY, POSTING_DIRECTORY, SHORT, TABLE, LIST, SETS, SETS_DIRECTORY), 8192)
 INNER_FENCE = 16384
 PAGE_HEADER = 24
 ROWS_PER_LIVENESS = 65344
@@ -59,7 +60,7 @@ class Scheme:
     def __init__(self, data):
         need("SCHEME-1", len(data) == 48, "a scheme has 48 bytes")
         (layout, kind, version, parameter, element, measure, sampler, universe, self.b, packing, self.field, self.v,
-         self.k, self.slots, self.g, m, reserved, size, _) = struct.unpack("<HBBIBBBBBBBBIHHH6sQQ", data)
+         self.k, self.slots, self.g, m, self.e, reserved, size, self.seed) = struct.unpack("<HBBIBBBBBBBBIHHHB5sQQ", data)
         need("SCHEME-2", layout == 1, f"layout version {layout} is unsupported")
         need("SCHEME-3", not any(reserved), "reserved bytes are not zero")
         need("SCHEME-4", 1 <= kind <= 7 and version == (2 if kind == 3 else 1) and element in (1, 2)
@@ -87,9 +88,20 @@ class Scheme:
         need("SCHEME-15", measure == 1 or self.field == 0, "a cardinality field for weights")
         need("SCHEME-16", b == 1 or sampler != 5 and packing == 1, "more than a bit")
         need("SCHEME-17", packing == 1 or sampler in (2, 3, 4), "pairs of dependent samples")
+        need("SCHEME-18", self.e == 0 or 8 <= self.e <= 64 and measure == 1, f"elements kept in {self.e} bits")
+        self.sampler = next(name for name, code in SAMPLERS.items() if code == sampler) + "+xor-pairs" * (packing == 2)
+        self.size = size
         self.data = data
         self.words = ceil_div(k, 64)  # of a plane, SIG-2
         self.code_bits = (0, 4, 8, 8, 32)[self.field]
+
+    def sketch(self, elements):
+        """The cardinality code and the words of a set."""
+        _, code, planes = signature(self.sampler, self.size, self.seed, self.k, self.b, FIELDS[self.field], elements)
+        return code, tuple(planes)
+
+    def code_of(self, count):
+        return cardinality_code(FIELDS[self.field], self.size, count)
 
     def signature_pages(self, ids):
         """How many signatures each page holds. SIGP-1"""
@@ -107,11 +119,11 @@ class Superblock:
         """Of a block with the magic."""
         need("SUPER-1", zlib.crc32(block[:4092]) == struct.unpack("<I", block[4092:])[0],
              "the checksum of a superblock does not match")
-        (_, version, reserved, required, _, self.id, self.generation, self.manifest, self.length,
+        (_, version, reserved, self.required, _, self.id, self.generation, self.manifest, self.length,
          self.checksum, self.end, self.hot, self.hot_made, self.clean) = struct.unpack_from(
              "<8sH6sQQ16sQQIIQQQB", block)
         need("SUPER-2", version == 2, f"format version {version} is unsupported")
-        need("SUPER-3", required == 0, f"required features {required:#x} are unsupported")
+        need("SUPER-3", self.required <= 1, f"required features {self.required:#x} are unsupported")
         need("SUPER-4", not any(reserved) and not any(block[97:4092]) and self.clean <= 1,
              "reserved bytes are not zero, or clean is neither 0 nor 1")
         need("SUPER-6", DATA <= self.manifest and self.manifest + self.length <= self.end
@@ -181,6 +193,7 @@ class Database:
         need("MAN-2", count <= 4095 and length == 112 + 64 * count + 4 and reserved == 0,
              "the manifest does not have the entries that it says")
         self.scheme = Scheme(scheme)
+        need("SUPER-8", self.superblock.required == bool(self.scheme.e), "required features of another scheme")
         self.entries = [Entry(manifest[112 + 64 * i:176 + 64 * i]) for i in range(count)]
         self.check_blocks(next_block)
 
@@ -239,7 +252,7 @@ class Database:
         return hidden
 
     def rows(self):
-        """{key: (sequence, empty, code, words)} of all live rows."""
+        """{key: (sequence, empty, code, words, elements)} of all live rows."""
         rows = {}
         for entry in self.entries:
             segment = Segment(self, entry)
@@ -261,20 +274,23 @@ class Segment:
         self.database, self.entry, self.scheme = database, entry, database.scheme
         need("SEG-6", entry.length >= 256, "no room for the header page")
         header, _ = database.page((entry.offset, entry.offset + 256), 0, HEADER, entry.id)
-        need("SEG-1", len(header) == 208, "the header does not have 208 bytes")
+        need("SEG-1", len(header) in (208, 232), "the header does not have 208 bytes, or 232")
         (magic, owner, scheme, length, self.first, self.last, self.n, self.ids, self.empty_id, reserved,
          signatures_at, signatures, keys_at, keys, copies_at, copies, self.key_bytes, self.root, self.level,
          zero, postings_at, postings, self.short, self.lists, zero2) = struct.unpack(
-             "<8s16s48sQQQIIIIQQQQQQQIB3sQQQII", header)
+             "<8s16s48sQQQIIIIQQQQQQQIB3sQQQII", header[:208])
         need("SEG-1", magic == b"RINGSG2\n" and reserved == 0 and not any(zero) and zero2 == 0,
              "magic, reserved or zero")
         own = Scheme(scheme)
+        need("SEG-1", len(header) == (232 if own.e else 208), "the length of the header")
+        postings_end = postings_at + postings
+        sets_at, sets, set_bytes = struct.unpack("<3Q", header[208:]) if own.e else (postings_end, 0, 0)
         need("SEG-2", 1 <= self.ids <= self.n <= 4294967294, f"{self.ids} ids of {self.n} rows")
         need("SEG-3", (self.empty_id < self.ids or self.empty_id == NONE) and self.first <= self.last,
              "the empty id or the sequences")
         need("SEG-4", signatures_at == 256 and keys_at == 256 + signatures and copies_at == keys_at + keys
-             and postings_at == copies_at + copies and postings_at + postings == length and length % UNIT == 0
-             and max(signatures, keys, copies, postings) <= 1 << 38,
+             and postings_at == copies_at + copies and sets_at == postings_end and sets_at + sets == length
+             and length % UNIT == 0 and max(signatures, keys, copies, postings, sets) <= 1 << 38,
              "the regions do not follow each other or fill the segment")
         pages = [own.signature_bytes(n) for n in own.signature_pages(self.ids)]
         need("SEG-4", signatures == sum(aligned(PAGE_HEADER + n) for n in pages), "length of the signatures")
@@ -288,8 +304,10 @@ class Segment:
         self.signature_region = (at + 256, at + keys_at)
         self.key_region = (at + keys_at, at + copies_at)
         self.copy_region = (at + copies_at, at + postings_at)
-        self.postings = (at + postings_at, at + length)
+        self.postings = (at + postings_at, at + postings_end)
+        self.sets = (at + sets_at, at + length)
         self.index = Postings(self, need)
+        self.kept = Sets(self, sets, set_bytes, need) if own.e else None
 
     def signatures(self):
         """(empty, code, words) of each id."""
@@ -319,7 +337,7 @@ class Segment:
         return found
 
     def rows(self):
-        """(key, sequence, empty, code, words) of each row, in order."""
+        """(key, sequence, empty, code, words, elements) of each row, in order; elements are None if they are not kept."""
         signatures = self.signatures()
         self.keys, self.row_ids, self.sequences, self.copies = [], [], [], []
         self.next_id = 0
@@ -329,7 +347,9 @@ class Segment:
         need("SEG-3", max(self.sequences) <= self.last, "a sequence past the last")
         self.check_copies()
         self.index.check(signatures)
-        return [(key, sequence, *signatures[i])
+        scheme = self.scheme
+        sets = self.kept.read(scheme.sketch, scheme.code_of) if self.kept else [None] * self.ids
+        return [(key, sequence, *signatures[i], sets[i])
                 for key, sequence, i in zip(self.keys, self.sequences, self.row_ids)]
 
     def fence(self, number, level, expected):
@@ -465,8 +485,13 @@ def read(path):  # rejects/README.md
 
 def rows_text(path):
     rows = Database(read(path)).rows()
-    return "".join(f"{key.hex()}\t{sequence}\t{empty}\t{code}\t{''.join(f'{w:016x}' for w in words)}\n"
-                   for key, (sequence, empty, code, words) in sorted(rows.items()))
+    text = []
+    for key, (sequence, empty, code, words, elements) in sorted(rows.items()):
+        fields = [key.hex(), sequence, empty, code, "".join(f"{w:016x}" for w in words)]
+        if elements is not None:
+            fields.append(",".join(map(str, elements)))
+        text.append("\t".join(map(str, fields)) + "\n")
+    return "".join(text)
 
 
 def outcome(path):

@@ -24,6 +24,7 @@ cardinality.tsv  the code of a set of f >= 1 elements.
 features.tsv     the features of a text or page in hex, in its order and with repeats, by features.py. The
                  parameter is the number of words or characters, or distance:chain. html: the visible text
                  in hex in place of features.
+elements.tsv     what is kept of a set (as in signature.tsv) in decimal, and its encoding, by elements.py.
 rabin.tsv, chunks.tsv  see chunks.py.
 """
 import struct
@@ -32,6 +33,7 @@ from pathlib import Path
 from statistics import NormalDist
 
 import chunks as chunked
+import elements as kept_sets
 import features as text_features
 from hashing import (BLOCKS, C1, ELEMENTS, G, M, ceil_div, key, keys, mix, normal, permutation, product, samples, unit,
                      unmix, unstir, weighted_set)
@@ -589,7 +591,7 @@ def feature_rows():
 def main():
     makers = {"hash": hash_rows, "permutation": permutation_rows, "scheme": scheme_rows,
               "signature": signature_rows, "weighted": weighted_rows, "numbers": number_rows, "slot": slot_rows, "cardinality": cardinality_rows,
-              "features": feature_rows,
+              "features": feature_rows, "elements": lambda: kept_sets.rows(elements_of),
               "rabin": lambda: chunked.rabin_rows(xxh3), "chunks": lambda: chunked.chunk_rows(xxh3)}
     files = {f"{name}.tsv": ("#" + "".join("\t".join(map(str, row)) + "\n" for row in rows())).encode()
              for name, rows in makers.items()}

@@ -55,6 +55,17 @@ pub const MAX_BATCH_OPERATIONS: usize = 1 << 20;
 /// Most bytes of one batch: it is held in memory several times while it is committed.
 pub const MAX_BATCH_BYTES: usize = 64 << 20;
 
+/// Most elements of a set that is kept. Encoded, such a set has at most 50 MB, so that every set that is kept
+/// fits into one batch ([`MAX_BATCH_BYTES`]). The sets of a batch have no more together, so that reading a batch back
+/// takes at most 64 MiB for their elements.
+pub const MAX_KEPT_ELEMENTS: usize = 1 << 23;
+
+/// Fewest bits in which an element is kept. With fewer, sets of a dozen elements would collide in themselves.
+pub const MIN_KEPT_BITS: u8 = 8;
+
+/// Most bits in which an element is kept: all it has.
+pub const MAX_KEPT_BITS: u8 = 64;
+
 /// Smallest horizon of chunks: that of the 16 bytes that a cut is recognised by.
 pub const MIN_HORIZON: u32 = 16;
 

@@ -14,7 +14,7 @@ use proptest::test_runner::TestRunner;
 
 use oracle::{
     Change, History, KEYS, Map, SETS, compare, compare_prefix, compare_queries, compare_range,
-    scheme,
+    scheme_keeping,
 };
 use ringer::care::check::check;
 use ringer::db::{Depth, Reader};
@@ -186,9 +186,9 @@ struct Run {
 }
 
 impl Run {
-    fn new(world: World, options: Options) -> Run {
+    fn new(world: World, keep_sets: bool, options: Options) -> Run {
         let (layer, path, options) = (world.layer(), world.path(), world.fit(options));
-        let db = Database::create_in(layer, &path, &scheme(), options.clone());
+        let db = Database::create_in(layer, &path, &scheme_keeping(keep_sets), options.clone());
         let (db, history) = (Some(db.unwrap()), History::new());
         Run { world, options, db, history, kept: Vec::new(), reader: None }
     }
@@ -377,8 +377,8 @@ impl Run {
     }
 }
 
-fn run(world: World, options: Options, steps: &[Step]) {
-    let mut run = Run::new(world, options);
+fn run(world: World, keep_sets: bool, options: Options, steps: &[Step]) {
+    let mut run = Run::new(world, keep_sets, options);
     for step in steps {
         run.step(step);
         run.compare();
@@ -399,9 +399,9 @@ fn config(cases: u32) -> ProptestConfig {
 
 #[test]
 fn a_database_in_memory_says_what_a_map_says() {
-    let strategy = (options(), vec(step(), 1..40));
-    let result = TestRunner::new(config(3000)).run(&strategy, |(options, steps)| {
-        run(World::Memory(FaultyFiles::new()), options, &steps);
+    let strategy = (options(), any::<bool>(), vec(step(), 1..40));
+    let result = TestRunner::new(config(3000)).run(&strategy, |(options, keep_sets, steps)| {
+        run(World::Memory(FaultyFiles::new()), keep_sets, options, &steps);
         Ok(())
     });
     result.unwrap_or_else(|error| panic!("{error}"));
@@ -409,12 +409,12 @@ fn a_database_in_memory_says_what_a_map_says() {
 
 #[test]
 fn a_database_on_disk_says_what_a_map_says() {
-    let strategy = (options(), vec(step(), 20..40));
-    let result = TestRunner::new(config(30)).run(&strategy, |(options, steps)| {
+    let strategy = (options(), any::<bool>(), vec(step(), 20..40));
+    let result = TestRunner::new(config(30)).run(&strategy, |(options, keep_sets, steps)| {
         let top = tempfile::tempdir().unwrap();
         let folder = top.path().join("first");
         std::fs::create_dir(&folder).unwrap();
-        run(World::Disk(top, folder), options, &steps);
+        run(World::Disk(top, folder), keep_sets, options, &steps);
         Ok(())
     });
     result.unwrap_or_else(|error| panic!("{error}"));

@@ -1,4 +1,4 @@
-//! The tool on databases of weighted sets, of vectors and of half bits.
+//! The tool on databases of weighted sets, of vectors and of half bits, and on those that keep sets.
 
 mod tool_run;
 
@@ -242,4 +242,30 @@ fn half_bits_are_planned_made_and_found() {
     assert!((number(&found[0], "resemblance") - 392.0 / 408.0).abs() < 0.06, "{}", found[0]);
     assert!(found[0].get("containment_of_query").is_some());
     tool.run(&["triples", "h.ringer", "--min", "0.5"]).with_status(6);
+}
+
+/// `--keep-sets` keeps the sets: their sizes are exact, and `stat` says what they take.
+#[test]
+fn kept_sets_have_exact_sizes() {
+    let tool = Tool::new();
+    let create = |name: &str, keep: &[&str]| {
+        tool.run(&[&["create", name, "--features", "ids"], keep].concat()).with_status(0)
+    };
+    create("kept.ringer", &["--keep-sets"]);
+    create("few.ringer", &["--keep-sets=20"]);
+    create("plain.ringer", &[]);
+    let lines: String = (0..300).map(|i| format!(" {}", i * 7)).collect();
+    for name in ["kept.ringer", "few.ringer", "plain.ringer"] {
+        tool.write("sets.tsv", format!("key\t{}\n", &lines[1..]));
+        tool.run(&["add", name, "--sets", "sets.tsv"]).with_status(0);
+    }
+    let stat = |name| tool.run(&["stat", name, "--json"]).with_status(0).json();
+    assert!(stat("kept.ringer")[0]["element_bytes"].as_u64() > Some(100));
+    assert_eq!(stat("plain.ringer")[0]["element_bytes"], 0);
+    let get = |name| tool.run(&["get", name, "key", "--json"]).with_status(0).json();
+    assert_eq!(get("kept.ringer")[0]["elements"], 300.0);
+    assert_eq!(get("kept.ringer")[0]["elements_half_width"], 0.0);
+    assert_ne!(get("few.ringer")[0]["elements_half_width"], 0.0);
+    tool.run(&["create", "x.ringer", "--keep-sets=7"]).with_status(2);
+    tool.run(&["check", "kept.ringer", "--deep"]).with_status(0);
 }

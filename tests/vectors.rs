@@ -3,7 +3,8 @@
 
 use ringer::features::Chunker;
 use ringer::features::rabin::{Polynomial, Rabin};
-use ringer::scheme::{CardinalityField, Packing, Sampler, Slots, Universe};
+use ringer::format::kept_set::KeptShape;
+use ringer::scheme::{CardinalityField, Elements, Packing, Sampler, Slots, Universe};
 use ringer::sketch::SlotReader;
 use ringer::{Parameters, Scheme, Sketcher, features, presets};
 
@@ -60,6 +61,7 @@ fn schemes() {
                 value_bits: number(v),
                 min_matches: number(m),
             },
+            elements: Elements::None,
         };
         let scheme = Scheme::new(parameters).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(scheme.to_bytes().to_vec(), hex_bytes(bytes), "{name}");
@@ -339,4 +341,31 @@ fn chunks() {
         checked += 1;
     }
     assert!(checked > 40);
+}
+
+/// SIG-7, and the encoding of elements.md: what is kept of sets, and its bytes.
+#[test]
+fn kept_sets() {
+    let mut checked = 0;
+    for row in rows(include_str!("../format-spec/vectors/elements.tsv")) {
+        let [seed, bits, set, kept, bytes] = row[..] else { panic!("{row:?}") };
+        let elements = Elements::Kept { bits: number(bits) };
+        let parameters = Parameters { seed: number(seed), elements, ..presets::PRECISE };
+        let scheme = Scheme::new(parameters).unwrap();
+        let signature = Sketcher::new(&scheme).sketch(&elements_of(set)).unwrap();
+        let expected: Vec<u64> = kept.split(',').filter(|n| !n.is_empty()).map(number).collect();
+        assert_eq!(signature.elements(), Some(&*expected), "{row:?}");
+        let shape = KeptShape::of(&scheme).unwrap();
+        let (mut encoded, mut decoded) = (Vec::new(), Vec::new());
+        shape.encode(&expected, &mut encoded);
+        assert_eq!(encoded, hex_bytes(bytes), "{row:?}");
+        assert_eq!(shape.decode(&encoded, &mut decoded), Ok(encoded.len()));
+        assert_eq!(decoded, expected);
+        checked += 1;
+    }
+    assert!(checked > 70);
+}
+
+fn elements_of(set: &str) -> Vec<u64> {
+    elements(set, Universe::Open)
 }

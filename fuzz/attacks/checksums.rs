@@ -221,6 +221,9 @@ impl File<'_> {
             }
         }
         self.run(offset, header.postings, PageKind::PostingList, seal);
+        if let Some(kept) = header.elements {
+            self.run(offset, kept.region, PageKind::Elements, seal);
+        }
         Some(checksum)
     }
 

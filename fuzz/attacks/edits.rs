@@ -43,7 +43,10 @@ fn seed(choice: usize) -> &'static Seed {
     &all[choice % all.len()]
 }
 
-/// The first byte: bits 0 and 1 choose between the input itself (0) and a seed, bit 2 has checksums made
+/// An input that starts with this has edits of the fourth seed.
+const KEPT: &[u8] = b"kept";
+
+/// The first byte: bits 0 and 1 choose between the input itself (0), or the fourth seed if it goes on with `kept`, and a seed, bit 2 has checksums made
 /// right, bit 3 has the file written to, the others say which part of an attack a fuzzer asks for. An edit
 /// has twelve bytes: place, what to do, position, value.
 pub(crate) fn edited(bytes: &[u8]) -> Edited {
@@ -51,10 +54,15 @@ pub(crate) fn edited(bytes: &[u8]) -> Edited {
     let flags = input.byte();
     let (repaired, write, part) = (flags & 4 != 0, flags & 8 != 0, flags >> 4);
     let mut edited = match flags & 3 {
-        0 => Edited { bytes: input.rest().to_vec(), repaired, write, part, keys: Vec::new() },
+        0 if !input.rest().starts_with(KEPT) => {
+            Edited { bytes: input.rest().to_vec(), repaired, write, part, keys: Vec::new() }
+        }
         choice => {
-            let seed = seed(usize::from(choice) - 1);
+            let seed = seed(if choice == 0 { 3 } else { usize::from(choice) - 1 });
             let mut bytes = seed.bytes.to_vec();
+            if choice == 0 {
+                input.word();
+            }
             let keys = input.rest().to_vec();
             for _ in 0..MOST_EDITS {
                 if input.is_empty() {

@@ -5,8 +5,10 @@
 
 use ringer::format::bytes::Seal;
 use ringer::format::copies_page::{CopiesDirectory, CopiesPage};
+use ringer::format::elements_page::{ElementsDirectory, ElementsPage, ElementsShape};
 use ringer::format::fence_page::{self, FenceBuilder, FencePage};
 use ringer::format::filter::{self, KeyHash};
+use ringer::format::kept_set::KeptShape;
 use ringer::format::leaf_page::{LeafBuilder, LeafPage};
 use ringer::format::liveness_page::{self, LivenessPage};
 use ringer::format::page::{Line, Page, PageKind, PagePlace, encode};
@@ -22,6 +24,7 @@ use ringer::{Parameters, Scheme, presets};
 use super::input::Input;
 use super::records::scheme;
 
+/// The kinds that an input of one byte chooses from, but for those of kept sets, which are 254 and 255.
 const KINDS: [PageKind; 11] = [
     PageKind::SegmentHeader,
     PageKind::Signatures,
@@ -51,7 +54,11 @@ struct Claims {
 /// tried as a payload, too.
 pub(crate) fn pages(bytes: &[u8]) {
     let mut input = Input::new(bytes);
-    let kind = KINDS[usize::from(input.byte()) % KINDS.len()];
+    let kind = match input.byte() {
+        254 => PageKind::Elements,
+        255 => PageKind::ElementsDirectory,
+        choice => KINDS[usize::from(choice) % KINDS.len()],
+    };
     let (scheme, rows, ids, any) = (input.byte(), input.word(), input.word(), input.word());
     let claims = Claims { scheme, rows, ids, any };
     let place = PagePlace { kind, block: 5, number: 0 };
@@ -81,6 +88,8 @@ fn look(kind: PageKind, page: Page, claims: Claims) {
         PageKind::ShortPostings => short_postings(page, claims),
         PageKind::PostingTable => list_table(page, claims),
         PageKind::PostingList => posting_list(page, claims),
+        PageKind::Elements => sets(&page, claims),
+        PageKind::ElementsDirectory => sets_directory(page, claims),
     }
 }
 
@@ -95,7 +104,8 @@ fn signatures(page: Page, claims: Claims) {
     let mut all = Vec::new();
     for i in 0..view.count() {
         let is_empty = empty == Some(i as u32);
-        let signature = view.signature(i, &scheme, is_empty).expect("it is in range");
+        let set = || scheme.elements.are_kept().then(|| [].into());
+        let signature = view.signature(i, &scheme, is_empty, set()).expect("it is in range");
         let mut planes = Vec::new();
         assert_eq!(view.copy_planes(i, &mut planes), Some(()));
         assert_eq!(planes, signature.planes());
@@ -108,7 +118,7 @@ fn signatures(page: Page, claims: Claims) {
     for i in
         [view.count(), claims.any as usize, usize::MAX].into_iter().filter(|i| *i >= view.count())
     {
-        assert_eq!((view.code(i), view.signature(i, &scheme, false)), (None, None));
+        assert_eq!((view.code(i), view.signature(i, &scheme, false, None)), (None, None));
     }
     let _ = (view.rows(&scheme), view.memory());
 }
@@ -292,4 +302,35 @@ fn posting_list(page: Page, claims: Claims) {
     assert!(blocks.iter().all(|block| builder.push(block, 8_168)));
     let (slot, value) = view.of();
     assert_eq!(builder.take(slot as u16, value, tail, shape.id_bits()), payload);
+}
+
+/// Sets one after the other, from any byte on. What decodes has one encoding.
+fn sets(page: &Page, claims: Claims) {
+    let length = page.payload().len() as u64;
+    assert!(ElementsPage::new(page.clone(), length + 1).is_err());
+    let Ok(view) = ElementsPage::new(page.clone(), length) else { return };
+    let Some(shape) = KeptShape::of(&scheme(claims.scheme | 192)) else { return };
+    let mut rest = view.bytes().get(claims.any as usize % 8..).unwrap_or_default();
+    let (mut elements, mut again) = (Vec::new(), Vec::new());
+    while !rest.is_empty() {
+        elements.clear();
+        let Ok(length) = shape.decode(rest, &mut elements) else { break };
+        again.clear();
+        shape.encode(&elements, &mut again);
+        assert_eq!((&*again, shape.encoded_bytes(&elements)), (&rest[..length], length));
+        assert!(elements.is_sorted_by(|a, b| a < b));
+        rest = &rest[length..];
+    }
+}
+
+fn sets_directory(page: Page, claims: Claims) {
+    let count = (page.payload().len() / 5) as u32;
+    let (first, set_bytes) = (claims.any % 2, u64::from(claims.rows) << 8);
+    let shape = ElementsShape { set_bytes, ids: claims.ids };
+    let Ok(view) = ElementsDirectory::new(page, first, shape) else { return };
+    assert_eq!(shape.starts_in_page(first), count);
+    let starts: Vec<u64> = (0..).map_while(|i| view.start(i)).collect();
+    assert!(starts.len() == count as usize && starts.is_sorted_by(|a, b| a < b));
+    assert!(starts.iter().all(|start| *start < set_bytes));
+    assert_eq!(view.start(usize::MAX), None);
 }

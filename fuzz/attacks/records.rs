@@ -13,7 +13,7 @@ use ringer::format::hot_part::{self, ID_BYTES, PART_HEADER, TierId};
 use ringer::format::manifest::Manifest;
 use ringer::format::segment_header::SegmentHeader;
 use ringer::format::superblock::{Slot, Superblock};
-use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
+use ringer::scheme::{CardinalityField, Elements, Sampler, Slots, Universe};
 use ringer::{Parameters, Scheme, presets};
 
 use super::checksums;
@@ -51,6 +51,11 @@ pub(crate) fn scheme(choice: u8) -> Arc<Scheme> {
         bits,
         cardinality,
         slots: Slots::NONE,
+        elements: match choice {
+            0..192 => Elements::None,
+            _ if choice & 1 == 0 => Elements::EXACT,
+            _ => Elements::Kept { bits: 20 },
+        },
         ..presets::PRECISE
     };
     Arc::new(Scheme::new(p).expect("a scheme that can be"))
@@ -109,7 +114,9 @@ fn segment_header(bytes: &[u8]) {
         assert_eq!(header.encode(), bytes);
         assert!(header.ids >= 1 && header.ids + header.copy_count() == header.rows);
         assert_eq!(header.copies.end(), header.postings.offset);
-        assert_eq!(header.postings.end(), header.length);
+        let sets = header.elements.map_or(header.postings.end(), |kept| kept.region.end());
+        assert_eq!(sets, header.length);
+        assert_eq!(header.elements.is_some(), header.scheme.elements.are_kept());
     }
 }
 
@@ -145,6 +152,7 @@ fn commit(bytes: &[u8], scheme: &Arc<Scheme>) {
     assert_eq!(batch::encode(pairs), bytes);
     for signature in operations.iter().filter_map(|o| o.signature.as_ref()) {
         assert_eq!(signature.planes().len(), scheme.words_per_signature());
+        assert_eq!(signature.elements().is_some(), scheme.elements.are_kept());
         let _ = (signature.cardinality(), signature.sample(0));
     }
 }

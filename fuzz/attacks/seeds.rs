@@ -3,7 +3,8 @@
 //!
 //! Closed: `segments` (three segments, hidden rows, equal and empty sets), `tall` (one segment of tiny pages
 //! under three levels of fences, which no writer makes and every reader must take), `odd` (a bounded universe,
-//! 12 samples of 3 bits, sizes of 4 bits, long keys, long posting lists). `unclean` was left by a killed writer: a segment, and
+//! 12 samples of 3 bits, sizes of 4 bits, long keys, long posting lists), `kept` (sets that are kept, one of them over several
+//! pages). `unclean` was left by a killed writer: a segment, and
 //! commits in a hot tier, whose log is a seed of its own.
 
 use std::collections::BTreeMap;
@@ -21,7 +22,7 @@ use ringer::format::page::{self, PageKind, PagePlace};
 use ringer::format::segment_header::{Region, SegmentHeader};
 use ringer::format::signature_page::{self, SignatureShape};
 use ringer::format::superblock::Superblock;
-use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
+use ringer::scheme::{CardinalityField, Elements, Sampler, Slots, Universe};
 use ringer::store::file_layer::FileLayer;
 use ringer::store::file_layer::memory::MemoryFiles;
 use ringer::store::segment::postings::PostingsWriter;
@@ -29,10 +30,11 @@ use ringer::store::spill::SpillPlace;
 use ringer::{Database, Options, Parameters, Scheme, Signature, Sketcher, presets};
 
 /// Databases that were closed, by name.
-pub(crate) const CLOSED: [(&str, &[u8]); 3] = [
+pub(crate) const CLOSED: [(&str, &[u8]); 4] = [
     ("segments", include_bytes!("seeds/segments.ringer")),
     ("tall", include_bytes!("seeds/tall.ringer")),
     ("odd", include_bytes!("seeds/odd.ringer")),
+    ("kept", include_bytes!("seeds/kept.ringer")),
 ];
 
 /// The file that a killed writer left.
@@ -92,6 +94,7 @@ pub(crate) fn make() -> Vec<(&'static str, Vec<u8>)> {
         ("segments.ringer", segments()),
         ("tall.ringer", tall()),
         ("odd.ringer", odd()),
+        ("kept.ringer", kept()),
         ("unclean.ringer", unclean),
         ("unclean.log", log),
     ]
@@ -136,6 +139,26 @@ fn odd() -> Vec<u8> {
     load.commit().expect("a load");
     db.put(key(3), &set(77)).expect("a commit");
     db.delete(key(5)).expect("a commit");
+    db.close().expect("a close");
+    layer.contents(PATH).expect("the file")
+}
+
+fn kept() -> Vec<u8> {
+    let slots = Slots { count: 2, samples_per_slot: 2, value_bits: 2, min_matches: 1 };
+    let elements = Elements::EXACT;
+    let p = Parameters { samples: 12, bits: 2, slots, elements, ..presets::PRECISE };
+    let (layer, db) = create(&Scheme::new(p).expect("a scheme that can be"));
+    let mut load = db.bulk_load();
+    for n in 0..20 {
+        load.put(key(n), &set(n)).expect("a set");
+    }
+    // Far apart, so that it takes more than a page.
+    let large: Vec<u64> = (0..1500).map(|i: u64| (i << 53) | (i * i)).collect();
+    load.put("large", &large).expect("a set");
+    load.commit().expect("a load");
+    db.put(key(3), &[1, u64::MAX]).expect("a commit");
+    db.delete(key(5)).expect("a commit");
+    db.put("fewer", &large[..700]).expect("a commit");
     db.close().expect("a close");
     layer.contents(PATH).expect("the file")
 }
@@ -298,6 +321,7 @@ fn tall() -> Vec<u8> {
         postings: postings_region,
         short_postings: postings.short,
         long_lists: postings.lists,
+        elements: None,
     };
     let place = PagePlace { kind: PageKind::SegmentHeader, block: BLOCK, number: 0 };
     let head = page::encode(place, &header.encode(), tall.seal);

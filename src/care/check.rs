@@ -3,13 +3,14 @@
 //! Three depths. *Quick* reads what opening reads, and both superblocks. *Full* reads every page and
 //! compares what can be compared within a segment: fences with leaves, copies with leaves, liveness with
 //! its count. *Deep* also looks up every key the way a reader would, through fences and filters, makes
-//! sure that no key is live twice, and makes postings anew to compare them; large ones need room in the
-//! system's folder for temporary files.
+//! sure that no key is live twice, and makes postings anew to compare them, and signatures from the sets that are
+//! kept; large postings need room in the system's folder for temporary files.
 
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::check_sets;
 use crate::error::{Error, Result};
 use crate::format::BLOCK;
 use crate::format::bytes::Seal;
@@ -17,6 +18,7 @@ use crate::format::fence_page::{Child, FencePage};
 use crate::format::filter::KeyHash;
 use crate::format::superblock::{Slot, Superblock};
 use crate::ingest::writer::view;
+use crate::sketch::Sketcher;
 use crate::store::file_layer::{Access, File, FileLayer};
 use crate::store::page_cache::PageCache;
 use crate::store::page_source::{Keep, PageSource, Pinned};
@@ -33,7 +35,7 @@ pub enum Depth {
     Quick,
     /// Every page, and what a segment says of itself.
     Full,
-    /// Every key as a reader finds it, and every posting.
+    /// Every key as a reader finds it, every posting, and every signature whose set is kept.
     Deep,
 }
 
@@ -213,7 +215,19 @@ impl Checking {
         self.or_note(id, leaves, ROWS_LOST, REPAIR)?;
         let copies = copies(segment);
         self.or_note(id, copies, "some rows with equal signatures are not found", REPAIR)?;
-        self.postings(segment, signatures_are_whole)
+        self.postings(segment, signatures_are_whole)?;
+        self.sets(segment, signatures_are_whole)
+    }
+
+    /// The sets that are kept: every page and, for a deep look, whether their signatures are theirs.
+    fn sets(&mut self, segment: &Segment, signatures_are_whole: bool) -> Result<()> {
+        let keeps = segment.header().elements.is_some();
+        let deep = self.depth == Depth::Deep && signatures_are_whole && keeps;
+        let sketcher = deep.then(|| Sketcher::new(segment.scheme()));
+        check_sets::sets(segment, sketcher.as_ref(), &mut |error, can_be_repaired| {
+            let fix = if can_be_repaired { REPAIR } else { SALVAGE };
+            self.note(Some(segment.id()), error, "some sets cannot be read", fix)
+        })
     }
 
     /// The index over slot values: every page, and, for a deep look, whether it is that of the signatures.

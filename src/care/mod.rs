@@ -5,6 +5,7 @@
 //! everything that could still be read.
 
 pub mod check;
+mod check_sets;
 pub mod create;
 mod failing_disk;
 pub mod recovery;

@@ -1,8 +1,8 @@
 //! Repair: derived data made anew from the rows. No row that can be read is dropped.
 //!
 //! What can be made anew: one superblock from the other (opening does that), fences, filters and copies
-//! from the leaves, postings from the signatures. Leaves and signatures are primary data: if those are damaged, repair refuses and
-//! changes nothing; `salvage` saves the rest.
+//! from the leaves, postings from the signatures, the directory of kept sets from the sets. Leaves, signatures and sets are
+//! primary data: if those are damaged, repair refuses and changes nothing; `salvage` saves the rest.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,6 +12,8 @@ use super::recovery;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::store::file_layer::FileLayer;
+use crate::store::page_source::Keep;
+use crate::store::segment::elements::SetReader;
 use crate::store::segment::rows::SignatureCursor;
 use crate::store::segment::scan::LeafScan;
 use crate::store::segment::writer::{NewRow, NewSegment, SegmentPlan, SegmentWriter};
@@ -52,6 +54,7 @@ fn rebuild(plan: SegmentPlan, view: &SegmentView) -> Result<Option<NewSegment>> 
     let first = segment.header().first_sequence;
     let mut writer = SegmentWriter::new(plan);
     let mut signatures = SignatureCursor::new(segment);
+    let mut sets = SetReader::mending(segment, Keep::IfRoom);
     let mut scan = LeafScan::new(segment);
     let (mut planes, mut row) = (Vec::new(), 0);
     let mut last: Option<Vec<u8>> = None;
@@ -68,7 +71,8 @@ fn rebuild(plan: SegmentPlan, view: &SegmentView) -> Result<Option<NewSegment>> 
                 let code = signatures.read(found.id, &mut planes)?;
                 let empty = segment.is_empty_id(found.id);
                 let sequence = found.sequence - first;
-                writer.push(NewRow { key: &key, planes: &planes, code, empty, sequence })?;
+                let set = sets.set(found.id)?;
+                writer.push(NewRow { key: &key, planes: &planes, code, empty, sequence, set })?;
             }
             last = Some(key);
         }

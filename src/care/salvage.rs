@@ -12,19 +12,21 @@ use super::failing_disk::{FailingDisk, is_of_the_disk};
 use super::{create, recovery};
 use crate::error::{Error, Result};
 use crate::format::bytes::Seal;
+use crate::format::kept_set::KeptShape;
 use crate::format::leaf_page::LeafPage;
 use crate::format::{DATA_START, segment_header};
 use crate::ingest::BulkLoad;
 use crate::ingest::writer::beside;
 use crate::options::Options;
 use crate::scheme::Scheme;
-use crate::sketch::Signature;
+use crate::sketch::{Signature, Sketcher};
 use crate::store::file_layer::{Access, File, FileLayer};
 use crate::store::hot_tier::{self, Found, TierId};
 use crate::store::memtable::Memtable;
 use crate::store::new_file::NewFile;
 use crate::store::page_cache::PageCache;
-use crate::store::page_source::PageSource;
+use crate::store::page_source::{Keep, PageSource};
+use crate::store::segment::elements::SetReader;
 use crate::store::segment::rows::SignatureCursor;
 use crate::store::segment::scan::LeafScan;
 use crate::store::segment::{Liveness, Segment};
@@ -40,7 +42,7 @@ pub struct SalvageReport {
     pub segments: usize,
     /// Segments whose headers could not be read: none of their rows is saved.
     pub segments_lost: usize,
-    /// Rows whose keys could be read but not their signatures.
+    /// Rows whose keys could be read but not their signatures, or not the sets that are kept with them.
     pub rows_without_signature: u64,
     /// Rows that are known to have been in damaged pages of keys.
     pub rows_without_key: u64,
@@ -236,7 +238,7 @@ fn merge(
 ) -> Result<()> {
     let mut rows: Vec<Rows<'_>> = segments.iter().map(|(s, l)| Rows::new(s, l)).collect();
     for rows in &mut rows {
-        rows.advance(report)?;
+        rows.advance(report, load.sketcher())?;
     }
     loop {
         let next = rows.iter().filter_map(|rows| rows.current.as_ref());
@@ -245,7 +247,7 @@ fn merge(
         for rows in &mut rows {
             if rows.current.as_ref().is_some_and(|row| row.key == key) {
                 let row = rows.current.take();
-                rows.advance(report)?;
+                rows.advance(report, load.sketcher())?;
                 let newer =
                     row.filter(|row| newest.as_ref().is_none_or(|n| n.sequence <= row.sequence));
                 newest = newer.or(newest);
@@ -261,7 +263,12 @@ fn merge(
         }
         let planes = row.planes.into();
         let scheme = Arc::clone(load.sketcher().shared_scheme());
-        let signature = Signature::from_planes(scheme, planes, row.code, row.empty);
+        let elements = KeptShape::of(&scheme).map(|kept| {
+            let mut elements = Vec::new();
+            kept.decode(row.set, &mut elements).map(|_| elements.into())
+        });
+        let elements = elements.transpose()?;
+        let signature = Signature::from_planes(scheme, planes, row.code, row.empty, elements);
         load.put_signature(row.key, &signature)
     })?;
     let seen: u64 = rows.iter().map(|rows| rows.seen).sum();
@@ -283,6 +290,7 @@ struct Rows<'a> {
     liveness: &'a Liveness,
     scan: LeafScan<'a>,
     signatures: SignatureCursor<'a>,
+    sets: SetReader<'a>,
     leaf: Option<(LeafPage, usize)>,
     current: Option<Row>,
     seen: u64,
@@ -291,12 +299,12 @@ struct Rows<'a> {
 impl<'a> Rows<'a> {
     fn new(segment: &'a Segment, liveness: &'a Liveness) -> Rows<'a> {
         let (scan, signatures) = (LeafScan::new(segment), SignatureCursor::new(segment));
-        Rows { segment, liveness, scan, signatures, leaf: None, current: None, seen: 0 }
+        let sets = SetReader::mending(segment, Keep::IfRoom);
+        Rows { segment, liveness, scan, signatures, sets, leaf: None, current: None, seen: 0 }
     }
 
-    fn advance(&mut self, report: &mut SalvageReport) -> Result<()> {
+    fn advance(&mut self, report: &mut SalvageReport, sketcher: &Sketcher) -> Result<()> {
         self.current = None;
-        let mut planes = Vec::new();
         while self.current.is_none() {
             let Some((leaf, i)) = &mut self.leaf else {
                 match self.scan.next_leaf()? {
@@ -320,12 +328,8 @@ impl<'a> Rows<'a> {
                 Ok(false) => {}
                 Err(_) => report.deletions_may_return = true,
             }
-            match self.signatures.read(found.id, &mut planes) {
-                Ok(code) => {
-                    let empty = self.segment.is_empty_id(found.id);
-                    let scheme = Arc::clone(self.segment.scheme());
-                    let planes = planes.clone().into_boxed_slice();
-                    let signature = Signature::from_planes(scheme, planes, code, empty);
+            match self.signature(found.id, sketcher) {
+                Ok(signature) => {
                     self.current = Some(Row { key, sequence: found.sequence, signature });
                 }
                 Err(Error::Corrupt { .. } | Error::UnsupportedFormat { .. }) => {
@@ -335,5 +339,26 @@ impl<'a> Rows<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The signature of an id. Where elements are kept as they are, it is made anew from them: so it is theirs, and it is not
+    /// missed if its page cannot be read.
+    fn signature(&mut self, id: u32, sketcher: &Sketcher) -> Result<Signature> {
+        let scheme = self.segment.scheme();
+        let mut elements = Vec::new();
+        self.sets.elements(id, &mut elements)?;
+        if scheme.elements.are_exact() {
+            return sketcher.sketch(&elements);
+        }
+        let mut planes = Vec::new();
+        let code = self.signatures.read(id, &mut planes)?;
+        let empty = self.segment.is_empty_id(id);
+        let elements = scheme.elements.are_kept().then(|| elements.into());
+        let planes = planes.into_boxed_slice();
+        let signature = Signature::from_planes(Arc::clone(scheme), planes, code, empty, elements);
+        if !sketcher.is_consistent(&signature)? {
+            return Err(self.segment.lost("KEPT-10", format!("id {id} has another size")));
+        }
+        Ok(signature)
     }
 }

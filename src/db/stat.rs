@@ -36,6 +36,8 @@ pub struct Stat {
     pub key_page_bytes: u64,
     /// Bytes of the pages of postings: the index over slot values.
     pub posting_bytes: u64,
+    /// Bytes of the pages of sets, if the scheme keeps them.
+    pub element_bytes: u64,
     /// Length of all keys in segments.
     pub key_bytes: u64,
     /// Bytes that no longer belong to the database's state; `vacuum` drops them.
@@ -77,6 +79,7 @@ pub(super) fn stat(
         signature_bytes: headers().map(|header| header.signatures.length).sum(),
         key_page_bytes: headers().map(|header| header.keys.length).sum(),
         posting_bytes: headers().map(|header| header.postings.length).sum(),
+        element_bytes: headers().filter_map(|h| h.elements).map(|kept| kept.region.length).sum(),
         // No reader needs this number, so no rule says how large it may be.
         key_bytes: headers().fold(0, |all, header| all.saturating_add(header.key_bytes)),
         dead_bytes: (superblock.end_of_data - DATA_START).saturating_sub(used + manifest),

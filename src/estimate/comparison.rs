@@ -374,8 +374,9 @@ impl Comparison {
 }
 
 impl Signature {
-    /// Everything the two signatures say about their sets. Signatures of different schemes are
-    /// refused, and two empty sets are [`Error::Undefined`].
+    /// Everything the two signatures say about their sets: exact where they carry the sets themselves
+    /// ([`Elements::Kept`](crate::scheme::Elements::Kept) with all 64 bits). Signatures of different schemes are refused, and two
+    /// empty sets are [`Error::Undefined`].
     pub fn compare(&self, other: &Signature) -> Result<Comparison> {
         let equal = self.count_equal(other)?;
         if self.is_empty() && other.is_empty() {
@@ -386,7 +387,13 @@ impl Signature {
         if one_empty && self.scheme().measure == Measure::Cosine {
             return Err(Error::Undefined { measure: "the cosine with an empty vector" });
         }
-        Ok(Comparison::new(self.scheme(), equal, sizes, one_empty))
+        let comparison = Comparison::new(self.scheme(), equal, sizes, one_empty);
+        match (self.elements(), other.elements()) {
+            (Some(first), Some(second)) if self.scheme().elements.are_exact() => {
+                Ok(comparison.with_counts(Counts::of(first, second)))
+            }
+            _ => Ok(comparison),
+        }
     }
 
     /// The resemblance with another set: 0 if one of them is empty, undefined if both are.

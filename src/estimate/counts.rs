@@ -2,6 +2,7 @@
 
 use super::sizes::Sizes;
 use crate::scheme::Cardinality;
+use crate::sketch::intersection_size;
 
 /// The sizes of two sets and of their intersection, counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +28,7 @@ impl Counts {
         Counts {
             first: first.len() as u64,
             second: second.len() as u64,
-            shared: shared(first, second),
+            shared: intersection_size(first, second) as u64,
         }
     }
 
@@ -45,25 +46,6 @@ impl Counts {
     pub(crate) fn sizes(&self) -> Sizes {
         Sizes { first: Cardinality::exact(self.first), second: Cardinality::exact(self.second) }
     }
-}
-
-/// One set is looked up in the other if it is this many times smaller.
-const MUCH_SMALLER: usize = 16;
-
-/// Elements that two ascending slices share.
-fn shared(a: &[u64], b: &[u64]) -> u64 {
-    let (small, large) = if a.len() <= b.len() { (a, b) } else { (b, a) };
-    if small.len() * MUCH_SMALLER < large.len() {
-        return small.iter().filter(|element| large.binary_search(element).is_ok()).count() as u64;
-    }
-    let (mut i, mut j, mut shared) = (0, 0, 0);
-    while let (Some(x), Some(y)) = (small.get(i), large.get(j)) {
-        // No branch depends on the data, so nothing is predicted wrongly.
-        shared += u64::from(x == y);
-        i += usize::from(x <= y);
-        j += usize::from(y <= x);
-    }
-    shared
 }
 
 #[cfg(test)]

@@ -43,6 +43,9 @@ pub fn resemblance_of(signatures: &[&Signature]) -> Result<Estimate> {
     if signatures.iter().any(|s| s.is_empty()) {
         return Ok(Estimate::exact(0.0));
     }
+    if let Some(exact) = counted(signatures) {
+        return Ok(Estimate::exact(exact));
+    }
     for sample in 0..scheme.samples as usize {
         let values: Vec<u16> = signatures.iter().filter_map(|s| s.sample(sample)).collect();
         patterns.add(&values)?;
@@ -75,6 +78,21 @@ pub fn resemblance_of(signatures: &[&Signature]) -> Result<Estimate> {
         }
         _ => Ok(at_most(patterns.sparse(union)?, most)),
     }
+}
+
+/// The resemblance by counting, if the signatures carry their sets.
+fn counted(signatures: &[&Signature]) -> Option<f64> {
+    if !signatures.first()?.scheme().elements.are_exact() {
+        return None;
+    }
+    let sets: Option<Vec<&[u64]>> = signatures.iter().map(|s| s.elements()).collect();
+    let mut all: Vec<u64> = sets?.concat();
+    all.sort_unstable();
+    let runs = all.chunk_by(|a, b| a == b);
+    let (union, shared) = runs.fold((0_u64, 0_u64), |(union, shared), run| {
+        (union + 1, shared + u64::from(run.len() == signatures.len()))
+    });
+    Some(shared as f64 / union.max(1) as f64)
 }
 
 /// The resemblance of sets of these sizes if the smallest lies in all others, and all of those in the largest.

@@ -8,9 +8,10 @@ use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::bytes::{Cursor, broken, index};
+use super::kept_set::KeptShape;
 use super::signature_page::SignatureShape;
 use crate::error::Result;
-use crate::limits::{MAX_BATCH_OPERATIONS, MAX_KEY_BYTES};
+use crate::limits::{MAX_BATCH_OPERATIONS, MAX_KEPT_ELEMENTS, MAX_KEY_BYTES};
 use crate::scheme::{CardinalityField, Scheme};
 use crate::sketch::Signature;
 
@@ -42,10 +43,8 @@ pub struct Operation {
 pub fn encode<'a>(
     operations: impl ExactSizeIterator<Item = (&'a [u8], Option<&'a Signature>)> + Clone,
 ) -> Vec<u8> {
-    let words = |signature: &Signature| signature.planes().len().saturating_mul(8);
     let length = operations.clone().fold(4_usize, |length, (key, signature)| {
-        let rest = key.len().saturating_add(signature.map_or(0, words));
-        length.saturating_add(size_of::<Layout>()).saturating_add(rest)
+        length.saturating_add(operation_bytes(key, signature))
     });
     let mut bytes = Vec::with_capacity(length);
     let count = u32::try_from(operations.len()).unwrap_or(u32::MAX);
@@ -66,9 +65,26 @@ pub fn encode<'a>(
             for word in signature.planes() {
                 bytes.extend_from_slice(&word.to_le_bytes());
             }
+            if let Some((shape, elements)) = kept(signature) {
+                shape.encode(elements, &mut bytes);
+            }
         }
     }
     bytes
+}
+
+/// Bytes of one operation in a payload, or a few more.
+pub fn operation_bytes(key: &[u8], signature: Option<&Signature>) -> usize {
+    let of_signature = signature.map_or(0, |signature| {
+        let set = kept(signature).map_or(0, |(shape, elements)| shape.encoded_bytes(elements));
+        signature.planes().len().saturating_mul(8).saturating_add(set)
+    });
+    size_of::<Layout>().saturating_add(key.len()).saturating_add(of_signature)
+}
+
+/// The elements of a signature whose scheme keeps sets.
+fn kept(signature: &Signature) -> Option<(KeptShape, &[u64])> {
+    Some((KeptShape::of(signature.scheme())?, signature.elements()?))
 }
 
 /// Reads a payload.
@@ -82,8 +98,15 @@ pub fn decode(bytes: &[u8], scheme: &Arc<Scheme>) -> Result<Vec<Operation>> {
     // A wild count reserves no more than the bytes allow.
     let most = cursor.rest().len().checked_div(size_of::<Layout>()).unwrap_or(0);
     let mut operations = Vec::with_capacity(count.min(most));
+    let mut elements: usize = 0;
     for _ in 0..count {
-        operations.push(operation(&mut cursor, scheme)?);
+        let operation = operation(&mut cursor, scheme)?;
+        let set = operation.signature.as_ref().and_then(Signature::elements);
+        elements = elements.saturating_add(set.map_or(0, <[u64]>::len));
+        if elements > MAX_KEPT_ELEMENTS {
+            return Err(broken(WHAT, "BATCH-4", 0, "its sets have too many elements"));
+        }
+        operations.push(operation);
     }
     if !cursor.rest().is_empty() {
         return Err(broken(WHAT, "BATCH-1", 0, "bytes are left after its last operation"));
@@ -121,8 +144,28 @@ fn operation(cursor: &mut Cursor<'_>, scheme: &Arc<Scheme>) -> Result<Operation>
         }
     }
     let empty = layout.operation == PUT_EMPTY;
-    let signature = Signature::from_planes(Arc::clone(scheme), planes, code, empty);
+    let elements = kept_elements(cursor, scheme, empty)?;
+    let signature = Signature::from_planes(Arc::clone(scheme), planes, code, empty, elements);
     Ok(Operation { key, signature: Some(signature) })
+}
+
+/// BATCH-4: the set that follows a signature, if the scheme keeps sets.
+fn kept_elements(
+    cursor: &mut Cursor<'_>,
+    scheme: &Scheme,
+    empty: bool,
+) -> Result<Option<Arc<[u64]>>> {
+    let Some(shape) = KeptShape::of(scheme) else { return Ok(None) };
+    let mut elements = Vec::new();
+    if !empty {
+        let refused = |error| broken(WHAT, "BATCH-4", 0, format!("{error}"));
+        let length = shape.decode(cursor.rest(), &mut elements).map_err(refused)?;
+        cursor.take(length);
+        if elements.is_empty() {
+            return Err(broken(WHAT, "BATCH-4", 0, "a set without elements is put as another"));
+        }
+    }
+    Ok(Some(elements.into()))
 }
 
 #[cfg(test)]

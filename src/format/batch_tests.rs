@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::error::Error;
-use crate::scheme::{Parameters, Sampler, Slots, Universe, presets};
+use crate::scheme::{Elements, Parameters, Sampler, Slots, Universe, presets};
 use crate::sketch::Sketcher;
 use proptest::prelude::*;
 use std::mem::offset_of;
@@ -263,4 +263,55 @@ proptest! {
             }
         }
     }
+}
+
+/// A put of `ab` with the set {7, 9}, encoded at 29, and a put of the empty set.
+fn keeping(bits: u8) -> (Arc<Scheme>, Vec<u8>) {
+    let plain = scheme(CardinalityField::Log8, 1, 65);
+    let elements = Elements::Kept { bits };
+    let scheme = Arc::new(Scheme::new(Parameters { elements, ..**plain }).unwrap());
+    let sketcher = Sketcher::new(&scheme);
+    let operations = [
+        operation(b"ab", Some(sketcher.sketch(&[9, 7, 9]).unwrap())),
+        operation(b"c", Some(sketcher.sketch(&[]).unwrap())),
+    ];
+    let payload = payload_of(&operations);
+    assert_eq!(decode(&payload, &scheme), Ok(operations.to_vec()));
+    let [a, b] = operations.map(|o| operation_bytes(&o.key, o.signature.as_ref()));
+    // The words of the empty set are not written.
+    assert!((payload.len()..payload.len() + 20).contains(&(4 + a + b)));
+    (scheme, payload)
+}
+
+#[test]
+fn kept_sets_follow_their_signatures() {
+    let (_, payload) = keeping(64);
+    assert_eq!(payload[29..40], [2, 7, 0, 0, 0, 0, 0, 0, 0, 1, 1]);
+    assert_eq!(payload[40..], *b"\x02\x01\0\0\0\0\0c");
+    for bits in [8, 13, 63] {
+        assert_eq!(keeping(bits).1[29], 2, "{bits} bits");
+    }
+}
+
+/// BATCH-4: a set that is not one, that has no elements, or that has too many with those before it.
+#[test]
+fn sets_that_cannot_be_are_refused() {
+    let (scheme, payload) = keeping(64);
+    for (at, byte) in [(29, 0x80), (38, 2), (39, 3), (39, 0)] {
+        let mut bad = payload.clone();
+        bad[at] = byte;
+        assert_eq!(rule_of(&bad, &scheme), "BATCH-4", "{at}");
+    }
+    let empty = [&payload[..29], &[0], &payload[40..]].concat();
+    assert_eq!(rule_of(&empty, &scheme), "BATCH-4");
+    for length in 30..40 {
+        assert_eq!(rule_of(&payload[..length], &scheme), "BATCH-4", "{length}");
+    }
+    // A run of half as many as may be takes a byte for each 32: two of them fit, three do not.
+    let run: Vec<u64> = (0..MAX_KEPT_ELEMENTS as u64 / 2).collect();
+    let put = operation(b"run", Some(Sketcher::new(&scheme).sketch(&run).unwrap()));
+    let [two, three] = [2, 3].map(|n| payload_of(&vec![put.clone(); n]));
+    assert!(two.len() < 300_000);
+    assert_eq!(decode(&two, &scheme).unwrap().len(), 2);
+    assert_eq!(rule_of(&three, &scheme), "BATCH-4");
 }

@@ -60,6 +60,10 @@ pub enum PageKind {
     PostingTable = 10,
     /// Long lists of postings.
     PostingList = 11,
+    /// Encoded sets.
+    Elements = 16,
+    /// Where sets start.
+    ElementsDirectory = 17,
 }
 
 impl PageKind {
@@ -77,6 +81,8 @@ impl PageKind {
             PageKind::ShortPostings => 9,
             PageKind::PostingTable => 10,
             PageKind::PostingList => 11,
+            PageKind::Elements => 16,
+            PageKind::ElementsDirectory => 17,
         }
     }
 
@@ -92,7 +98,9 @@ impl PageKind {
             | PageKind::PostingDirectory
             | PageKind::ShortPostings
             | PageKind::PostingTable
-            | PageKind::PostingList => 8_192,
+            | PageKind::PostingList
+            | PageKind::Elements
+            | PageKind::ElementsDirectory => 8_192,
         }
     }
 
@@ -360,6 +368,9 @@ mod tests {
             PageKind::PostingList,
         ];
         for (number, kind) in (1..).zip(kinds) {
+            assert_eq!((kind.code(), kind as u8), (number, number));
+        }
+        for (number, kind) in (16..).zip([PageKind::Elements, PageKind::ElementsDirectory]) {
             assert_eq!((kind.code(), kind as u8), (number, number));
         }
     }

@@ -8,6 +8,7 @@ use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::bytes::{Cursor, broken, is_aligned};
+use super::elements_page::ElementsShape;
 use super::posting_shape::PostingShape;
 use super::signature_page::SignatureShape;
 use super::{DatabaseId, copies_page};
@@ -62,6 +63,15 @@ pub struct Layout {
     zero2: U32,
 }
 
+/// What follows it if the scheme keeps sets.
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct KeptLayout {
+    elements_offset: U64,
+    elements_length: U64,
+    set_bytes: U64,
+}
+
 /// What a segment is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SegmentHeader {
@@ -99,6 +109,17 @@ pub struct SegmentHeader {
     pub short_postings: u64,
     /// Lists in its list table.
     pub long_lists: u32,
+    /// The region of sets, if the scheme keeps them.
+    pub elements: Option<KeptRegion>,
+}
+
+/// Where the sets of a segment are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeptRegion {
+    /// The region of sets and their directory.
+    pub region: Region,
+    /// Bytes of all encoded sets together.
+    pub set_bytes: u64,
 }
 
 /// A run of bytes in a segment.
@@ -147,7 +168,12 @@ impl SegmentHeader {
             long_lists: self.long_lists.into(),
             zero2: 0.into(),
         };
-        layout.as_bytes().to_vec()
+        let kept = self.elements.map(|kept| KeptLayout {
+            elements_offset: kept.region.offset.into(),
+            elements_length: kept.region.length.into(),
+            set_bytes: kept.set_bytes.into(),
+        });
+        [layout.as_bytes(), kept.as_ref().map_or(&[], KeptLayout::as_bytes)].concat()
     }
 
     /// Reads the payload of a verified header page.
@@ -158,13 +184,18 @@ impl SegmentHeader {
             return refuse("SEG-1", "it is cut short");
         };
         let zero = layout.reserved == 0 && layout.zero == [0; 3] && layout.zero2 == 0;
-        if layout.magic != MAGIC || !zero || !cursor.rest().is_empty() {
+        if layout.magic != MAGIC || !zero {
             return refuse("SEG-1", "it does not look like one");
+        }
+        let scheme = Scheme::from_bytes(&layout.scheme).map_err(|e| e.shifted(48))?;
+        let kept = if scheme.elements.are_kept() { cursor.layout::<KeptLayout>() } else { None };
+        if kept.is_some() != scheme.elements.are_kept() || !cursor.rest().is_empty() {
+            return refuse("SEG-1", "it has another length than those of its scheme");
         }
         let empty_id = layout.empty_id.get();
         let header = SegmentHeader {
             database: layout.database_id,
-            scheme: Scheme::from_bytes(&layout.scheme).map_err(|e| e.shifted(48))?,
+            scheme,
             length: layout.length.get(),
             first_sequence: layout.first_sequence.get(),
             last_sequence: layout.last_sequence.get(),
@@ -189,6 +220,13 @@ impl SegmentHeader {
             },
             short_postings: layout.short_postings.get(),
             long_lists: layout.long_lists.get(),
+            elements: kept.map(|kept| KeptRegion {
+                region: Region {
+                    offset: kept.elements_offset.get(),
+                    length: kept.elements_length.get(),
+                },
+                set_bytes: kept.set_bytes.get(),
+            }),
         };
         let h = &header;
         if h.rows == 0 || h.rows > MAX_ROWS || h.ids == 0 || h.ids > h.rows {
@@ -202,11 +240,13 @@ impl SegmentHeader {
             && h.keys.offset == h.signatures.end()
             && h.copies.offset == h.keys.end()
             && h.postings.offset == h.copies.end()
-            && h.length == h.postings.end()
+            && h.elements.is_none_or(|kept| kept.region.offset == h.postings.end())
+            && h.length == h.elements.map_or(h.postings.end(), |kept| kept.region.end())
             && h.signatures.length == shape.region_bytes(h.ids)
             && h.copies.length == copies_page::region_bytes(h.copy_count());
         let regions = [h.signatures, h.keys, h.copies, h.postings];
-        let short = regions.iter().all(|region| region.length <= MAX_REGION_BYTES);
+        let regions = regions.into_iter().chain(h.elements.map(|kept| kept.region));
+        let short = regions.into_iter().all(|region| region.length <= MAX_REGION_BYTES);
         if !in_order || !short || !is_aligned(h.length) {
             return refuse("SEG-4", "its regions do not follow each other");
         }
@@ -217,7 +257,19 @@ impl SegmentHeader {
         if !h.posting_shape().fits(h.postings.length, h.short_postings, h.long_lists) {
             return refuse("POST-1", "its postings do not have the length that their counts give");
         }
+        let kept_fit = h.elements.zip(h.elements_shape()).is_none_or(|(kept, shape)| {
+            shape.set_bytes >= u64::from(h.ids) && kept.region.length == shape.region_bytes()
+        });
+        if !kept_fit {
+            return refuse("KEPT-5", "its sets do not have the length that their bytes give");
+        }
         Ok(header)
+    }
+
+    /// The measures of its sets, if the scheme keeps them.
+    pub fn elements_shape(&self) -> Option<ElementsShape> {
+        let kept = self.elements?;
+        Some(ElementsShape { set_bytes: kept.set_bytes, ids: self.ids })
     }
 
     /// The measures of its postings.
@@ -239,6 +291,7 @@ pub const MAX_LEVELS: u8 = 32;
 mod tests {
     use super::*;
     use crate::error::Error;
+    use crate::scheme::Elements;
     use std::mem::offset_of;
 
     #[test]
@@ -275,7 +328,53 @@ mod tests {
             "Segment header",
             &code,
         );
-        assert!(size_of::<Layout>() + 24 <= 256);
+        let kept = [
+            ("elements offset", offset_of!(KeptLayout, elements_offset), 8),
+            ("elements length", offset_of!(KeptLayout, elements_length), 8),
+            ("set bytes", offset_of!(KeptLayout, set_bytes), 8),
+        ];
+        crate::spec_tables::assert_matches(
+            include_str!("../../format-spec/elements.md"),
+            "Segment header of kept sets",
+            &kept,
+        );
+        assert_eq!(size_of::<Layout>() + size_of::<KeptLayout>() + 24, 256);
+    }
+
+    /// The same header with sets of 90 bytes: a page of 128 bytes and a directory of 64.
+    fn keeping() -> SegmentHeader {
+        let mut header = header();
+        let parameters = crate::Parameters { elements: Elements::EXACT, ..*header.scheme };
+        header.scheme = Scheme::new(parameters).unwrap();
+        let region = Region { offset: header.length, length: 192 };
+        header.elements = Some(KeptRegion { region, set_bytes: 90 });
+        header.length += 192;
+        header
+    }
+
+    #[test]
+    fn sets_follow_the_postings_where_the_scheme_keeps_them() {
+        assert_eq!(SegmentHeader::decode(&keeping().encode()), Ok(keeping()));
+        assert_eq!((header().encode().len(), keeping().encode().len()), (208, 232));
+        let rule_of = |change: fn(&mut SegmentHeader)| {
+            let mut bad = keeping();
+            change(&mut bad);
+            match SegmentHeader::decode(&bad.encode()) {
+                Err(Error::Corrupt { rule, .. }) => rule,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(rule_of(|h| h.elements = None), "SEG-1");
+        assert_eq!(rule_of(|h| h.scheme = Scheme::precise()), "SEG-1");
+        assert_eq!(rule_of(|h| h.elements.as_mut().unwrap().region.offset += 64), "SEG-4");
+        assert_eq!(rule_of(|h| h.elements.as_mut().unwrap().region.length += 64), "SEG-4");
+        assert_eq!(rule_of(|h| h.elements.as_mut().unwrap().set_bytes += 64), "KEPT-5");
+        assert_eq!(rule_of(|h| h.elements.as_mut().unwrap().set_bytes = 2), "KEPT-5");
+        let longer = |h: &mut SegmentHeader| {
+            h.elements.as_mut().unwrap().region.length += MAX_REGION_BYTES;
+            h.length += MAX_REGION_BYTES;
+        };
+        assert_eq!(rule_of(longer), "SEG-4");
     }
 
     fn header() -> SegmentHeader {
@@ -301,6 +400,7 @@ mod tests {
             postings: Region { offset: signatures.end() + 128, length: 320 },
             short_postings: 64,
             long_lists: 0,
+            elements: None,
         }
     }
 

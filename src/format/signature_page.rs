@@ -97,10 +97,10 @@ impl SignatureShape {
     }
 }
 
-/// A signature with these words and code, if the scheme could have made it.
+/// A signature with these words and code, if the scheme could have made it, and keeps no sets.
 pub fn signature(scheme: &Arc<Scheme>, planes: Box<[u64]>, code: u32) -> Option<Signature> {
-    let fits = SignatureShape::of(scheme).fits(&planes, code);
-    fits.then(|| Signature::from_planes(Arc::clone(scheme), planes, code, false))
+    let fits = SignatureShape::of(scheme).fits(&planes, code) && !scheme.elements.are_kept();
+    fits.then(|| Signature::from_planes(Arc::clone(scheme), planes, code, false, None))
 }
 
 /// Bits of a cardinality code in a page.
@@ -238,10 +238,16 @@ impl SignaturePage {
         Some(())
     }
 
-    /// Signature `i`; `None` past the last.
-    pub fn signature(&self, i: usize, scheme: &Arc<Scheme>, empty: bool) -> Option<Signature> {
+    /// Signature `i`, whose elements are given if the scheme keeps sets; `None` past the last.
+    pub fn signature(
+        &self,
+        i: usize,
+        scheme: &Arc<Scheme>,
+        empty: bool,
+        elements: Option<Arc<[u64]>>,
+    ) -> Option<Signature> {
         let planes = self.planes(i)?.collect();
-        Some(Signature::from_planes(Arc::clone(scheme), planes, self.code(i)?, empty))
+        Some(Signature::from_planes(Arc::clone(scheme), planes, self.code(i)?, empty, elements))
     }
 }
 

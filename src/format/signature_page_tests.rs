@@ -140,13 +140,13 @@ fn sketches_come_back_as_they_were() {
                 let mut planes = vec![7];
                 assert_eq!(page.copy_planes(i, &mut planes), Some(()));
                 assert_eq!(planes, expected.planes());
-                let signature = page.signature(i, &scheme, i == 0);
+                let signature = page.signature(i, &scheme, i == 0, None);
                 assert_eq!(signature.as_ref(), Some(expected), "{i} of {count}, {scheme:?}");
             }
             for past in [count as usize, count as usize + 1, usize::MAX] {
                 assert_eq!(page.code(past), None);
                 assert_eq!(page.copy_planes(past, &mut Vec::new()), None);
-                assert_eq!(page.signature(past, &scheme, false), None);
+                assert_eq!(page.signature(past, &scheme, false, None), None);
             }
             let rows = page.rows(&scheme).unwrap();
             assert_eq!(rows.len(), count as usize);
@@ -311,13 +311,13 @@ fn past(scheme: &Scheme) -> &'static str {
 /// Calls all that a page has. What it holds, encoded again, is what it was read from.
 fn use_all_of(page: &SignaturePage, scheme: &Arc<Scheme>, payload: &[u8]) {
     let signatures: Vec<Signature> =
-        (0..page.count()).map(|i| page.signature(i, scheme, false).unwrap()).collect();
+        (0..page.count()).map(|i| page.signature(i, scheme, false, None).unwrap()).collect();
     assert_eq!(payload_of(page.shape, &signatures), payload);
     let fits = |s: &Signature| page.shape.fits(s.planes(), s.cardinality_code());
     assert!(signatures.iter().all(fits));
     assert_eq!(page.rows(scheme).unwrap().len(), page.count());
     for past in [page.count(), page.count() + 1, usize::MAX] {
-        assert_eq!((page.code(past), page.signature(past, scheme, false)), (None, None));
+        assert_eq!((page.code(past), page.signature(past, scheme, false, None)), (None, None));
     }
 }
 

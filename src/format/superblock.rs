@@ -17,8 +17,11 @@ const WHAT: &str = "superblock";
 /// The first bytes of a database file. The last two catch transfers that treat it as text.
 pub const MAGIC: [u8; 8] = *b"RINGER\x1a\n";
 
-/// Features that a reader must know to read this file at all. None exist yet.
-const KNOWN_REQUIRED: u64 = 0;
+/// The required feature of a database that keeps sets.
+pub const KEPT_SETS: u64 = 1;
+
+/// Features that a reader must know to read this file at all, as far as this version knows them.
+const KNOWN_REQUIRED: u64 = KEPT_SETS;
 
 /// The bytes, field by field.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
@@ -63,6 +66,8 @@ pub struct Superblock {
     pub hot_tiers_made: u64,
     /// Whether the last writer closed the database.
     pub clean: bool,
+    /// Bits of features that a reader must know (SUPER-8).
+    pub required_features: u64,
     /// Bits of features that a reader may ignore. Kept as they are.
     pub optional_features: u64,
 }
@@ -91,6 +96,7 @@ impl Superblock {
             hot_tier: 0,
             hot_tiers_made: 0,
             clean: true,
+            required_features: 0,
             optional_features: 0,
         }
     }
@@ -101,7 +107,7 @@ impl Superblock {
             magic: MAGIC,
             format_version: NEWEST_FORMAT.into(),
             reserved: [0; 6],
-            required_features: 0.into(),
+            required_features: self.required_features.into(),
             optional_features: self.optional_features.into(),
             database_id: self.database,
             generation: self.generation.into(),
@@ -200,6 +206,7 @@ fn check(layout: &Layout) -> Result<Superblock> {
         hot_tier: layout.hot_tier.get(),
         hot_tiers_made: layout.hot_tiers_made.get(),
         clean: layout.clean == 1,
+        required_features: layout.required_features.get(),
         optional_features: layout.optional_features.get(),
     };
     let s = &superblock;
@@ -231,6 +238,7 @@ mod tests {
             hot_tier: 2,
             hot_tiers_made: 2,
             clean: false,
+            required_features: 0,
             optional_features: 0,
         }
     }
@@ -318,7 +326,8 @@ mod tests {
         };
         assert_eq!(rule_of(8, &[1, 0]), "SUPER-2");
         assert_eq!(rule_of(8, &[3, 0]), "SUPER-2");
-        assert_eq!(rule_of(16, &[1]), "SUPER-3");
+        assert_eq!(rule_of(16, &[2]), "SUPER-3");
+        assert_eq!(rule_of(23, &[128]), "SUPER-3");
         assert_eq!(rule_of(10, &[1]), "SUPER-4");
         assert_eq!(rule_of(4091, &[1]), "SUPER-4");
         assert_eq!(rule_of(96, &[2]), "SUPER-4");

@@ -18,8 +18,10 @@ pub(super) type Check<'a> = Box<dyn Fn(&[u8], &[u8]) -> Result<Option<f64>> + Sy
 
 /// How sets are looked at.
 pub(super) enum Exact<'a> {
-    /// Their elements are counted.
+    /// Their elements are counted, as the caller can read them again.
     Originals(&'a Originals<'a>),
+    /// Their elements are counted, as the database keeps them.
+    Kept(Box<Originals<'a>>),
     /// A function knows their similarity.
     Check(Check<'a>),
 }
@@ -43,11 +45,20 @@ impl Outcome {
     }
 }
 
-impl Exact<'_> {
+impl<'a> Exact<'a> {
+    /// Where sets are read from, if elements are counted.
+    pub(super) fn originals(&self) -> Option<&Originals<'a>> {
+        match self {
+            Exact::Originals(originals) => Some(originals),
+            Exact::Kept(originals) => Some(originals),
+            Exact::Check(_) => None,
+        }
+    }
+
     /// Refuses to count elements where they have weights.
     pub(super) fn check_scheme(&self, scheme: &Scheme) -> Result<()> {
-        match self {
-            Exact::Originals(_) if scheme.measure != Measure::Jaccard => Err(Error::OtherMeasure {
+        match self.originals() {
+            Some(_) if scheme.measure != Measure::Jaccard => Err(Error::OtherMeasure {
                 asked: "the number of common elements",
                 measure: scheme.measure.name(),
             }),
@@ -82,20 +93,19 @@ impl Exact<'_> {
         b: u32,
     ) -> Result<Outcome> {
         let (first, second) = (roster.name(a)?, roster.name(b)?);
-        match self {
-            Exact::Check(check) => {
-                let similarity = check(&first, &second)?;
-                Ok(similarity.filter(|s| !s.is_nan()).map_or(Outcome::Lost, Outcome::Similarity))
-            }
-            Exact::Originals(originals) => {
-                let set = |key: &[u8], group| {
-                    originals.set(key, sketcher, || Ok(roster.signature(group)))
-                };
-                let (Some(first), Some(second)) = (set(&first, a)?, set(&second, b)?) else {
-                    return Ok(Outcome::Lost);
-                };
-                Ok(Outcome::Counts(Counts::of(&first, &second)))
-            }
+        if let Exact::Check(check) = self {
+            let similarity = check(&first, &second)?;
+            return Ok(similarity
+                .filter(|s| !s.is_nan())
+                .map_or(Outcome::Lost, Outcome::Similarity));
+        }
+        let set = |key: &[u8], group| match self.originals() {
+            Some(originals) => originals.set(key, sketcher, || Ok(roster.signature(group))),
+            None => Ok(None),
+        };
+        match (set(&first, a)?, set(&second, b)?) {
+            (Some(first), Some(second)) => Ok(Outcome::Counts(Counts::of(&first, &second))),
+            _ => Ok(Outcome::Lost),
         }
     }
 }

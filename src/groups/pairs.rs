@@ -11,6 +11,7 @@ use super::roster::Roster;
 use super::stop::{Step, Stop, Teller};
 use crate::error::Result;
 use crate::estimate::{Accept, Comparison, reaches};
+use crate::query::Originals;
 use crate::sketch::Sketcher;
 use crate::store::sorted_spill::SortedSpill;
 
@@ -62,12 +63,15 @@ impl Edge {
 }
 
 /// Reads and joins. The report is filled as far as this comes.
-pub(super) fn find<'a>(ask: Pairs<'a>, report: &mut Report) -> Step<Finding<'a>> {
+pub(super) fn find<'a>(mut ask: Pairs<'a>, report: &mut Report) -> Step<Finding<'a>> {
+    if ask.exact.is_none() && ask.state.scheme.elements.are_exact() {
+        ask.exact = Some(Exact::Kept(Box::new(Originals::kept(ask.state))));
+    }
     let slots = ask.least_slots()?;
     let mut teller = ask.teller;
     teller.tell(Phase::Reading, 0, 1)?;
     let mut roster = Roster::read(ask.state, ask.memory, &mut teller)?;
-    if let Some(Exact::Originals(originals)) = &ask.exact {
+    if let Some(originals) = ask.exact.as_ref().and_then(Exact::originals) {
         roster.tell_apart(originals, ask.sketcher, &mut teller)?;
     }
     report.sets = roster.ranks() as u64;
@@ -184,7 +188,7 @@ fn give(
     expand: usize,
     visit: &mut dyn FnMut(Found<'_>) -> ControlFlow<()>,
 ) -> Step {
-    let equal_sets = matches!(finding.exact, Some(Exact::Originals(_)));
+    let equal_sets = finding.exact.as_ref().and_then(Exact::originals).is_some();
     let mut giver = Giver { expand, equal_sets, visit, groups: 0, name: None };
     let mut given =
         finding.each(report, &mut |roster, measure, edge| giver.pair(roster, measure, edge))?;

@@ -344,7 +344,7 @@ impl<'a> Roster<'a> {
     /// The signature of a group.
     pub(super) fn signature(&self, group: u32) -> Signature {
         let scheme = Arc::clone(&self.state.scheme);
-        Signature::from_planes(scheme, self.planes(group).into(), self.code(group), false)
+        Signature::without_elements(scheme, self.planes(group).into(), self.code(group))
     }
 }
 

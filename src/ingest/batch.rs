@@ -9,7 +9,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::writer::spread;
 use crate::error::{Error, Result};
-use crate::limits::{MAX_BATCH_BYTES, MAX_BATCH_OPERATIONS, MAX_KEY_BYTES};
+use crate::format::batch::operation_bytes;
+use crate::limits::{MAX_BATCH_BYTES, MAX_BATCH_OPERATIONS, MAX_KEPT_ELEMENTS, MAX_KEY_BYTES};
 use crate::scheme::Scheme;
 use crate::sketch::{Signature, Sketcher};
 
@@ -24,6 +25,8 @@ pub struct Batch {
     pool: Option<Arc<ThreadPool>>,
     operations: Vec<Operation>,
     bytes: usize,
+    /// Elements of its sets, if they are kept.
+    elements: usize,
 }
 
 impl Batch {
@@ -32,7 +35,7 @@ impl Batch {
         sketcher: Arc<Sketcher>,
         pool: Option<Arc<ThreadPool>>,
     ) -> Batch {
-        Batch { scheme, sketcher, pool, operations: Vec::new(), bytes: 0 }
+        Batch { scheme, sketcher, pool, operations: Vec::new(), bytes: 0, elements: 0 }
     }
 
     /// Stores a set, given by its elements, under a key. What was stored there is replaced.
@@ -60,11 +63,11 @@ impl Batch {
         sets.iter().try_for_each(|(key, _)| check_key(key.as_ref()))?;
         let only: Vec<&[u64]> = sets.iter().map(|(_, set)| set.as_ref()).collect();
         let signatures = spread(self.pool.as_deref(), || self.sketcher.sketch_all(&only))?;
-        let (length, bytes) = (self.operations.len(), self.bytes);
+        let (length, bytes, elements) = (self.operations.len(), self.bytes, self.elements);
         for (i, (key, _)) in sets.iter().enumerate() {
             if let Err(error) = self.push(key.as_ref(), signatures.get(i)) {
                 self.operations.truncate(length);
-                self.bytes = bytes;
+                (self.bytes, self.elements) = (bytes, elements);
                 return Err(error);
             }
         }
@@ -88,18 +91,22 @@ impl Batch {
 
     fn push(&mut self, key: &[u8], signature: Option<Signature>) -> Result<&mut Batch> {
         check_key(key)?;
-        let bytes = 7 + key.len() + signature.as_ref().map_or(0, |s| 8 * s.planes().len());
-        let full = self.operations.len() >= MAX_BATCH_OPERATIONS;
+        let bytes = operation_bytes(key, signature.as_ref());
+        let set = signature.as_ref().and_then(Signature::elements);
+        let elements = set.map_or(0, <[u64]>::len);
+        let full = self.operations.len() >= MAX_BATCH_OPERATIONS
+            || self.elements + elements > MAX_KEPT_ELEMENTS;
         if full || self.bytes + bytes > MAX_BATCH_BYTES {
             return Err(Error::invalid(
                 format!("batch of {} operations", self.operations.len() + 1),
                 format!(
-                    "a batch has at most {MAX_BATCH_OPERATIONS} operations and \
-                     {MAX_BATCH_BYTES} bytes: commit it and start another, or use a bulk load"
+                    "a batch has at most {MAX_BATCH_OPERATIONS} operations, {MAX_BATCH_BYTES} bytes and \
+                     {MAX_KEPT_ELEMENTS} kept elements: commit it and start another, or use a bulk load"
                 ),
             ));
         }
         self.bytes += bytes;
+        self.elements += elements;
         self.operations.push((key.into(), signature));
         Ok(self)
     }

@@ -13,6 +13,7 @@ use super::commit::Committed;
 use super::writer::{Writer, lock};
 use crate::error::Result;
 use crate::format::filter::KeyHash;
+use crate::format::kept_set::KeptShape;
 use crate::kernel::prefetch;
 use crate::sketch::{Signature, Sketcher};
 use crate::store::segment::rows::RowCursor;
@@ -37,6 +38,9 @@ struct Rows {
     keys: Vec<u8>,
     planes: Vec<u64>,
     rows: Vec<Row>,
+    /// Encoded sets, if they are kept, and where each of them ends.
+    sets: Vec<u8>,
+    set_ends: Vec<usize>,
 }
 
 /// A row, and the first bytes of its key for sorting.
@@ -89,7 +93,7 @@ impl BulkLoad {
         let key = key.as_ref();
         check_key(key)?;
         signature.check_scheme(self.writer.scheme())?;
-        self.rows.push(key, signature);
+        self.rows.push(key, signature, KeptShape::of(self.writer.scheme()));
         if self.rows.bytes() >= self.writer.options().build_bytes.max(1) {
             self.build()?;
         }
@@ -117,6 +121,7 @@ impl BulkLoad {
                 code: row.code,
                 empty: row.empty,
                 sequence: 0,
+                set: rows.set(row),
             })?;
         }
         // The memory of the rows is needed for their postings.
@@ -181,7 +186,7 @@ fn replaced(new: &SegmentView, older: &[SegmentView], hides: &mut Hides) -> Resu
 }
 
 impl Rows {
-    fn push(&mut self, key: &[u8], signature: &Signature) {
+    fn push(&mut self, key: &[u8], signature: &Signature, kept: Option<KeptShape>) {
         let mut prefix = [0; 8];
         prefix.iter_mut().zip(key).for_each(|(to, from)| *to = *from);
         self.rows.push(Row {
@@ -193,10 +198,15 @@ impl Rows {
         });
         self.keys.extend_from_slice(key);
         self.planes.extend_from_slice(signature.planes());
+        if let (Some(kept), Some(elements)) = (kept, signature.elements()) {
+            kept.encode(elements, &mut self.sets);
+            self.set_ends.push(self.sets.len());
+        }
     }
 
     fn bytes(&self) -> usize {
-        self.keys.len() + 8 * self.planes.len() + size_of::<Row>() * self.rows.len()
+        let sets = self.sets.len() + 8 * self.set_ends.len();
+        self.keys.len() + 8 * self.planes.len() + size_of::<Row>() * self.rows.len() + sets
     }
 
     fn key(&self, row: &Row) -> &[u8] {
@@ -206,6 +216,14 @@ impl Rows {
     /// The planes of a row, which are so many words.
     fn planes(&self, row: &Row, words: usize) -> &[u64] {
         &self.planes[row.number as usize * words..][..words]
+    }
+
+    /// The encoded set of a row; no bytes if sets are not kept.
+    fn set(&self, row: &Row) -> &[u8] {
+        let number = row.number as usize;
+        let Some(end) = self.set_ends.get(number) else { return &[] };
+        let start = number.checked_sub(1).map_or(0, |before| self.set_ends[before]);
+        &self.sets[start..*end]
     }
 
     /// A row will be read soon.

@@ -106,12 +106,12 @@ impl Writer {
         let first = after + 1;
         let mut writer = SegmentWriter::new(self.plan());
         table.each(|row| {
-            let FreshRow { key, sequence, deleted, planes, code, empty } = row;
+            let FreshRow { key, sequence, deleted, planes, code, empty, set } = row;
             let sequence = sequence.saturating_sub(first);
             if deleted {
                 Ok(())
             } else {
-                writer.push(NewRow { key, planes, code, empty, sequence })
+                writer.push(NewRow { key, planes, code, empty, sequence, set })
             }
         })?;
         let mut segment = writer.finish()?;

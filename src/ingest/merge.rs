@@ -13,8 +13,10 @@ use super::merge_policy::{self, Size};
 use super::writer::{Writer, lock};
 use crate::error::Result;
 use crate::format::filter::KeyHash;
+use crate::store::page_source::Keep;
 use crate::store::range::SegmentCursor;
 use crate::store::segment::Segment;
+use crate::store::segment::elements::SetReader;
 use crate::store::segment::rows::SignatureCursor;
 use crate::store::segment::writer::{NewRow, NewSegment, SegmentPlan, SegmentWriter};
 use crate::store::state::SegmentView;
@@ -150,6 +152,8 @@ fn build(
     let mut cursors = cursors.collect::<Result<Vec<_>>>()?;
     let signatures = inputs.iter().map(|view| SignatureCursor::new(&view.segment));
     let mut signatures: Vec<_> = signatures.collect();
+    let sets = inputs.iter().map(|view| SetReader::new(&view.segment, Keep::IfRoom));
+    let mut sets: Vec<_> = sets.collect();
     let mut planes = Vec::new();
     loop {
         let keys = cursors.iter().enumerate().filter_map(|(i, c)| c.key().map(|key| (key, i)));
@@ -158,7 +162,8 @@ fn build(
         let code = signatures[i].read(found.id, &mut planes)?;
         let empty = cursors[i].segment().is_empty_id(found.id);
         let sequence = found.sequence.saturating_sub(first);
-        writer.push(NewRow { key, planes: &planes, code, empty, sequence })?;
+        let set = sets[i].set(found.id)?;
+        writer.push(NewRow { key, planes: &planes, code, empty, sequence, set })?;
         cursors[i].advance()?;
         if writer.rows().is_multiple_of(ROWS_BETWEEN_LOOKS) && give_up() {
             return Ok(None);

@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::format::bytes::broken;
+use crate::format::kept_set::KeptShape;
 use crate::format::manifest::Manifest;
 use crate::format::superblock::Superblock;
 use crate::format::{DATA_START, DatabaseId};
+use crate::sketch::Sketcher;
 use crate::store::file_layer::{File, FileLayer};
 use crate::store::new_file::NewFile;
 use crate::store::range::Walk;
@@ -32,10 +34,22 @@ pub fn pack(
     let first = state.segments.iter().map(|view| view.segment.header().first_sequence).min();
     let first = first.unwrap_or(1);
     let mut walk = Walk::new(state, Bound::Unbounded, Bound::Unbounded)?;
+    let kept = KeptShape::of(&state.scheme);
+    let sketcher = kept.map(|_| Sketcher::new(&state.scheme));
+    let mut set = Vec::new();
     while let Some((key, stored)) = walk.next_row()? {
         if stored.sequence > state.sequence {
             let detail = format!("a row of commit {} is later than the last", stored.sequence);
             return Err(broken("segment", "SEG-3", 0, detail));
+        }
+        let consistent = |sketcher: &Sketcher| sketcher.is_consistent(&stored.signature);
+        if !sketcher.as_ref().map_or(Ok(true), consistent)? {
+            let detail = "a signature is not that of the set that is kept with it";
+            return Err(broken("segment", "KEPT-10", 0, detail));
+        }
+        set.clear();
+        if let (Some(kept), Some(elements)) = (kept, stored.signature.elements()) {
+            kept.encode(elements, &mut set);
         }
         writer.push(NewRow {
             key: &key,
@@ -43,6 +57,7 @@ pub fn pack(
             code: stored.signature.cardinality_code(),
             empty: stored.signature.is_empty(),
             sequence: stored.sequence.saturating_sub(first),
+            set: &set,
         })?;
     }
     let mut segment = writer.finish()?;

@@ -205,7 +205,7 @@ impl<'a> Query<'a> {
         }
         let plan = if self.exhaustive || slots == 0 { Some(Plan::Scan) } else { self.plan };
         let all = if self.threshold.is_some() { usize::MAX } else { DEFAULT_TOP };
-        if self.originals.is_some() {
+        if self.originals.is_some() || scheme.elements.are_exact() {
             exact::check(scheme, self.like)?;
         }
         Ok(Rule {

@@ -2,8 +2,11 @@
 //!
 //! In: matches by signatures, more than are wanted. Out: those that are alike enough, by exact resemblance, best first.
 
+use std::sync::Arc;
+
 use super::answer::Match;
 use super::ask::{Like, Query, Rule};
+use super::originals::Originals;
 use crate::error::{Error, Result};
 use crate::estimate::{Accept, Counts, reaches};
 use crate::scheme::{Measure, Scheme};
@@ -21,7 +24,7 @@ pub(super) fn check(scheme: &Scheme, like: Like<'_>) -> Result<()> {
         return Err(Error::OtherMeasure { asked, measure });
     }
     match like {
-        Like::Signature(_) => Err(Error::invalid(
+        Like::Signature(signature) if signature.elements().is_none() => Err(Error::invalid(
             "verification of a query by signature",
             "a signature has no elements to count; query by features or by key",
         )),
@@ -39,10 +42,13 @@ pub(super) fn loosened(rule: Rule) -> Rule {
 }
 
 /// Counts the elements that matches share with the query, and ranks them by that.
-pub(super) fn rank(query: &Query<'_>, rule: Rule, matches: Vec<Match>) -> Result<Vec<Match>> {
-    let (Some(originals), state, sketcher) = (query.originals, query.state, query.sketcher) else {
-        return Ok(matches);
-    };
+pub(super) fn rank(
+    query: &Query<'_>,
+    originals: &Originals<'_>,
+    rule: Rule,
+    matches: Vec<Match>,
+) -> Result<Vec<Match>> {
+    let (state, sketcher) = (query.state, query.sketcher);
     let stored = |key: &[u8]| match state.get(key)? {
         Some(stored) => Ok(stored.signature),
         None => Err(Error::NoSuchKey { key: key.into() }),
@@ -55,7 +61,8 @@ pub(super) fn rank(query: &Query<'_>, rule: Rule, matches: Vec<Match>) -> Result
             Some(set.into())
         }
         Like::Key(key) => originals.set(key, sketcher, || stored(key))?,
-        Like::Weighted(_) | Like::Signature(_) => None,
+        Like::Signature(signature) => signature.elements().map(Arc::from),
+        Like::Weighted(_) => None,
     };
     let Some(own) = own else { return Ok(Vec::new()) };
     let mut exact = Vec::new();

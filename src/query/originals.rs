@@ -11,6 +11,7 @@ use lru::LruCache;
 
 use crate::error::Result;
 use crate::sketch::{Signature, Sketcher};
+use crate::store::state::State;
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Bytes of sets that are kept for the next use.
@@ -53,6 +54,8 @@ type Fetch<'a> = Box<dyn Fn(&[u8]) -> Result<Option<Vec<u64>>> + Sync + 'a>;
 pub struct Originals<'a> {
     fetch: Fetch<'a>,
     memory: usize,
+    /// Whether sets are read from the database itself, and need no comparison with their signatures.
+    kept: bool,
     lately: Mutex<Lately>,
     lost: Mutex<BTreeMap<Box<[u8]>, Lost>>,
 }
@@ -86,9 +89,19 @@ impl<'a> Originals<'a> {
         Originals {
             fetch: Box::new(fetch),
             memory: DEFAULT_MEMORY,
+            kept: false,
             lately: Mutex::new(lately),
             lost: Mutex::new(BTreeMap::new()),
         }
+    }
+
+    /// The sets that a database keeps itself.
+    pub(crate) fn kept(state: &'a State) -> Originals<'a> {
+        let fetch = |key: &[u8]| {
+            let stored = state.get(key)?;
+            Ok(stored.and_then(|stored| stored.signature.elements().map(<[u64]>::to_vec)))
+        };
+        Originals { kept: true, ..Originals::new(fetch) }
     }
 
     /// Bytes of sets that may be kept for their next use; default 256 MiB. Two sets for each thread come on top.
@@ -119,11 +132,15 @@ impl<'a> Originals<'a> {
             locked(&self.lost).insert(key.into(), Lost::Gone);
             return Ok(None);
         };
-        set.sort_unstable();
-        set.dedup();
-        if sketcher.sketch(&set)? != stored()? {
-            locked(&self.lost).insert(key.into(), Lost::Changed);
-            return Ok(None);
+        if !self.kept {
+            set.sort_unstable();
+            set.dedup();
+            let (now, stored) = (sketcher.sketch(&set)?, stored()?);
+            let same = now.planes() == stored.planes() && now.is_empty() == stored.is_empty();
+            if !same || now.cardinality_code() != stored.cardinality_code() {
+                locked(&self.lost).insert(key.into(), Lost::Changed);
+                return Ok(None);
+            }
         }
         let set: Arc<[u64]> = set.into();
         self.keep(key, &set);

@@ -5,6 +5,7 @@ use super::answer::{Answer, Match};
 use super::ask::Query;
 use super::exact;
 use super::explain::{Explanation, PartPlan, Plan, Work};
+use super::originals::Originals;
 use super::part::{FreshPart, Part, SegmentPart};
 use super::probe::{self, Costs, SegmentLists, Tally};
 use super::target::Target;
@@ -23,7 +24,9 @@ const LISTS_TOGETHER: usize = 1 << 14;
 /// Finds the answer to a query.
 pub(super) fn search(query: &Query<'_>) -> Result<Explanation> {
     let (state, asked) = (query.state, query.rule()?);
-    let rule = if query.originals.is_some() { exact::loosened(asked) } else { asked };
+    let kept = state.scheme.elements.are_exact().then(|| Originals::kept(state));
+    let originals = query.originals.or(kept.as_ref());
+    let rule = if originals.is_some() { exact::loosened(asked) } else { asked };
     let target = Target::new(state, query.sketcher, query.like, rule.within_hamming_1)?;
     let mut explanation = Explanation {
         answer: Answer { matches: Vec::new(), truncated: false },
@@ -35,7 +38,7 @@ pub(super) fn search(query: &Query<'_>) -> Result<Explanation> {
         scheme: (*state.scheme).clone(),
         within_hamming_1: rule.within_hamming_1,
         threshold: rule.threshold.is_finite().then_some((rule.threshold, rule.accept)),
-        verified: query.originals.is_some(),
+        verified: originals.is_some(),
         elements: target.signature.cardinality().map(|size| size.value),
         shared_donors: None,
     };
@@ -74,7 +77,10 @@ pub(super) fn search(query: &Query<'_>) -> Result<Explanation> {
         key: found.key,
         matching_slots: found.slots,
     });
-    let matches = exact::rank(query, asked, matches.collect())?;
+    let matches = match originals {
+        Some(originals) => exact::rank(query, originals, asked, matches.collect())?,
+        None => matches.collect(),
+    };
     explanation.answer = Answer { matches, truncated: tally.truncated };
     Ok(explanation)
 }

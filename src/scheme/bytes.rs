@@ -16,8 +16,8 @@ use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::{
-    CardinalityField, ElementHash, Features, Measure, Packing, Parameters, Sampler, Scheme, Slots,
-    Universe, check,
+    CardinalityField, ElementHash, Elements, Features, Measure, Packing, Parameters, Sampler,
+    Scheme, Slots, Universe, check,
 };
 use crate::error::{Error, Result};
 
@@ -50,7 +50,8 @@ pub(crate) struct Layout {
     pub(crate) slot_count: U16,
     pub(crate) samples_per_slot: U16,
     pub(crate) min_matches: U16,
-    pub(crate) reserved: [u8; 6],
+    pub(crate) element_bits: u8,
+    pub(crate) reserved: [u8; 5],
     pub(crate) universe_size: U64,
     pub(crate) seed: U64,
 }
@@ -79,7 +80,8 @@ impl Scheme {
             slot_count: self.slots.count.into(),
             samples_per_slot: self.slots.samples_per_slot.into(),
             min_matches: self.slots.min_matches.into(),
-            reserved: [0; 6],
+            element_bits: self.elements.bits(),
+            reserved: [0; 5],
             universe_size: universe_size.into(),
             seed: self.seed.into(),
         };
@@ -101,8 +103,8 @@ impl Scheme {
                 rule: "SCHEME-2",
             });
         }
-        if layout.reserved != [0; 6] {
-            return Err(corrupt("SCHEME-3", 26, "reserved bytes are not zero".into()));
+        if layout.reserved != [0; 5] {
+            return Err(corrupt("SCHEME-3", 27, "reserved bytes are not zero".into()));
         }
         let parameters = Parameters {
             features: features(layout)?,
@@ -120,6 +122,7 @@ impl Scheme {
                 value_bits: layout.value_bits,
                 min_matches: layout.min_matches.get(),
             },
+            elements: Elements::from_code(layout.element_bits),
         };
         match check(&parameters) {
             Ok(()) => Ok(Scheme { parameters }),
@@ -202,7 +205,8 @@ mod tests {
             ("slot count", offset_of!(Layout, slot_count), 2),
             ("samples per slot", offset_of!(Layout, samples_per_slot), 2),
             ("min matches", offset_of!(Layout, min_matches), 2),
-            ("reserved", offset_of!(Layout, reserved), 6),
+            ("element bits", offset_of!(Layout, element_bits), 1),
+            ("reserved", offset_of!(Layout, reserved), 5),
             ("universe size", offset_of!(Layout, universe_size), 8),
             ("seed", offset_of!(Layout, seed), 8),
         ];

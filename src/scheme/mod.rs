@@ -7,17 +7,22 @@
 
 mod bytes;
 mod cardinality;
+mod elements;
 mod features;
 mod fields;
 pub mod presets;
 
 pub use bytes::SCHEME_BYTES;
 pub use cardinality::Cardinality;
+pub use elements::Elements;
 pub use features::{Ends, Features};
 pub use fields::{CardinalityField, ElementHash, Measure, Packing, Sampler, Slots, Universe};
 
 use crate::error::{Error, Result};
-use crate::limits::{MAX_BITS, MAX_SAMPLES, MAX_VALUE_BITS, MIN_PLACES_PER_BIN, MIN_UNIVERSE};
+use crate::limits::{
+    MAX_BITS, MAX_KEPT_BITS, MAX_SAMPLES, MAX_VALUE_BITS, MIN_KEPT_BITS, MIN_PLACES_PER_BIN,
+    MIN_UNIVERSE,
+};
 
 /// The choices of a scheme, as yet unchecked. Start from a preset and change what you need.
 ///
@@ -49,6 +54,8 @@ pub struct Parameters {
     pub cardinality: CardinalityField,
     /// The slots of the index.
     pub slots: Slots,
+    /// Whether the sets themselves are stored beside their signatures.
+    pub elements: Elements,
 }
 
 impl Parameters {
@@ -183,7 +190,7 @@ impl Scheme {
     }
 
     /// Every field with its value as text, in the order of the specification.
-    pub fn described(&self) -> [(&'static str, String); 11] {
+    pub fn described(&self) -> [(&'static str, String); 12] {
         let features = format!("{} version {}", self.features, self.features.version());
         [
             ("features", features),
@@ -197,6 +204,7 @@ impl Scheme {
             ("packing", self.packing.to_string()),
             ("cardinality field", self.cardinality.to_string()),
             ("slots", self.slots.to_string()),
+            ("kept elements", self.elements.to_string()),
         ]
     }
 }
@@ -235,7 +243,8 @@ fn check(p: &Parameters) -> Result<(), Violation> {
         return Err(Violation { rule: "SCHEME-9", what, limit });
     }
     check_universe(p)?;
-    check_measure(p)
+    check_measure(p)?;
+    check_elements(p)
 }
 
 fn rule(holds: bool, rule: &'static str, what: String, limit: String) -> Result<(), Violation> {
@@ -317,6 +326,23 @@ fn check_measure(p: &Parameters) -> Result<(), Violation> {
         "SCHEME-17",
         format!("packing `{}` of the sampler `{sampler}`", p.packing),
         "pairs are of independent samples of sets; choose lazy, independent or weighted".into(),
+    )
+}
+
+/// The rules on kept elements, all SCHEME-18.
+fn check_elements(p: &Parameters) -> Result<(), Violation> {
+    let Elements::Kept { bits } = p.elements else { return Ok(()) };
+    rule(
+        (MIN_KEPT_BITS..=MAX_KEPT_BITS).contains(&bits),
+        "SCHEME-18",
+        format!("elements kept in {bits} bits"),
+        format!("elements are kept in {MIN_KEPT_BITS} to {MAX_KEPT_BITS} bits"),
+    )?;
+    rule(
+        p.measure == Measure::Jaccard,
+        "SCHEME-18",
+        format!("kept elements for the measure `{}`", p.measure),
+        "weights are not kept; only sets of the measure `jaccard` can be".into(),
     )
 }
 

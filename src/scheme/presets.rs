@@ -1,6 +1,8 @@
 //! The named schemes. They are data: no code asks which preset it runs.
 
-use super::{CardinalityField, Features, Measure, Packing, Parameters, Sampler, Slots, Universe};
+use super::{
+    CardinalityField, Elements, Features, Measure, Packing, Parameters, Sampler, Slots, Universe,
+};
 
 /// The seed of the presets. Any fixed number will do: signatures are comparable only under one seed.
 pub const DEFAULT_SEED: u64 = 0x52_49_4e_47_45_52;
@@ -29,6 +31,7 @@ pub const PRECISE: Parameters = Parameters {
     packing: Packing::LowBits,
     cardinality: CardinalityField::Log8,
     slots: Slots { count: 32, samples_per_slot: 4, value_bits: 16, min_matches: 1 },
+    elements: Elements::None,
 };
 
 /// Remote differential compression: twelve samples of 6 bits, each a slot of its own. Ranks files by

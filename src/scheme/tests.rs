@@ -3,8 +3,11 @@
 use super::*;
 use presets::{ALL, PRECISE};
 
+/// A scheme that may have any universe.
+const PLAIN: Parameters = Parameters { sampler: Sampler::OnePermutation, ..PRECISE };
+
 fn refused(change: impl Fn(&mut Parameters)) -> String {
-    let mut p = PRECISE;
+    let mut p = PLAIN;
     change(&mut p);
     match Scheme::new(p) {
         Err(Error::InvalidArgument { what, limit }) => format!("{what}: {limit}"),
@@ -14,7 +17,7 @@ fn refused(change: impl Fn(&mut Parameters)) -> String {
 
 /// Decodes the default scheme's bytes with some of them replaced.
 fn decoded(edits: &[(usize, &[u8])]) -> Result<Scheme> {
-    let mut bytes = Scheme::precise().to_bytes();
+    let mut bytes = Scheme::new(PLAIN).unwrap().to_bytes();
     for (at, new) in edits {
         bytes[*at..at + new.len()].copy_from_slice(new);
     }
@@ -64,7 +67,7 @@ fn errors_name_the_limit() {
     assert!(refused(|p| (dense(p), p.cardinality = CardinalityField::None).1).contains("share"));
     assert!(refused(|p| p.universe = Universe::Bounded(8191)).contains("64 places"));
     assert!(refused(|p| (dense(p), p.bits = 9).1).contains("1024 places"));
-    let mut p = PRECISE;
+    let mut p = PLAIN;
     p.universe = Universe::Bounded(8192);
     assert!(Scheme::new(p).is_ok());
 }
@@ -108,11 +111,11 @@ fn samplers_measure_and_pack_what_they_can() {
 
 #[test]
 fn bytes_that_break_a_rule_cite_it() {
-    let bytes = Scheme::precise().to_bytes();
+    let bytes = Scheme::new(PLAIN).unwrap().to_bytes();
     assert_eq!(rule_of(Scheme::from_bytes(&bytes[..47])), "SCHEME-1");
     assert_eq!(rule_of(Scheme::from_bytes(&[])), "SCHEME-1");
     assert_eq!(rule_of(decoded(&[(0, &[2])])), "SCHEME-2");
-    for reserved in 26..32 {
+    for reserved in 27..32 {
         assert_eq!(rule_of(decoded(&[(reserved, &[1])])), "SCHEME-3");
     }
     for code in [2, 3, 8, 9, 10, 11, 13, 14] {
@@ -149,6 +152,27 @@ fn bytes_that_break_a_rule_cite_it() {
     assert_eq!(rule_of(decoded(&[(10, &[3]), (13, &[2])])), "SCHEME-16");
     let one_bit: [(usize, &[u8]); 3] = [(12, &[1]), (15, &[4]), (13, &[2])];
     assert_eq!(rule_of(decoded(&one_bit)), "SCHEME-17");
+    for bits in (1..8).chain(65..=255) {
+        assert_eq!(rule_of(decoded(&[(26, &[bits])])), "SCHEME-18", "{bits}");
+    }
+    assert_eq!(rule_of(decoded(&[(9, &[2, 4]), (14, &[0]), (26, &[64])])), "SCHEME-18");
+}
+
+#[test]
+fn elements_are_kept_in_8_to_64_bits() {
+    let keep = |bits| Parameters { elements: Elements::Kept { bits }, ..PRECISE };
+    for bits in 8..=64 {
+        let scheme = Scheme::new(keep(bits)).unwrap();
+        assert_eq!(scheme.to_bytes()[26], bits);
+        assert_eq!(Scheme::from_bytes(&scheme.to_bytes()), Ok(scheme));
+    }
+    let text = refused(|p| p.elements = Elements::Kept { bits: 7 });
+    assert_eq!(text, "elements kept in 7 bits: elements are kept in 8 to 64 bits");
+    let text = refused(|p| *p = Parameters { elements: Elements::EXACT, ..presets::WEIGHTED });
+    assert!(text.contains("only sets of the measure `jaccard`"), "{text}");
+    let described = |p| Scheme::new(p).unwrap().described()[11].clone();
+    assert_eq!(described(PRECISE), ("kept elements", "none".into()));
+    assert_eq!(described(keep(64)), ("kept elements", "64 bits".into()));
 }
 
 /// Canonical: no two byte strings decode to one scheme, so whatever decodes must encode back.

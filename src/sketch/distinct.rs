@@ -105,6 +105,17 @@ impl Distinct {
         }
     }
 
+    /// Whether an element was inserted since the last reset.
+    pub(crate) fn contains(&self, x: u64) -> bool {
+        if x == 0 {
+            return self.zero;
+        }
+        let mask = self.table.len() - 1;
+        let start = (mix(x ^ self.key) >> self.shift) as usize;
+        let places = (start..).map(|at| self.table[at & mask]);
+        places.take_while(|place| *place != 0).any(|place| place == x)
+    }
+
     fn grow(&mut self) {
         let (old, zero) = (std::mem::take(&mut self.table), self.zero);
         self.reset(old.len().max(8));
@@ -180,6 +191,8 @@ mod tests {
             distinct.reset(0);
             let new = elements.iter().filter(|x| distinct.insert(**x)).count() as u64;
             assert_eq!((new, distinct.count()), (truth, truth));
+            assert!(elements.iter().all(|x| distinct.contains(*x)));
+            assert!(!distinct.contains(modulus) && distinct.contains(0) == elements.contains(&0));
         }
         assert_eq!(distinct.count_of(&[0, 3, 9, u64::MAX]), 4);
         assert_eq!(distinct.count_of(&[9, 0, 9, 0, u64::MAX]), 3);

@@ -49,6 +49,8 @@ pub(crate) enum Purpose {
     Projections = 9,
     /// One key for each order in which elements visit the bins.
     Visits = 10,
+    /// The key that elements are hashed with before fewer than all of their bits are kept.
+    Kept = 15,
 }
 
 /// An endless sequence of keys.

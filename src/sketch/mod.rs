@@ -7,6 +7,7 @@
 mod agreement;
 mod distinct;
 mod donors;
+mod elements;
 mod every_bin;
 mod hash;
 mod independent;
@@ -24,6 +25,7 @@ mod stream;
 mod weighted;
 mod weights;
 
+pub use elements::intersection_size;
 pub use shared_donors::SharedDonors;
 pub use signature::{Signature, Signatures};
 pub use sketcher::Sketcher;

@@ -18,31 +18,48 @@ pub struct Signature {
     planes: Box<[u64]>,
     cardinality_code: u32,
     empty: bool,
+    /// Present exactly if the scheme keeps sets, but for signatures made to be estimated from only.
+    elements: Option<Arc<[u64]>>,
 }
 
 impl Signature {
-    /// Packs samples. `samples` are ignored for the empty set, whose planes are zero (SIG-4).
+    /// Packs samples. `samples` are ignored for the empty set, whose planes are zero (SIG-4). `elements` are there
+    /// if the scheme keeps sets: distinct and rising.
     pub(crate) fn new(
         scheme: Arc<Scheme>,
         samples: &[u64],
         cardinality_code: u32,
         empty: bool,
+        elements: Option<Arc<[u64]>>,
     ) -> Signature {
         let mut planes = vec![0; scheme.words_per_signature()].into_boxed_slice();
         if !empty {
             Kernel::best().pack(samples, &mut planes, &mut []);
         }
-        Signature { scheme, planes, cardinality_code, empty }
+        Signature::from_planes(scheme, planes, cardinality_code, empty, elements)
     }
 
-    /// A signature that was stored. Its words and code must be what the scheme allows.
+    /// A signature that was stored. Its words and code must be what the scheme allows, and its elements, distinct and
+    /// rising, must be there exactly if the scheme keeps sets.
     pub(crate) fn from_planes(
         scheme: Arc<Scheme>,
         planes: Box<[u64]>,
         cardinality_code: u32,
         empty: bool,
+        elements: Option<Arc<[u64]>>,
     ) -> Signature {
-        Signature { scheme, planes, cardinality_code, empty }
+        debug_assert_eq!(elements.is_some(), scheme.elements.are_kept());
+        debug_assert!(elements.iter().all(|set| set.is_sorted_by(|a, b| a < b)));
+        Signature { scheme, planes, cardinality_code, empty, elements }
+    }
+
+    /// A signature to estimate from, whose set was not read although the scheme may keep it. It must not be stored.
+    pub(crate) fn without_elements(
+        scheme: Arc<Scheme>,
+        planes: Box<[u64]>,
+        cardinality_code: u32,
+    ) -> Signature {
+        Signature { scheme, planes, cardinality_code, empty: false, elements: None }
     }
 
     /// The scheme it was made with.
@@ -71,7 +88,14 @@ impl Signature {
         })
     }
 
-    /// The size of the set as far as the scheme keeps it.
+    /// The elements of the set, distinct and rising, if the scheme [keeps](crate::scheme::Elements) them. Where it keeps
+    /// fewer than 64 bits, these are the low bits of hashes.
+    pub fn elements(&self) -> Option<&[u64]> {
+        self.elements.as_deref()
+    }
+
+    /// The size of the set as far as the cardinality field keeps it. Where sets are kept, [`elements`](Signature::elements)
+    /// has their number.
     pub fn cardinality(&self) -> Option<Cardinality> {
         if self.empty {
             return Some(Cardinality::exact(0));
@@ -119,6 +143,8 @@ pub struct Signatures {
     rest: Vec<u64>,
     cardinality_codes: Vec<u32>,
     empty: Vec<bool>,
+    /// One for each signature if the scheme keeps sets, otherwise none.
+    elements: Vec<Arc<[u64]>>,
 }
 
 impl Signatures {
@@ -150,6 +176,7 @@ impl Signatures {
         self.rest.extend_from_slice(rest);
         self.cardinality_codes.push(signature.cardinality_code);
         self.empty.push(signature.empty);
+        self.elements.extend(signature.elements.clone());
         Ok(())
     }
 
@@ -163,6 +190,7 @@ impl Signatures {
             rest: Vec::with_capacity(rows * others),
             cardinality_codes: Vec::with_capacity(rows),
             empty: Vec::with_capacity(rows),
+            elements: Vec::new(),
         }
     }
 
@@ -172,10 +200,17 @@ impl Signatures {
         self.rest.append(&mut other.rest);
         self.cardinality_codes.append(&mut other.cardinality_codes);
         self.empty.append(&mut other.empty);
+        self.elements.append(&mut other.elements);
     }
 
-    /// Appends a row from its full samples, without an allocation of its own.
-    pub(crate) fn push_samples(&mut self, samples: &[u64], cardinality_code: u32, empty: bool) {
+    /// Appends a row from its full samples. `elements` are there if the scheme keeps sets.
+    pub(crate) fn push_samples(
+        &mut self,
+        samples: &[u64],
+        cardinality_code: u32,
+        empty: bool,
+        elements: Option<Arc<[u64]>>,
+    ) {
         let words = self.scheme.first_words();
         let (f, r) = (self.first.len(), self.rest.len());
         self.first.resize(f + words, 0);
@@ -185,6 +220,7 @@ impl Signatures {
         }
         self.cardinality_codes.push(cardinality_code);
         self.empty.push(empty);
+        self.elements.extend(elements);
     }
 
     /// Signature number `index`, or `None` past the last.
@@ -199,6 +235,7 @@ impl Signatures {
             planes: [first, rest].concat().into_boxed_slice(),
             cardinality_code: self.cardinality_codes[index],
             empty,
+            elements: self.elements.get(index).cloned(),
         })
     }
 
@@ -231,11 +268,11 @@ mod tests {
                 let p = Parameters { samples: k, bits, slots: Slots::NONE, ..presets::PRECISE };
                 let scheme = Arc::new(Scheme::new(p).unwrap());
                 let samples: Vec<u64> = (0..u64::from(k)).map(|i| mix(i + 9)).collect();
-                let signature = Signature::new(Arc::clone(&scheme), &samples, 0, false);
+                let signature = Signature::new(Arc::clone(&scheme), &samples, 0, false, None);
                 let mut many = Signatures::new(&scheme);
-                many.push_samples(&samples, 0, false);
+                many.push_samples(&samples, 0, false, None);
                 many.push(&signature).unwrap();
-                many.push_samples(&samples, 0, true);
+                many.push_samples(&samples, 0, true, None);
                 for (i, sample) in samples.iter().enumerate() {
                     let expected = (sample & ((1 << bits) - 1)) as u16;
                     assert_eq!(signature.sample(i), Some(expected), "b {bits} k {k} sample {i}");

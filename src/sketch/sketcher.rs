@@ -10,6 +10,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::distinct::Distinct;
+use super::elements::{self, Keeping};
 use super::every_bin::{EveryBin, Visits};
 use super::independent::Independent;
 use super::lazy::{Claims, Lazy};
@@ -49,6 +50,7 @@ pub struct Sketcher {
     scheme: Arc<Scheme>,
     sampler: Tables,
     slots: SlotReader,
+    keeping: Option<Keeping>,
 }
 
 enum Tables {
@@ -81,6 +83,8 @@ enum Set<'a> {
 pub(super) struct Sampled {
     pub(super) code: u32,
     pub(super) empty: bool,
+    /// What is kept of the elements, if the scheme keeps sets.
+    pub(super) elements: Option<Arc<[u64]>>,
 }
 
 impl std::fmt::Debug for Sketcher {
@@ -102,7 +106,12 @@ impl Sketcher {
             Sampler::SignProjection => Tables::SignProjection(SignProjection::new(scheme)),
             Sampler::EveryBin => Tables::EveryBin(Box::new(EveryBin::new(scheme))),
         };
-        Sketcher { scheme: Arc::new(scheme.clone()), sampler, slots: SlotReader::new(scheme) }
+        Sketcher {
+            scheme: Arc::new(scheme.clone()),
+            sampler,
+            slots: SlotReader::new(scheme),
+            keeping: Keeping::of(scheme),
+        }
     }
 
     /// The scheme of all signatures it makes.
@@ -166,8 +175,8 @@ impl Sketcher {
         if scratch.distinct.is_small() {
             COUNTER.set(Some(std::mem::take(&mut scratch.distinct)));
         }
-        let Sampled { code, empty } = sampled?;
-        Ok(Signature::new(Arc::clone(&self.scheme), self.kept(&scratch), code, empty))
+        let Sampled { code, empty, elements } = sampled?;
+        Ok(Signature::new(Arc::clone(&self.scheme), self.kept(&scratch), code, empty, elements))
     }
 
     /// How many distinct elements there are.
@@ -200,13 +209,13 @@ impl Sketcher {
             let mut signatures = Signatures::with_room(Arc::clone(&self.scheme), part.len());
             for (i, set) in part.iter().enumerate() {
                 let sampled = self.sample(read(set), &mut scratch);
-                let Sampled { code, empty } = sampled.map_err(|error| match error {
+                let Sampled { code, empty, elements } = sampled.map_err(|error| match error {
                     Error::InvalidArgument { what, limit } => {
                         Error::invalid(format!("set {}: {what}", task * SETS_PER_TASK + i), limit)
                     }
                     other => other,
                 })?;
-                signatures.push_samples(self.kept(&scratch), code, empty);
+                signatures.push_samples(self.kept(&scratch), code, empty, elements);
             }
             Ok(signatures)
         };
@@ -295,6 +304,8 @@ impl Sketcher {
             }
         };
         self.check_universe(elements)?;
+        let distinct = self.keeping.map(|_| elements::distinct(elements)).transpose()?;
+        let elements = distinct.as_deref().unwrap_or(elements);
         let count = match self.scheme.cardinality {
             CardinalityField::None => 0,
             _ => scratch.distinct.count_of(elements),
@@ -303,7 +314,7 @@ impl Sketcher {
         if !elements.is_empty() {
             self.sample_whole(elements, scratch);
         }
-        Ok(Sampled { code, empty: elements.is_empty() })
+        Ok(Sampled { code, empty: elements.is_empty(), elements: self.keep(distinct) })
     }
 
     /// The samples of a set that is there as a whole and not empty.
@@ -329,7 +340,17 @@ impl Sketcher {
             }
             self.pack_pairs(samples);
         }
-        Ok(Sampled { code: 0, empty })
+        Ok(Sampled { code: 0, empty, elements: None })
+    }
+
+    /// Whether signatures carry their sets.
+    pub(super) fn keeps_sets(&self) -> bool {
+        self.keeping.is_some()
+    }
+
+    /// What is kept of distinct, rising elements.
+    pub(super) fn keep(&self, distinct: Option<Vec<u64>>) -> Option<Arc<[u64]>> {
+        Some(self.keeping?.keep(distinct?).into())
     }
 
     /// Takes elements in.

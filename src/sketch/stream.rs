@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::elements;
 use super::signature::Signature;
 use super::sketcher::{Sampled, Scratch, Sketcher};
 use super::weights;
@@ -17,7 +18,7 @@ const STREAM_CHUNK: usize = 1024;
 /// A set that arrives element by element ([`Sketcher::stream`]).
 ///
 /// Memory: constant when the scheme keeps no set sizes. Otherwise the distinct elements have to be
-/// remembered, 16 to 50 bytes each. The samplers of weighted sets remember all that came, 16 bytes each, and the
+/// remembered, 16 to 50 bytes each, and 8 to 16 more when it keeps the sets. The samplers of weighted sets remember all that came, 16 bytes each, and the
 /// lazy one does so up to a thousand elements or two, until every sample is claimed. [`EveryBin`](crate::scheme::Sampler::EveryBin) remembers
 /// none.
 pub struct Stream<'a> {
@@ -29,6 +30,8 @@ pub struct Stream<'a> {
     taken: usize,
     /// Whether the sampler has taken any element.
     absorbed: bool,
+    /// All distinct elements, if the scheme keeps sets.
+    all: Vec<u64>,
     any: bool,
 }
 
@@ -37,21 +40,29 @@ impl<'a> Stream<'a> {
         let mut scratch = sketcher.scratch();
         sketcher.start(&mut scratch);
         scratch.distinct.reset(0);
-        Stream { sketcher, scratch, waiting: Vec::new(), taken: 0, absorbed: false, any: false }
+        let (waiting, all) = (Vec::new(), Vec::new());
+        Stream { sketcher, scratch, waiting, taken: 0, absorbed: false, all, any: false }
     }
 
     /// Adds an element. After an error the stream is as if the element had not come.
     pub fn push(&mut self, element: u64) -> Result<()> {
-        let Stream { sketcher, scratch, waiting, taken, any, .. } = self;
+        let Stream { sketcher, scratch, waiting, taken, all, any, .. } = self;
         if sketcher.weighs() {
             scratch.weighted.push((element, 1.0));
             return Ok(());
         }
         sketcher.check_universe(&[element])?;
+        let keeps = sketcher.keeps_sets();
+        if keeps && !scratch.distinct.contains(element) {
+            elements::check_count(all.len() + 1)?;
+        }
         *any = true;
-        let counts = sketcher.scheme().cardinality != CardinalityField::None;
+        let counts = keeps || sketcher.scheme().cardinality != CardinalityField::None;
         if counts && !scratch.distinct.insert(element) {
             return Ok(());
+        }
+        if keeps {
+            all.push(element);
         }
         waiting.push(element);
         if waiting.len() - *taken >= STREAM_CHUNK {
@@ -73,8 +84,9 @@ impl<'a> Stream<'a> {
     pub fn finish(&mut self) -> Result<Signature> {
         let sampled = self.sampled();
         let scheme = self.sketcher.shared_scheme();
-        let signature = sampled.map(|Sampled { code, empty }| {
-            Signature::new(Arc::clone(scheme), self.sketcher.kept(&self.scratch), code, empty)
+        let signature = sampled.map(|Sampled { code, empty, elements }| {
+            let samples = self.sketcher.kept(&self.scratch);
+            Signature::new(Arc::clone(scheme), samples, code, empty, elements)
         });
         self.sketcher.start(&mut self.scratch);
         self.scratch.distinct.reset(0);
@@ -82,6 +94,7 @@ impl<'a> Stream<'a> {
         self.waiting.clear();
         self.taken = 0;
         self.absorbed = false;
+        self.all.clear();
         self.any = false;
         signature
     }
@@ -115,6 +128,8 @@ impl<'a> Stream<'a> {
             self.sketcher.absorb(&self.waiting[self.taken..], &mut self.scratch);
             self.sketcher.finish(&self.waiting, &mut self.scratch);
         }
-        Ok(Sampled { code, empty: !self.any })
+        let mut all = std::mem::take(&mut self.all);
+        all.sort_unstable();
+        Ok(Sampled { code, empty: !self.any, elements: self.sketcher.keep(Some(all)) })
     }
 }

@@ -51,6 +51,8 @@ pub struct FreshRow<'a> {
     pub code: u32,
     /// Whether it is that of the empty set.
     pub empty: bool,
+    /// Its encoded set, if sets are kept.
+    pub set: &'a [u8],
 }
 
 /// A table of fresh rows. Shared by one writer and any number of readers.
@@ -172,15 +174,18 @@ impl Memtable {
 
     fn version(&self, inner: &Inner, row: Row) -> Version {
         let words = self.scheme.words_per_signature();
-        let signature = |planes: Box<[u64]>, code, empty| {
-            Signature::from_planes(Arc::clone(&self.scheme), planes, code, empty)
+        let signature = |planes: Box<[u64]>, code, empty, elements: Vec<u64>| {
+            let elements = self.scheme.elements.are_kept().then(|| elements.into());
+            Signature::from_planes(Arc::clone(&self.scheme), planes, code, empty, elements)
         };
         let signature = match row.what {
             What::Deleted => None,
-            What::Empty => Some(signature(vec![0; words].into(), 0, true)),
+            What::Empty => Some(signature(vec![0; words].into(), 0, true, Vec::new())),
             What::Signature(number) => {
                 let planes = inner.signatures.planes(number).collect();
-                Some(signature(planes, inner.signatures.code(number), false))
+                let mut elements = Vec::new();
+                inner.signatures.elements(number, &mut elements);
+                Some(signature(planes, inner.signatures.code(number), false, elements))
             }
         };
         Version { sequence: row.sequence, signature }
@@ -219,18 +224,19 @@ impl Memtable {
     pub fn each<E>(&self, mut visit: impl FnMut(FreshRow<'_>) -> Result<(), E>) -> Result<(), E> {
         let inner = self.ordered();
         let mut planes = vec![0; self.scheme.words_per_signature()];
+        let empty_set: &[u8] = if self.scheme.elements.are_kept() { &[0] } else { &[] };
         inner.in_order.iter().try_for_each(|number| {
             let key = &inner.keys[*number as usize];
             let Row { sequence, what, .. } = inner.versions[key.newest as usize];
-            let code = match what {
+            let (code, set) = match what {
                 What::Signature(number) => {
                     let words = inner.signatures.planes(number);
                     planes.iter_mut().zip(words).for_each(|(to, from)| *to = from);
-                    inner.signatures.code(number)
+                    (inner.signatures.code(number), inner.signatures.set(number))
                 }
                 What::Deleted | What::Empty => {
                     planes.fill(0);
-                    0
+                    (0, empty_set)
                 }
             };
             visit(FreshRow {
@@ -240,6 +246,7 @@ impl Memtable {
                 planes: &planes,
                 code,
                 empty: matches!(what, What::Empty),
+                set,
             })
         })
     }
@@ -285,6 +292,11 @@ impl FreshView<'_> {
     /// The cardinality code of one.
     pub fn code(&self, number: u32) -> u32 {
         self.inner.signatures.code(number)
+    }
+
+    /// Appends the elements of the set of one, if the scheme keeps sets.
+    pub fn elements(&self, number: u32, into: &mut Vec<u64>) {
+        self.inner.signatures.elements(number, into);
     }
 
     /// [`with_value`](FreshView::with_value) will be asked for each of these slots and values soon.
@@ -406,93 +418,4 @@ fn prefix(key: &[u8]) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sketch::{Sketcher, SlotReader};
-    use std::collections::{BTreeMap, BTreeSet, HashSet};
-
-    /// Against a map of maps: every key at every commit, and ranges while keys are still coming in.
-    #[test]
-    fn every_commit_can_be_read_again() {
-        let scheme = Arc::new(Scheme::precise());
-        let sketcher = Sketcher::new(&scheme);
-        let table = Memtable::new(&scheme);
-        let mut oracle: BTreeMap<Vec<u8>, BTreeMap<u64, Option<Signature>>> = BTreeMap::new();
-        let mut random = 7_u64;
-        let mut draw = |below: u64| {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99);
-            (random >> 33) % below
-        };
-        for sequence in 1..=300 {
-            let mut operations = BTreeMap::new();
-            for _ in 0..=draw(4) {
-                let n = draw(40);
-                let key = format!("{}{n}", "a".repeat(n as usize % 12)).into_bytes();
-                let set: Vec<u64> = (0..draw(3)).map(|i| n + i).collect();
-                let put = draw(3) > 0;
-                operations.insert(key, put.then(|| sketcher.sketch(&set).unwrap()));
-            }
-            table.apply(sequence, operations.iter().map(|(k, s)| (&**k, s.as_ref())));
-            for (key, signature) in operations {
-                oracle.entry(key).or_default().insert(sequence, signature);
-            }
-            let at = 1 + draw(sequence);
-            let seen = |versions: &BTreeMap<u64, Option<Signature>>| {
-                versions.range(..=at).next_back().map(|(s, signature)| (*s, signature.clone()))
-            };
-            for (key, versions) in &oracle {
-                let found = table.get(key, at).map(|v| (v.sequence, v.signature));
-                assert_eq!(found, seen(versions));
-                assert_eq!(table.has(key, at), seen(versions).is_some());
-            }
-            if draw(5) == 0 {
-                let from = format!("a{}", draw(9)).into_bytes();
-                let expected: Vec<_> = oracle
-                    .range(from.clone()..)
-                    .filter_map(|(key, versions)| Some((key.clone(), seen(versions)?)))
-                    .take(10)
-                    .collect();
-                let found = table.next(Bound::Included(&from), Bound::Unbounded, at, 10);
-                let found: Vec<_> = found
-                    .into_iter()
-                    .map(|(k, v)| (k.to_vec(), (v.sequence, v.signature)))
-                    .collect();
-                assert_eq!(found, expected);
-            }
-        }
-        assert_eq!((table.last(), table.get(b"absent", 300).is_none()), (300, true));
-        found_by_their_slots(&table, &oracle);
-    }
-
-    /// Every key that has a signature is found at every commit, by each of the signature's slots.
-    fn found_by_their_slots(
-        table: &Memtable,
-        oracle: &BTreeMap<Vec<u8>, BTreeMap<u64, Option<Signature>>>,
-    ) {
-        let (view, reader) = (table.view(), SlotReader::new(&table.scheme));
-        let all = oracle.values().flat_map(BTreeMap::values).flatten();
-        let all: Vec<&Signature> = all.filter(|signature| !signature.is_empty()).collect();
-        let distinct: HashSet<&[u64]> = all.iter().map(|signature| signature.planes()).collect();
-        assert_eq!(view.signatures() as usize, distinct.len());
-        let mut values = vec![0; reader.count()];
-        for (signature, at) in all.into_iter().zip((0..).map(|i| i % 302)) {
-            let seen = oracle.iter().filter(|(_, versions)| {
-                let last = versions.range(..=at).next_back();
-                last.is_some_and(|(_, found)| found.as_ref() == Some(signature))
-            });
-            let expected: BTreeSet<&[u8]> = seen.map(|(key, _)| &**key).collect();
-            reader.read(signature.planes(), &mut values);
-            for (slot, value) in values.iter().enumerate() {
-                let numbers: Vec<u32> = view.with_value(slot, *value).collect();
-                assert_eq!(numbers.iter().collect::<HashSet<_>>().len(), numbers.len());
-                let same = |number: &u32| {
-                    let planes: Vec<u64> = view.inner.signatures.planes(*number).collect();
-                    planes == signature.planes()
-                        && view.code(*number) == signature.cardinality_code()
-                };
-                let number = numbers.into_iter().find(same).unwrap();
-                assert!(view.keys_of(number, at).eq(expected.iter().copied()), "all, in order");
-            }
-        }
-    }
-}
+mod tests;

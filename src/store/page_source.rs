@@ -12,6 +12,7 @@ use super::page_table::PageTable;
 use crate::error::{Error, Result};
 use crate::format::bytes::Seal;
 use crate::format::copies_page::{CopiesDirectory, CopiesPage};
+use crate::format::elements_page::{ElementsDirectory, ElementsPage};
 use crate::format::fence_page::FencePage;
 use crate::format::leaf_page::LeafPage;
 use crate::format::liveness_page::LivenessPage;
@@ -64,6 +65,10 @@ enum AnyPage {
     PostingTable(ListTable),
     /// Long lists of postings.
     PostingList(ListPage),
+    /// Encoded sets.
+    Elements(ElementsPage),
+    /// Where sets start.
+    ElementsDirectory(ElementsDirectory),
 }
 
 impl Weighed for CachedPage {
@@ -79,6 +84,8 @@ impl Weighed for CachedPage {
             AnyPage::ShortPostings(page) => page.memory(),
             AnyPage::PostingTable(page) => page.memory(),
             AnyPage::PostingList(page) => page.memory(),
+            AnyPage::Elements(page) => page.memory(),
+            AnyPage::ElementsDirectory(page) => page.memory(),
         }
     }
 
@@ -124,7 +131,7 @@ macro_rules! views {
 views!(SignaturePage: Signatures, LeafPage: Leaf, FencePage: Fence, LivenessPage: Liveness,
        CopiesPage: Copies, CopiesDirectory: CopiesDirectory,
        PostingDirectory: PostingDirectory, ShortPage: ShortPostings, ListTable: PostingTable,
-       ListPage: PostingList);
+       ListPage: PostingList, ElementsPage: Elements, ElementsDirectory: ElementsDirectory);
 
 /// A page kept alive by its holder.
 #[derive(Debug)]

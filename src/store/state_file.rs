@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::format::bytes::{Seal, broken, round_up};
 use crate::format::commit_mark::{CommitMark, MARK_BYTES, MARK_OFFSET};
 use crate::format::manifest::Manifest;
-use crate::format::superblock::{Slot, Superblock};
+use crate::format::superblock::{KEPT_SETS, Slot, Superblock};
 use crate::format::{BLOCK, DATA_START, DatabaseId};
 use crate::scheme::Scheme;
 use crate::sync::thread;
@@ -84,6 +84,10 @@ fn read_once(file: &dyn File, path: &Path) -> Result<FileState> {
         let detail = "the manifest is not the one that the superblock refers to";
         return Err(broken("manifest", "MAN-1", offset, detail));
     }
+    if superblock.required_features != required_features(&manifest.scheme) {
+        let detail = "the required features are not those of the scheme";
+        return Err(broken("superblock", "SUPER-8", 16, detail));
+    }
     let seal = Seal::of(superblock.database);
     let mark = head.get(MARK_OFFSET as usize..).and_then(|bytes| CommitMark::decode(bytes, seal));
     let mark = mark.filter(|mark| superblock.hot_tier != 0 && mark.hot_tier == superblock.hot_tier);
@@ -145,9 +149,15 @@ pub fn write_manifest(
         manifest_offset: offset,
         manifest_length: length as u32,
         manifest_checksum: checksum,
+        required_features: required_features(&manifest.scheme),
         end_of_data: offset + bytes.len() as u64,
         ..old.clone()
     })
+}
+
+/// What a reader must know to read databases of a scheme (SUPER-8).
+fn required_features(scheme: &Scheme) -> u64 {
+    if scheme.elements.are_kept() { KEPT_SETS } else { 0 }
 }
 
 /// The length of an encoded manifest with so many segments, rounded up.

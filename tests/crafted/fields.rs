@@ -13,12 +13,13 @@ const FILE: &str = include_str!("../../format-spec/file.md");
 const PAGES: &str = include_str!("../../format-spec/pages.md");
 const SEGMENT: &str = include_str!("../../format-spec/segment.md");
 const POSTINGS: &str = include_str!("../../format-spec/postings.md");
+const ELEMENTS: &str = include_str!("../../format-spec/elements.md");
 const SCHEME: &str = include_str!("../../format-spec/scheme.md");
 const HOT: &str = include_str!("../../format-spec/hot-tier.md");
 const BATCH: &str = include_str!("../../format-spec/batch.md");
 
 /// All tables: the page of the specification, and the heading above.
-pub(crate) const TABLES: [(&str, &str); 15] = [
+pub(crate) const TABLES: [(&str, &str); 16] = [
     (FILE, "Superblock"),
     (FILE, "Commit mark"),
     (FILE, "Manifest"),
@@ -29,6 +30,7 @@ pub(crate) const TABLES: [(&str, &str); 15] = [
     (SEGMENT, "Leaf pages"),
     (SEGMENT, "Fence pages"),
     (SEGMENT, "Fence entry"),
+    (ELEMENTS, "Segment header of kept sets"),
     (POSTINGS, "Directory pages"),
     (POSTINGS, "List table"),
     (POSTINGS, "List pages"),
@@ -152,7 +154,12 @@ impl<'a> Fields<'a> {
             let payload = at + 24..at + 24 + self.number(at + 20, 4);
             self.table("Page header", at);
             match self.bytes[at + 4] {
-                1 => self.table("Segment header", payload.start),
+                1 => {
+                    self.table("Segment header", payload.start);
+                    if payload.len() > 208 {
+                        self.table("Segment header of kept sets", payload.start + 208);
+                    }
+                }
                 2 => self.ends("Signatures", "word", &payload, 8),
                 3 => self.leaf(&payload),
                 4 => self.fence(&payload),
@@ -175,10 +182,25 @@ impl<'a> Fields<'a> {
                     self.table("List pages", payload.start);
                     self.ends("List pages", "bits", &(payload.start + 16..payload.end), 1);
                 }
+                16 => self.sets(&payload),
+                17 => {
+                    for start in [payload.start, payload.start + 5, payload.end - 5] {
+                        self.push("Sets directory", "start", start, 4, &payload);
+                        self.push("Sets directory", "start", start + 4, 1, &payload);
+                    }
+                }
                 kind => panic!("no page is of kind {kind}"),
             }
             at = payload.end.next_multiple_of(64);
         }
+    }
+
+    /// Counts, elements, widths and gaps of the first sets, and whatever stands at the end.
+    fn sets(&mut self, payload: &Range<usize>) {
+        for at in payload.clone().take(30) {
+            self.push("Sets", "byte", at, 1, payload);
+        }
+        self.ends("Sets", "bytes", payload, 4);
     }
 
     /// The first two and the last two numbers of a run of them.

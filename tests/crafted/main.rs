@@ -124,6 +124,8 @@ fn no_field_is_forgotten() {
         "Copies directory",
         "Posting directory",
         "Short postings",
+        "Sets",
+        "Sets directory",
         "Commit payload",
     ];
     for table in in_words {

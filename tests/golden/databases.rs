@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
-use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
+use ringer::scheme::{CardinalityField, Elements, Sampler, Slots, Universe};
 use ringer::{Database, Options, Parameters, Scheme, presets};
 
 /// One operation of a commit.
@@ -54,6 +54,8 @@ pub(crate) fn all() -> Vec<Golden> {
         measured("vectors", presets::COSINE),
         measured("halves", presets::HALF_BIT),
         measured("visits", Parameters { sampler: Sampler::EveryBin, ..presets::NEAR_DUPLICATE }),
+        kept(),
+        kept20(),
     ]
 }
 
@@ -132,6 +134,31 @@ fn lists() -> Golden {
     let mut commit: Vec<Operation> = (0..520).map(|i| put(key(i), 0..i)).collect();
     commit.push(put("copy", 0..7));
     Golden { name: "lists", scheme, groups: vec![vec![commit]] }
+}
+
+/// Sets that are kept: one element, gaps, a run, more than a page, none, the same again, and the farthest apart.
+fn kept() -> Golden {
+    let commit = vec![
+        Put(b"a".to_vec(), vec![7]),
+        Put(b"b".to_vec(), vec![10, 11, 14, 18]),
+        put("c", 1000..1100),
+        Put(b"d".to_vec(), (0..1500).map(|i: u64| (i << 53) | (i * i)).collect()),
+        put("e", 0..0),
+        Put(b"f".to_vec(), vec![18, 14, 11, 10]),
+        Put(b"g".to_vec(), vec![0, u64::MAX]),
+    ];
+    Golden { name: "kept", scheme: keeping(64), groups: vec![vec![commit]] }
+}
+
+/// Sets that are kept in 20 bits.
+fn kept20() -> Golden {
+    let commit = vec![put("a", 0..10), put("b", 5..25), put("e", 0..0)];
+    Golden { name: "kept20", scheme: keeping(20), groups: vec![vec![commit]] }
+}
+
+fn keeping(bits: u8) -> Scheme {
+    let elements = Elements::Kept { bits };
+    scheme(Parameters { samples: 64, bits: 2, slots: Slots::NONE, elements, ..presets::PRECISE })
 }
 
 /// Bags of numbers, of which the sets of two are alike and one is empty, under a preset for other measures.

@@ -149,6 +149,22 @@ impl Edit {
         self.postings(segment, 64 * self.number(entry + 12, 4))
     }
 
+    /// A page of kept sets.
+    pub(crate) fn sets(&self, segment: Segment, i: usize) -> Page {
+        Page(self.header(segment).0 + self.of_header(segment, 208, 8) + 8192 * i)
+    }
+
+    /// Bytes of all kept sets.
+    pub(crate) fn set_bytes(&self, segment: Segment) -> usize {
+        self.of_header(segment, 224, 8)
+    }
+
+    /// The directory of kept sets. Of one page.
+    pub(crate) fn sets_directory(&self, segment: Segment) -> Page {
+        let last = self.sets(segment, self.set_bytes(segment) / 8168);
+        Page(last.0 + self.whole(last))
+    }
+
     /// The first page of the liveness block.
     pub(crate) fn liveness(&self, segment: Segment) -> Page {
         Page(self.number(self.entry(segment) + 48, 8))

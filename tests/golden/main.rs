@@ -8,6 +8,7 @@
 
 mod databases;
 mod edit;
+mod kept_rejects;
 mod posting_rejects;
 mod rejects;
 
@@ -52,7 +53,12 @@ fn rows_text(snapshot: &Snapshot) -> Result<String, Error> {
         let signature = &stored.signature;
         let planes: String = signature.planes().iter().map(|w| format!("{w:016x}")).collect();
         let (empty, code) = (u8::from(signature.is_empty()), signature.cardinality_code());
-        text += &format!("{}\t{}\t{empty}\t{code}\t{planes}\n", hex(&key), stored.sequence);
+        text += &format!("{}\t{}\t{empty}\t{code}\t{planes}", hex(&key), stored.sequence);
+        if let Some(elements) = signature.elements() {
+            let elements: Vec<String> = elements.iter().map(u64::to_string).collect();
+            text += &format!("\t{}", elements.join(","));
+        }
+        text.push('\n');
     }
     Ok(text)
 }
@@ -212,7 +218,7 @@ fn the_patches_are_those_of_the_list() {
 /// be anything (MARK-1), and a scheme is cut out with its length (SCHEME-1).
 #[test]
 fn every_rule_of_a_file_has_a_reject() {
-    let pages = ["file.md", "pages.md", "segment.md", "postings.md", "scheme.md"];
+    let pages = ["file.md", "pages.md", "segment.md", "postings.md", "elements.md", "scheme.md"];
     let pages = pages.map(|page| fs::read_to_string(specification().join(page)).unwrap());
     let lines = pages.iter().flat_map(|page| page.lines());
     let rules: BTreeSet<String> = lines

@@ -5,6 +5,7 @@
 //! hidden.
 
 use crate::edit::{Edit, Segment};
+use crate::kept_rejects::OF_SETS;
 use crate::posting_rejects::OF_POSTINGS;
 
 /// A file that breaks a rule.
@@ -29,6 +30,8 @@ pub(crate) const NEED_CHECK: &[&str] = &[
     "COPY-4",
     "FENCE-3-separator",
     "FILTER-1",
+    "KEPT-10",
+    "KEPT-10-size",
     "LEAF-3-id",
     "LEAF-7",
     "LIVE-3",
@@ -64,7 +67,7 @@ const LAST_LEAF: usize = 1;
 
 /// All of them.
 pub(crate) fn all() -> impl Iterator<Item = &'static Reject> {
-    OF_OTHERS.iter().chain(OF_POSTINGS)
+    OF_OTHERS.iter().chain(OF_POSTINGS).chain(OF_SETS)
 }
 
 macro_rules! rejects {
@@ -86,7 +89,7 @@ rejects! {
         e.superblock(4096, |e, at| e.set(at + 8, 2, 3));
     };
     "SUPER-3", "mixed", "a required feature that nobody knows", |e| {
-        e.superblocks(|e, at| e.set(at + 16, 8, 1));
+        e.superblocks(|e, at| e.set(at + 16, 8, 2));
     };
     "SUPER-4-reserved", "mixed", "reserved bytes are not 0", |e| {
         e.superblocks(|e, at| e.set(at + 10, 1, 1));
@@ -202,7 +205,7 @@ rejects! {
         e.in_manifest(|e, at| e.set(at + 32, 2, 2));
     };
     "SCHEME-3", "mixed", "reserved bytes of the scheme are not 0", |e| {
-        e.in_manifest(|e, at| e.set(at + 32 + 26, 1, 1));
+        e.in_manifest(|e, at| e.set(at + 32 + 31, 1, 1));
     };
     "SCHEME-4", "mixed", "a measure that nobody knows", |e| {
         e.in_manifest(|e, at| e.set(at + 32 + 9, 1, 4));

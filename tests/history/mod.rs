@@ -15,7 +15,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ringer::scheme::{CardinalityField, Slots};
+use ringer::scheme::{CardinalityField, Elements, Slots};
 use ringer::store::file_layer::faulty::FaultyFiles;
 use ringer::store::file_layer::memory::MemoryFiles;
 use ringer::{
@@ -29,13 +29,14 @@ pub(crate) const PATH: &str = "/d/corpus.ringer";
 /// Where packed copies go.
 pub(crate) const PACKED: &str = "/d/packed.ringer";
 
-/// Small signatures and few slots, so that pages are small.
+/// Small signatures and few slots, so that pages are small. Sets are kept, so that all kinds of pages are there.
 pub(crate) fn scheme() -> Scheme {
     let parameters = Parameters {
         samples: 64,
         bits: 2,
         cardinality: CardinalityField::Log8,
         slots: Slots { count: 4, samples_per_slot: 4, value_bits: 8, min_matches: 1 },
+        elements: Elements::EXACT,
         ..Parameters::default()
     };
     Scheme::new(parameters).unwrap()

@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::LazyLock;
 
+use ringer::scheme::Elements;
 use ringer::sketch::SlotReader;
 use ringer::{
-    Committed, Comparison, Database, Error, Like, Plan, Scheme, Signature, Sketcher, Snapshot,
-    Stored,
+    Committed, Comparison, Database, Error, Like, Parameters, Plan, Scheme, Signature, Sketcher,
+    Snapshot, Stored, presets,
 };
 
 /// A key with the set stored there, by its number, and the commit that stored it.
@@ -34,17 +35,24 @@ pub(crate) static SETS: LazyLock<Vec<Vec<u64>>> = LazyLock::new(|| {
     sets
 });
 
-/// Their signatures.
-static SIGNATURES: LazyLock<Vec<Signature>> = LazyLock::new(|| {
-    let sketcher = Sketcher::new(&scheme());
-    SETS.iter().map(|set| sketcher.sketch(set).unwrap()).collect()
+/// Their signatures, in schemes that do not keep sets and that do.
+static SIGNATURES: LazyLock<[Vec<Signature>; 2]> = LazyLock::new(|| {
+    [false, true].map(|kept| {
+        let sketcher = Sketcher::new(&scheme_keeping(kept));
+        SETS.iter().map(|set| sketcher.sketch(set).unwrap()).collect()
+    })
 });
+
+/// Their signatures in one of these schemes.
+fn signatures(scheme: &Scheme) -> &'static [Signature] {
+    &SIGNATURES[usize::from(scheme.elements.are_kept())]
+}
 
 /// Common slots, comparison and resemblance of two of them, unless one is empty.
 type Alike = Option<(u32, Comparison, f64)>;
 
-/// All of them with all.
-static ALIKE: LazyLock<Vec<Vec<Alike>>> = LazyLock::new(|| {
+/// All of them with all, in both schemes.
+static ALIKE: LazyLock<[Vec<Vec<Alike>>; 2]> = LazyLock::new(|| {
     let reader = SlotReader::new(&scheme());
     let values = |signature: &Signature| {
         let mut values = vec![0; reader.count()];
@@ -56,11 +64,20 @@ static ALIKE: LazyLock<Vec<Vec<Alike>>> = LazyLock::new(|| {
         let comparison = a.compare(b).ok().filter(|_| !a.is_empty() && !b.is_empty())?;
         Some((slots as u32, comparison, comparison.similarity().value))
     };
-    SIGNATURES.iter().map(|a| SIGNATURES.iter().map(|b| alike(a, b)).collect()).collect()
+    let all = |rows: &Vec<Signature>| {
+        rows.iter().map(|a| rows.iter().map(|b| alike(a, b)).collect()).collect()
+    };
+    [all(&SIGNATURES[0]), all(&SIGNATURES[1])]
 });
 
 pub(crate) fn scheme() -> Scheme {
-    Scheme::precise()
+    scheme_keeping(false)
+}
+
+/// The same, with or without the sets themselves.
+pub(crate) fn scheme_keeping(kept: bool) -> Scheme {
+    let elements = if kept { Elements::EXACT } else { Elements::None };
+    Scheme::new(Parameters { elements, ..presets::PRECISE }).unwrap()
 }
 
 /// One operation on a key: store this set, or delete.
@@ -124,14 +141,14 @@ impl History {
     }
 }
 
-fn expect(set: usize, sequence: u64) -> Stored {
-    Stored { signature: SIGNATURES[set].clone(), sequence }
+fn expect(snapshot: &Snapshot, set: usize, sequence: u64) -> Stored {
+    Stored { signature: signatures(snapshot.scheme())[set].clone(), sequence }
 }
 
 /// Compares everything that a snapshot says with a map.
 pub(crate) fn compare(snapshot: &Snapshot, map: &Map, what: &str) {
     for key in &*KEYS {
-        let expected = map.get(key).map(|(set, sequence)| expect(*set, *sequence));
+        let expected = map.get(key).map(|(set, sequence)| expect(snapshot, *set, *sequence));
         let name = &key[..key.len().min(8)];
         assert_eq!(snapshot.get(key).unwrap(), expected, "{what}: key {name:?}");
         assert_eq!(snapshot.contains(key).unwrap(), expected.is_some(), "{what}: key {name:?}");
@@ -155,8 +172,8 @@ pub(crate) fn compare(snapshot: &Snapshot, map: &Map, what: &str) {
 /// Compares the answers about some sets and about a key that is not there.
 pub(crate) fn compare_queries(snapshot: &Snapshot, map: &Map, what: &str) {
     let turn = snapshot.sequence() as usize + map.len();
-    for (turn, signature) in (turn..).zip(SIGNATURES.iter().cycle().skip(turn % SETS.len()).take(3))
-    {
+    let rows = signatures(snapshot.scheme()).iter().cycle().skip(turn % SETS.len());
+    for (turn, signature) in (turn..).zip(rows.take(3)) {
         compare_likes(snapshot, map, Like::Signature(signature), turn, what);
     }
     let missing = snapshot.query(Like::Key(b"never stored")).run();
@@ -165,15 +182,17 @@ pub(crate) fn compare_queries(snapshot: &Snapshot, map: &Map, what: &str) {
 
 /// Compares the answers of both plans with what the map says.
 fn compare_likes(snapshot: &Snapshot, map: &Map, like: Like<'_>, turn: usize, what: &str) {
+    let rows = signatures(snapshot.scheme());
     let (set, itself) = match like {
         Like::Key(key) => (map[key].0, Some(key)),
         Like::Features(set) => (SETS.iter().position(|other| other == set).unwrap(), None),
         Like::Weighted(_) => panic!("these sets have no weights"),
-        Like::Signature(row) => (SIGNATURES.iter().position(|other| other == row).unwrap(), None),
+        Like::Signature(row) => (rows.iter().position(|other| other == row).unwrap(), None),
     };
+    let table = &ALIKE[usize::from(snapshot.scheme().elements.are_kept())];
     let (top, exhaustive) = ([1, 2, 5, 20][turn % 4], turn.is_multiple_of(3));
     let others = map.iter().filter(|(key, _)| Some(&***key) != itself);
-    let alike = others.filter_map(|(key, (other, _))| Some((&**key, ALIKE[set][*other]?)));
+    let alike = others.filter_map(|(key, (other, _))| Some((&**key, table[set][*other]?)));
     let mut right: Vec<_> = alike.filter(|(_, (slots, ..))| *slots > 0 || exhaustive).collect();
     right.sort_by(|(a, (a_slots, _, a_value)), (b, (b_slots, _, b_value))| {
         b_value.total_cmp(a_value).then(b_slots.cmp(a_slots)).then(a.cmp(b))
@@ -220,7 +239,7 @@ pub(crate) fn compare_range(
     assert_eq!(rows.len(), expected.len(), "{what}: rows");
     for ((key, stored), (wanted, (set, sequence))) in rows.iter().zip(&expected) {
         assert!(**key == ***wanted, "{what}: a row has another key than before");
-        assert_eq!(*stored, expect(*set, *sequence), "{what}: {}", key.escape_ascii());
+        assert_eq!(*stored, expect(snapshot, *set, *sequence), "{what}: {}", key.escape_ascii());
     }
 }
 
@@ -235,7 +254,7 @@ pub(crate) fn compare_prefix(snapshot: &Snapshot, map: &Map, prefix: &[u8], what
     );
     let rows = snapshot.prefix(prefix).map(|row| row.unwrap().1);
     assert!(
-        rows.eq(expected.iter().map(|(_, (set, sequence))| expect(*set, *sequence))),
+        rows.eq(expected.iter().map(|(_, (set, sequence))| expect(snapshot, *set, *sequence))),
         "{what}: rows with prefix {}",
         prefix.escape_ascii()
     );
@@ -246,7 +265,7 @@ pub(crate) fn commit(db: &Database, changes: &[Change]) -> ringer::Result<Commit
     let mut batch = db.batch();
     for (key, set) in changes {
         match set {
-            Some(set) => batch.put_signature(&KEYS[*key], SIGNATURES[*set].clone())?,
+            Some(set) => batch.put_signature(&KEYS[*key], signatures(db.scheme())[*set].clone())?,
             None => batch.delete(&KEYS[*key])?,
         };
     }
@@ -261,7 +280,7 @@ pub(crate) fn bulk_load(db: &Database, rows: &[(usize, usize)]) -> ringer::Resul
     let many: Vec<_> = many.iter().map(|(key, set)| (&KEYS[*key], &SETS[*set])).collect();
     load.put_many(&many)?;
     for (key, set) in single {
-        load.put_signature(&KEYS[*key], &SIGNATURES[*set])?;
+        load.put_signature(&KEYS[*key], &signatures(db.scheme())[*set])?;
     }
     load.commit()
 }

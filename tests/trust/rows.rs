@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
+use ringer::scheme::{CardinalityField, Elements, Sampler, Slots, Universe};
 use ringer::{
     Accept, Comparison, Database, Like, Options, Originals, Parameters, Scheme, Sketcher, presets,
 };
@@ -231,4 +231,57 @@ fn certain_is_estimated_is_possible() {
             }
         }
     }
+}
+
+/// A database that keeps its sets answers exactly, from memtables and segments, without any sources.
+#[test]
+fn kept_sets_make_exact_answers() {
+    let kept = Parameters { elements: Elements::Kept { bits: 64 }, ..presets::NEAR_DUPLICATE };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.ringer");
+    let db = Database::create(path, &Scheme::new(kept).unwrap(), Options::default()).unwrap();
+    // Long sets that differ in one element, so that some signatures are equal, and short ones.
+    let set = |i: u64| match i % 2 {
+        0 => (0..3000).filter(|x| *x != i * 37).collect::<Vec<u64>>(),
+        _ => (i..i + 12).collect(),
+    };
+    for compacted in [false, true] {
+        for i in 0..60_u64 {
+            db.put(i.to_be_bytes(), &set(i)).unwrap();
+        }
+        if compacted {
+            db.compact().unwrap();
+        }
+        let snapshot = db.snapshot();
+        let number = |key: &[u8]| u64::from_be_bytes(key.try_into().unwrap());
+        for min in [0.5, 0.9, 0.9999] {
+            let pairs = snapshot.pairs(min).exhaustive().expand().collect().unwrap();
+            let mut expected = 0;
+            for a in 0..60 {
+                expected +=
+                    (a + 1..60).filter(|b| super::jaccard(&set(a), &set(*b)) >= min).count();
+            }
+            assert_eq!(pairs.len(), expected, "{min}");
+            for pair in pairs {
+                let exact = super::jaccard(&set(number(&pair.a)), &set(number(&pair.b)));
+                assert!(pair.comparison.is_exact() && pair.similarity().value == exact);
+            }
+            let key = 4_u64.to_be_bytes();
+            let answer = snapshot.query(Like::Key(&key)).exhaustive().min_resemblance(min);
+            let answer = answer.run().unwrap();
+            let near = (0..60).filter(|i| *i != 4 && super::jaccard(&set(4), &set(*i)) >= min);
+            assert_eq!(answer.matches.len(), near.count(), "{min}");
+            assert!(answer.matches.iter().all(|m| m.comparison.is_exact()));
+        }
+        let comparison = snapshot.compare(1_u64.to_be_bytes(), 3_u64.to_be_bytes()).unwrap();
+        assert_eq!(comparison.intersection().unwrap().value, 10.0);
+        assert_eq!(comparison.containment_of_first().unwrap().std_error, 0.0);
+        let three =
+            [1_u64, 3, 5].map(|i| snapshot.get(i.to_be_bytes()).unwrap().unwrap().signature);
+        let three = ringer::resemblance_of(&three.iter().collect::<Vec<_>>()).unwrap();
+        assert_eq!((three.value, three.std_error), (8.0 / 16.0, 0.0));
+    }
+    // Sets kept in fewer bits are not counted: answers are estimates, and say so.
+    let few = Parameters { elements: Elements::Kept { bits: 16 }, ..presets::NEAR_DUPLICATE };
+    assert!(!compare(few, &[1, 2, 3], &[1, 2]).is_exact());
 }

@@ -1,6 +1,7 @@
 //! The distinct signatures of a memtable, found by their content and by their slots.
 //!
-//! A million equal documents are one signature here as in a segment. The first planes of all signatures stand
+//! A million equal documents are one signature here as in a segment. Where sets are kept, signatures count as equal only
+//! if their sets are. The first planes of all signatures stand
 //! apart from the rest, as in a signature page, so that the same loops read both.
 
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use zerocopy::IntoBytes;
 
 use super::chains::Chains;
+use crate::format::kept_set::KeptShape;
 use crate::kernel::{Rows, prefetch};
 use crate::scheme::Scheme;
 use crate::sketch::{Signature, SlotReader};
@@ -23,12 +25,18 @@ pub(super) struct Distinct {
     entries: Vec<Entry>,
     by_hash: HashTable<u32>,
     chains: Chains,
+    /// How sets are kept, if they are.
+    kept: Option<KeptShape>,
+    /// The encoded sets of all signatures, one after the other.
+    sets: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     hash: u64,
     code: u32,
+    /// Where its set starts among those that are kept.
+    set: usize,
 }
 
 impl Distinct {
@@ -40,23 +48,36 @@ impl Distinct {
             entries: Vec::new(),
             by_hash: HashTable::new(),
             chains: Chains::new(SlotReader::new(scheme)),
+            kept: KeptShape::of(scheme),
+            sets: Vec::new(),
         }
     }
 
     /// The number of a signature, new or not.
     pub(super) fn add(&mut self, signature: &Signature) -> u32 {
         let (planes, code) = (signature.planes(), signature.cardinality_code());
-        let hash = xxh3_64(planes.as_bytes());
+        // The set is encoded behind the others, and is taken away again if it is there already.
+        let set = self.sets.len();
+        if let (Some(kept), Some(elements)) = (self.kept, signature.elements()) {
+            kept.encode(elements, &mut self.sets);
+        }
+        let of_planes = xxh3_64(planes.as_bytes());
+        let hash = match &self.sets[set..] {
+            [] => of_planes,
+            encoded => of_planes ^ xxh3_64(encoded).rotate_left(32),
+        };
         let (one, entries) = (self.scheme.first_words(), &mut self.entries);
-        let (first, rest) = (&mut self.first, &mut self.rest);
+        let (first, rest, sets) = (&mut self.first, &mut self.rest, &mut self.sets);
         let others = planes.len() - one;
         let same = |number: &u32| {
             let (i, entry) = (*number as usize, &entries[*number as usize]);
             (entry.hash, entry.code) == (hash, code)
                 && first[i * one..][..one] == planes[..one]
                 && rest[i * others..][..others] == planes[one..]
+                && sets[entry.set..entries.get(i + 1).map_or(set, |next| next.set)] == sets[set..]
         };
         if let Some(number) = self.by_hash.find(hash, same).copied() {
+            sets.truncate(set);
             return number;
         }
         self.chains.push(planes, |i, words| {
@@ -67,7 +88,7 @@ impl Distinct {
         let number = entries.len() as u32;
         first.extend_from_slice(&planes[..one]);
         rest.extend_from_slice(&planes[one..]);
-        entries.push(Entry { hash, code });
+        entries.push(Entry { hash, code, set });
         self.by_hash.insert_unique(hash, number, |number| entries[*number as usize].hash);
         number
     }
@@ -95,6 +116,19 @@ impl Distinct {
         self.entries[number as usize].code
     }
 
+    /// The encoded set of a signature; no bytes if sets are not kept.
+    pub(super) fn set(&self, number: u32) -> &[u8] {
+        let next = self.entries.get(number as usize + 1).map_or(self.sets.len(), |next| next.set);
+        &self.sets[self.entries[number as usize].set..next]
+    }
+
+    /// Appends the elements of a signature's set, if sets are kept.
+    pub(super) fn elements(&self, number: u32, into: &mut Vec<u64>) {
+        if let Some(kept) = self.kept {
+            kept.decode(self.set(number), into).expect("it was encoded here");
+        }
+    }
+
     /// What has one of these values, each given with its slot, will be asked for soon. Each is a few cache lines
     /// somewhere in memory: all are asked for before the first is waited for.
     pub(super) fn prefetch(&self, wanted: impl Iterator<Item = (usize, u32)> + Clone) {
@@ -115,6 +149,7 @@ impl Distinct {
     /// Bytes that they take, about.
     pub(super) fn bytes(&self) -> usize {
         8 * (self.first.len() + self.rest.len())
+            + self.sets.len()
             + self.entries.len() * (size_of::<Entry>() + 6)
             + self.chains.bytes()
     }

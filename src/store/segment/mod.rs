@@ -4,6 +4,8 @@
 //! and its rows." A [`Segment`] answers from pages, through the cache; a [`writer::SegmentWriter`] takes
 //! rows in key order and makes one.
 
+mod copies;
+pub mod elements;
 pub mod known;
 pub mod liveness;
 pub mod postings;

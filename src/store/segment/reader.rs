@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use crate::error::{Error, Result};
 use crate::format::bytes::{Seal, broken};
 use crate::format::copies_page::{self, CopiesDirectory, CopiesPage, Pair};
+use crate::format::elements_page::ElementsShape;
 use crate::format::fence_page::{Child, FencePage, INNER_BYTES};
 use crate::format::filter::{self, KeyHash};
 use crate::format::leaf_page::LeafPage;
@@ -47,6 +48,10 @@ pub struct Tables {
     pub directory: Arc<PageTable<CachedPage>>,
     /// Short pages of the postings.
     pub short: Arc<PageTable<CachedPage>>,
+    /// Pages of sets.
+    pub elements: Arc<PageTable<CachedPage>>,
+    /// Directory pages of sets.
+    pub elements_directory: Arc<PageTable<CachedPage>>,
     /// Leaf and fence pages. They have any length, and are found by the 4 KiB in which they start; where two
     /// start, one is.
     keys: Arc<PageTable<CachedPage>>,
@@ -54,13 +59,15 @@ pub struct Tables {
 
 impl Tables {
     fn new(header: &SegmentHeader, shape: SignatureShape) -> Tables {
-        let postings = header.posting_shape();
+        let (postings, sets) = (header.posting_shape(), header.elements_shape());
         let short = header.short_postings.div_ceil(postings.short_per_page());
         let table = |pages: u64| Arc::new(PageTable::new(u32::try_from(pages).unwrap_or(u32::MAX)));
         Tables {
             signatures: table(header.ids.div_ceil(shape.per_page()).into()),
             directory: table(postings.directory_pages()),
             short: table(short),
+            elements: table(sets.map_or(0, ElementsShape::pages)),
+            elements_directory: table(sets.map_or(0, |sets| sets.directory_pages().into())),
             keys: table(header.keys.length.div_ceil(UNITS_PER_PLACE * 64)),
         }
     }
@@ -430,10 +437,11 @@ impl Segment {
         self.source.cache().misses()
     }
 
-    /// The signature of an id.
+    /// The signature of an id, with its set if the scheme keeps sets.
     pub fn signature(&self, id: u32) -> Result<Signature> {
         let (page, i) = self.signature_page(id, Keep::Recent)?;
-        let signature = page.signature(i, &self.scheme, self.is_empty_id(id));
+        let elements = self.kept_elements(id)?;
+        let signature = page.signature(i, &self.scheme, self.is_empty_id(id), elements);
         signature.ok_or_else(|| self.lost("SIGP-1", format!("id {id} is in no page")))
     }
 

@@ -10,18 +10,22 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 use zerocopy::IntoBytes;
 
+use super::copies::CopiesWriter;
+use super::elements::ElementsWriter;
 use super::known::Known;
 use super::postings::{PostingsWriter, place_at};
 use crate::error::{Error, Result};
 use crate::format::DatabaseId;
 use crate::format::bytes::{Seal, broken};
-use crate::format::copies_page::{self, Pair};
+use crate::format::copies_page::Pair;
 use crate::format::fence_page::{Child, FenceBuilder, INNER_BYTES, separator};
 use crate::format::filter::{self, KeyHash};
 use crate::format::leaf_page::LeafBuilder;
 use crate::format::manifest::SegmentEntry;
 use crate::format::page::{self, HEADER_BYTES, PageKind, PagePlace};
-use crate::format::segment_header::{HEADER_PAGE_BYTES, MAX_ROWS, Region, SegmentHeader};
+use crate::format::segment_header::{
+    HEADER_PAGE_BYTES, KeptRegion, MAX_ROWS, Region, SegmentHeader,
+};
 use crate::format::signature_page::{self, SignatureShape};
 use crate::scheme::Scheme;
 use crate::store::file_layer::File;
@@ -54,6 +58,8 @@ pub struct NewRow<'a> {
     pub empty: bool,
     /// How far its sequence lies after the segment's first.
     pub sequence: u64,
+    /// Its encoded set, if the scheme keeps sets.
+    pub set: &'a [u8],
 }
 
 /// A segment that is being written.
@@ -74,6 +80,7 @@ pub struct SegmentWriter {
     fences: Vec<Level>,
     copies: SortedSpill,
     postings: PostingsWriter,
+    elements: Option<ElementsWriter>,
     rows: u32,
     ids: u32,
     empty_id: Option<u32>,
@@ -98,6 +105,7 @@ impl SegmentWriter {
             fences: Vec::new(),
             copies: SortedSpill::new(&plan.spill),
             postings: PostingsWriter::new(&plan.scheme, &plan.spill),
+            elements: ElementsWriter::new(&plan),
             rows: 0,
             ids: 0,
             empty_id: None,
@@ -166,8 +174,13 @@ impl SegmentWriter {
         failed.map(|()| found)
     }
 
-    /// Compares the planes of a row with those of a signature that was written before.
+    /// Compares a row with the signature and the set of an id that was written before.
     fn is_equal(&self, id: u32, row: &NewRow<'_>) -> Result<bool> {
+        Ok(self.has_planes(id, row)?
+            && self.elements.as_ref().map_or(Ok(true), |sets| sets.is_equal(id, row.set))?)
+    }
+
+    fn has_planes(&self, id: u32, row: &NewRow<'_>) -> Result<bool> {
         let words = self.shape.words();
         let first_open = self.ids - self.codes.len() as u32;
         if let Some(i) = id.checked_sub(first_open).map(|i| i as usize) {
@@ -194,6 +207,9 @@ impl SegmentWriter {
         self.planes.extend_from_slice(row.planes);
         self.codes.push(row.code);
         self.postings.push(row.planes)?;
+        if let Some(elements) = &mut self.elements {
+            elements.push(row.set)?;
+        }
         self.ids += 1;
         if self.codes.len() == self.shape.per_page() as usize {
             self.flush_signatures()?;
@@ -312,13 +328,19 @@ impl SegmentWriter {
         let copies =
             CopiesWriter::new(&self.plan, self.seal, self.rows - self.ids).write(copies)?;
         let postings = self.postings.finish(self.plan.block, self.seal, self.ids, self.empty_id)?;
+        let elements = self.elements.map(ElementsWriter::finish).transpose()?;
         let signatures = Region { offset: HEADER_PAGE_BYTES, length: self.signatures.length() };
         let keys = Region { offset: signatures.end(), length: self.keys.length() };
         let copies_region = Region { offset: keys.end(), length: copies.length() };
+        let postings_region = Region { offset: copies_region.end(), length: postings.length() };
+        let kept = elements.as_ref().map(|elements| KeptRegion {
+            region: Region { offset: postings_region.end(), length: elements.pages.length() },
+            set_bytes: elements.set_bytes,
+        });
         let header = SegmentHeader {
             database: self.plan.database,
             scheme: (*self.plan.scheme).clone(),
-            length: copies_region.end() + postings.length(),
+            length: kept.map_or(postings_region.end(), |kept| kept.region.end()),
             first_sequence: 0,
             last_sequence: self.last_sequence,
             rows: self.rows,
@@ -330,19 +352,21 @@ impl SegmentWriter {
             key_bytes: self.key_bytes,
             root_page,
             root_level: level as u8,
-            postings: Region { offset: copies_region.end(), length: postings.length() },
+            postings: postings_region,
             short_postings: postings.short,
             long_lists: postings.lists,
+            elements: kept,
         };
-        let parts =
-            [self.signatures, self.keys, copies].into_iter().chain(postings.parts).collect();
+        let parts = [self.signatures, self.keys, copies].into_iter().chain(postings.parts);
+        let parts = parts.chain(elements.map(|elements| elements.pages)).collect();
         Ok(Some(NewSegment { block: self.plan.block, seal: self.seal, header, parts }))
     }
 }
 
-/// Two rows with equal planes have equal hashes.
+/// Two rows with equal planes and sets have equal hashes.
 fn hash_of(row: &NewRow<'_>) -> u64 {
-    xxh3_64(row.planes.as_bytes())
+    let planes = xxh3_64(row.planes.as_bytes());
+    if row.set.is_empty() { planes } else { planes ^ xxh3_64(row.set).rotate_left(32) }
 }
 
 /// A child of fences that are not written yet.
@@ -365,63 +389,6 @@ struct Level {
     pending: Vec<Fence>,
     bytes: usize,
     cut: bool,
-}
-
-/// Writes the region of copies.
-struct CopiesWriter<'a> {
-    plan: &'a SegmentPlan,
-    seal: Seal,
-    copies: u32,
-    spill: Spill,
-    first_ids: Vec<u8>,
-    page: Vec<u8>,
-    pages: u32,
-}
-
-impl<'a> CopiesWriter<'a> {
-    fn new(plan: &'a SegmentPlan, seal: Seal, copies: u32) -> CopiesWriter<'a> {
-        let spill = Spill::new(&plan.spill);
-        CopiesWriter {
-            plan,
-            seal,
-            copies,
-            spill,
-            first_ids: Vec::new(),
-            page: Vec::new(),
-            pages: 0,
-        }
-    }
-
-    fn write(mut self, pairs: SortedSpill) -> Result<Spill> {
-        pairs.drain(&mut |order| {
-            let pair = Pair::new((order >> 32) as u32, order as u32);
-            if self.page.is_empty() {
-                self.first_ids.extend_from_slice(&pair.id().to_le_bytes());
-            }
-            self.page.extend_from_slice(pair.as_bytes());
-            if self.page.len() == 8 * copies_page::PAIRS_PER_PAGE as usize {
-                self.flush()?;
-            }
-            Ok(())
-        })?;
-        self.flush()?;
-        let entries = self.first_ids.chunks(4 * copies_page::ENTRIES_PER_PAGE as usize);
-        for (i, payload) in (0..).zip(entries) {
-            let place = copies_page::directory_place(self.plan.block, self.copies, i);
-            self.spill.push(&page::encode(place, payload, self.seal))?;
-        }
-        Ok(self.spill)
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        if !self.page.is_empty() {
-            let place = copies_page::place(self.plan.block, self.pages);
-            self.spill.push(&page::encode(place, &self.page, self.seal))?;
-            self.page.clear();
-            self.pages += 1;
-        }
-        Ok(())
-    }
 }
 
 /// A segment that is complete but for its place and its sequences.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ringer::scheme::{CardinalityField, Features, Measure, Packing, Sampler, Universe};
+use ringer::scheme::{CardinalityField, Elements, Features, Measure, Packing, Sampler, Universe};
 use ringer::{Database, Options, Parameters, Scheme, presets};
 use serde_json::json;
 
@@ -20,6 +20,7 @@ use crate::show::{self, Output, Style};
   ringer create baskets.ringer --features tokens --preset precise
   ringer create files.ringer --features chunks
   ringer create words.ringer --features ids --universe 65536 --samples 256 --bits 2
+  ringer create small.ringer --features tokens --keep-sets
   ringer create recipes.ringer --features tokens --sampler weighted
   ringer create vectors.ringer --features ids --preset cosine")]
 pub(crate) struct Create {
@@ -71,6 +72,10 @@ pub(crate) struct Choices {
     /// What is kept of set sizes: none, linear4, linear8, log8 or exact.
     #[arg(long, value_name = "FIELD")]
     cardinality: Option<CardinalityField>,
+    /// Keep the sets themselves beside their signatures, so that what sets have in common can be counted: in 64 bits an
+    /// element, or in fewer, 8 to 63, which takes less room and makes counts estimates.
+    #[arg(long, value_name = "BITS", num_args = 0..=1, require_equals = true, default_missing_value = "64")]
+    keep_sets: Option<u8>,
     /// The seed of all hashing [default: a random one, so that nobody can make sets that collide]. Signatures of
     /// different seeds cannot be compared.
     #[arg(long, value_name = "N")]
@@ -108,6 +113,7 @@ impl Choices {
             samples: self.samples.unwrap_or(preset.samples),
             bits: self.bits.unwrap_or(preset.bits),
             cardinality: self.cardinality.unwrap_or(preset.cardinality),
+            elements: self.keep_sets.map_or(preset.elements, |bits| Elements::Kept { bits }),
             ..preset
         };
         Scheme::new(self.with_slots(parameters)).map_err(exit::bad_argument)

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::get::{hex, json_row};
+use super::get::{hex, json_row, kept};
 use crate::exit::Failure;
 use crate::open;
 use crate::show::{self, Output, Style};
@@ -28,6 +28,7 @@ impl Dump {
             }
             let size = match stored.signature.cardinality() {
                 _ if stored.signature.is_empty() => "0".into(),
+                _ if kept(&stored).is_some() => kept(&stored).unwrap_or_default().to_string(),
                 Some(size) => format!("{:.0}", size.value),
                 None => "?".into(),
             };

@@ -45,6 +45,7 @@ impl Get {
 fn elements(stored: &Stored) -> String {
     match stored.signature.cardinality() {
         _ if stored.signature.is_empty() => "none: the empty set".into(),
+        _ if kept(stored).is_some() => format!("{} (kept)", kept(stored).unwrap_or_default()),
         None => "not kept".into(),
         Some(size) if size.half_width == 0.0 => format!("{}", size.value),
         Some(size) => {
@@ -52,6 +53,12 @@ fn elements(stored: &Stored) -> String {
             format!("about {value:.0} ({:.0} to {:.0})", value - half, value + half)
         }
     }
+}
+
+/// The number of elements, where they are kept as they are.
+pub(super) fn kept(stored: &Stored) -> Option<usize> {
+    let exact = stored.signature.scheme().elements.are_exact();
+    stored.signature.elements().filter(|_| exact).map(<[u64]>::len)
 }
 
 /// The words of a signature's planes.
@@ -64,11 +71,13 @@ pub(super) fn json_row(key: &[u8], stored: &Stored) -> Value {
     let signature = &stored.signature;
     let samples: Vec<u16> = (0..).map_while(|i| signature.sample(i)).collect();
     let size = signature.cardinality().filter(|_| !signature.is_empty());
+    let size = size.map(|size| (size.value, size.half_width));
+    let size = kept(stored).map(|count| (count as f64, 0.0)).or(size);
     json!({
         "key": show::json_key(key),
         "empty": signature.is_empty(),
-        "elements": if signature.is_empty() { Some(0.0) } else { size.map(|size| size.value) },
-        "elements_half_width": size.map(|size| size.half_width),
+        "elements": if signature.is_empty() { Some(0.0) } else { size.map(|(value, _)| value) },
+        "elements_half_width": size.filter(|_| !signature.is_empty()).map(|(_, half)| half),
         "commit": stored.sequence,
         "samples": samples,
     })

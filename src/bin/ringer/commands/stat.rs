@@ -42,6 +42,7 @@ impl Stat {
                 "signature_bytes": stat.signature_bytes,
                 "key_bytes": stat.key_page_bytes,
                 "posting_bytes": stat.posting_bytes,
+                "element_bytes": stat.element_bytes,
                 "dead_bytes": stat.dead_bytes,
                 "bytes_a_set": a_set(stat.file_bytes),
                 "cache_bytes": ringer::Options::default().cache_bytes,
@@ -72,9 +73,11 @@ impl Stat {
             ("  signatures", stat.signature_bytes),
             ("  keys", stat.key_page_bytes),
             ("  postings", stat.posting_bytes),
+            ("  kept sets", stat.element_bytes),
             ("  dead", stat.dead_bytes),
         ];
-        for (name, bytes) in parts {
+        let keeps = stat.scheme.elements.are_kept();
+        for (name, bytes) in parts.into_iter().filter(|(name, _)| keeps || *name != "  kept sets") {
             let (total, each) = (show::bytes(bytes), a_set(bytes));
             out.line(format_args!("{name:<20} {total} ({each:.1} bytes a set)"))?;
         }

@@ -87,7 +87,9 @@ impl Sets {
         for (i, (planes, empty)) in self.sets.iter().enumerate() {
             let key = (i as u32).to_be_bytes();
             let code = u32::from(!empty);
-            writer.push(NewRow { key: &key, planes, code, empty: *empty, sequence: 0 }).unwrap();
+            writer
+                .push(NewRow { key: &key, planes, code, empty: *empty, sequence: 0, set: &[] })
+                .unwrap();
         }
         let new = writer.finish().unwrap().unwrap();
         assert_eq!(new.write_to(&*file, Path::new(PATH), 0).unwrap(), entry(&new));

@@ -1,0 +1,228 @@
+//! Pages of kept sets: the encoded sets of all ids one after the other, cut into pages, and a directory that says where
+//! each starts. Mirrors `format-spec/elements.md`.
+//!
+//! All pages but the last of each kind hold the same number of bytes or starts, so a set is found by division: one
+//! directory page, or two where the next start is in another, and the pages that hold the set.
+
+use super::bytes::{broken, index, position, round_up};
+use super::page::{HEADER_BYTES, Page, PageKind, PagePlace};
+use crate::error::Result;
+
+const WHAT: &str = "elements page";
+
+/// Bytes of encoded sets in every page but the last.
+pub const BYTES_PER_PAGE: u64 = 8_192 - 24;
+
+/// Starts in every directory page but the last.
+pub const STARTS_PER_PAGE: u32 = (8_192 - 24) / 5;
+
+/// Bytes of a start.
+pub const START_BYTES: usize = 5;
+
+/// Pages are this far apart.
+const PAGE_UNITS: u32 = 8_192 / 64;
+
+/// How much room the sets of a segment take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ElementsShape {
+    /// Bytes of all encoded sets together.
+    pub set_bytes: u64,
+    /// How many sets there are.
+    pub ids: u32,
+}
+
+impl ElementsShape {
+    /// Pages of sets.
+    pub fn pages(self) -> u64 {
+        self.set_bytes.div_ceil(BYTES_PER_PAGE)
+    }
+
+    /// Pages of the directory.
+    pub fn directory_pages(self) -> u32 {
+        self.ids.div_ceil(STARTS_PER_PAGE)
+    }
+
+    /// Bytes of sets in page `i`.
+    pub fn bytes_in_page(self, i: u32) -> u64 {
+        let before = u64::from(i).saturating_mul(BYTES_PER_PAGE);
+        self.set_bytes.saturating_sub(before).min(BYTES_PER_PAGE)
+    }
+
+    /// Starts in directory page `i`.
+    pub fn starts_in_page(self, i: u32) -> u32 {
+        self.ids.saturating_sub(i.saturating_mul(STARTS_PER_PAGE)).min(STARTS_PER_PAGE)
+    }
+
+    /// Bytes of all pages of sets: where the directory starts.
+    fn page_bytes(self) -> u64 {
+        let full = self.set_bytes.checked_div(BYTES_PER_PAGE).unwrap_or(0);
+        let left = self.set_bytes.checked_rem(BYTES_PER_PAGE).unwrap_or(0);
+        full.saturating_mul(8_192).saturating_add(last_page_bytes(left))
+    }
+
+    /// Bytes of the whole region.
+    pub fn region_bytes(self) -> u64 {
+        let full = u64::from(self.ids.checked_div(STARTS_PER_PAGE).unwrap_or(0));
+        let left = u64::from(self.ids.checked_rem(STARTS_PER_PAGE).unwrap_or(0));
+        let directory =
+            full.saturating_mul(8_192).saturating_add(last_page_bytes(left.saturating_mul(5)));
+        self.page_bytes().saturating_add(directory)
+    }
+
+    /// The place of page `i` of the sets.
+    pub fn place(self, block: u64, i: u32) -> PagePlace {
+        PagePlace { kind: PageKind::Elements, block, number: i.saturating_mul(PAGE_UNITS) }
+    }
+
+    /// The place of page `i` of the directory, which follows the sets.
+    pub fn directory_place(self, block: u64, i: u32) -> PagePlace {
+        let sets = u32::try_from(self.page_bytes() / 64).unwrap_or(u32::MAX);
+        let number = sets.saturating_add(i.saturating_mul(PAGE_UNITS));
+        PagePlace { kind: PageKind::ElementsDirectory, block, number }
+    }
+}
+
+/// Bytes of a page with so much payload, which is none if there is no payload.
+fn last_page_bytes(payload: u64) -> u64 {
+    match usize::try_from(payload) {
+        Ok(0) => 0,
+        Ok(payload) => position(round_up(HEADER_BYTES.saturating_add(payload))),
+        Err(_) => u64::MAX,
+    }
+}
+
+/// A checked page of sets.
+#[derive(Debug, Clone)]
+pub struct ElementsPage {
+    page: Page,
+}
+
+impl ElementsPage {
+    /// Checks a page that holds so many bytes of sets.
+    pub fn new(page: Page, bytes: u64) -> Result<ElementsPage> {
+        if position(page.payload().len()) != bytes || bytes == 0 {
+            return Err(broken(WHAT, "KEPT-6", 20, format!("it does not hold {bytes} bytes")));
+        }
+        Ok(ElementsPage { page })
+    }
+
+    /// Bytes of sets. The first and the last of them may be of sets that other pages hold parts of.
+    pub fn bytes(&self) -> &[u8] {
+        self.page.payload()
+    }
+
+    /// Memory that it takes.
+    pub fn memory(&self) -> usize {
+        self.page.memory()
+    }
+}
+
+/// A checked page of the directory: where sets start.
+#[derive(Debug, Clone)]
+pub struct ElementsDirectory {
+    page: Page,
+}
+
+impl ElementsDirectory {
+    /// Checks page `i` of the directory of so many sets.
+    pub fn new(page: Page, i: u32, shape: ElementsShape) -> Result<ElementsDirectory> {
+        let page = ElementsDirectory { page };
+        let count = index(shape.starts_in_page(i));
+        let whole = page.page.payload().len() == count.saturating_mul(START_BYTES) && count > 0;
+        let starts = || (0..count).filter_map(|i| page.start(i));
+        let rising = starts().is_sorted_by(|a, b| a < b);
+        let first = i > 0 || page.start(0) == Some(0);
+        let inside = starts().next_back().is_some_and(|last| last < shape.set_bytes);
+        if !whole || !rising || !first || !inside {
+            let detail = format!("it does not hold {count} rising starts");
+            return Err(broken(WHAT, "KEPT-7", 20, detail));
+        }
+        Ok(page)
+    }
+
+    /// Where set `i` of the page starts; `None` past the last.
+    pub fn start(&self, i: usize) -> Option<u64> {
+        let bytes = self.page.payload().get(i.checked_mul(START_BYTES)?..)?;
+        let mut start = [0; 8];
+        start
+            .iter_mut()
+            .zip(bytes.first_chunk::<START_BYTES>()?)
+            .for_each(|(to, from)| *to = *from);
+        Some(u64::from_le_bytes(start))
+    }
+
+    /// Memory that it takes.
+    pub fn memory(&self) -> usize {
+        self.page.memory()
+    }
+}
+
+/// The bytes of a start.
+pub fn encode_start(start: u64) -> [u8; START_BYTES] {
+    let mut bytes = [0; START_BYTES];
+    bytes.iter_mut().zip(start.to_le_bytes()).for_each(|(to, from)| *to = from);
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use crate::format::bytes::Seal;
+    use crate::format::page::encode;
+
+    fn page(kind: PageKind, payload: &[u8]) -> Page {
+        let place = PagePlace { kind, block: 4, number: 0 };
+        let seal = Seal::of([1; 16]);
+        Page::verify(encode(place, payload, seal)[..].into(), place, seal).unwrap()
+    }
+
+    fn rule<T: std::fmt::Debug>(result: Result<T>) -> &'static str {
+        match result {
+            Err(Error::Corrupt { rule, .. }) => rule,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn each_rule_refuses() {
+        let sets = |payload: &[u8]| page(PageKind::Elements, payload);
+        assert_eq!(ElementsPage::new(sets(&[1, 2, 3]), 3).unwrap().bytes(), [1, 2, 3]);
+        assert_eq!(rule(ElementsPage::new(sets(&[1, 2, 3]), 2)), "KEPT-6");
+        assert_eq!(rule(ElementsPage::new(sets(&[]), 0)), "KEPT-6");
+        let starts = |starts: &[u64]| {
+            let bytes: Vec<u8> = starts.iter().flat_map(|s| encode_start(*s)).collect();
+            page(PageKind::ElementsDirectory, &bytes)
+        };
+        let shape = ElementsShape { set_bytes: 1 << 36, ids: 3 };
+        let good = ElementsDirectory::new(starts(&[0, 5, (1 << 36) - 1]), 0, shape).unwrap();
+        assert_eq!(
+            [0, 1, 2, 3].map(|i| good.start(i)),
+            [Some(0), Some(5), Some((1 << 36) - 1), None]
+        );
+        for bad in
+            [&[0, 5][..], &[0, 5, 6, 7], &[1, 5, 6], &[0, 5, 5], &[0, 6, 5], &[0, 5, 1 << 36]]
+        {
+            assert_eq!(rule(ElementsDirectory::new(starts(bad), 0, shape)), "KEPT-7", "{bad:?}");
+        }
+        let more = ElementsShape { ids: STARTS_PER_PAGE + 2, ..shape };
+        assert!(ElementsDirectory::new(starts(&[7, 9]), 1, more).is_ok());
+        assert_eq!(rule(ElementsDirectory::new(starts(&[]), 2, more)), "KEPT-7");
+    }
+
+    #[test]
+    fn pages_are_counted_and_placed_one_after_the_other() {
+        let shape = |set_bytes, ids| ElementsShape { set_bytes, ids };
+        assert_eq!(shape(1, 1).region_bytes(), 64 + 64);
+        assert_eq!(shape(8_168, 1_633).region_bytes(), 8_192 + 8_192);
+        assert_eq!(shape(8_169, 1_634).region_bytes(), 8_192 + 64 + 8_192 + 64);
+        let many = shape(3 * 8_168 + 100, 2 * 1_633 + 1);
+        assert_eq!((many.pages(), many.directory_pages()), (4, 3));
+        assert_eq!([0, 2, 3, 4].map(|i| many.bytes_in_page(i)), [8_168, 8_168, 100, 0]);
+        assert_eq!([0, 1, 2, 3].map(|i| many.starts_in_page(i)), [1_633, 1_633, 1, 0]);
+        let directory = |number| PagePlace { kind: PageKind::ElementsDirectory, block: 7, number };
+        assert_eq!(many.place(7, 3), PagePlace { kind: PageKind::Elements, block: 7, number: 384 });
+        assert_eq!(many.directory_place(7, 1), directory(384 + 2 + 128));
+        assert_eq!(shape(u64::MAX, u32::MAX).region_bytes() >> 63, 1);
+    }
+}

@@ -1,0 +1,239 @@
+//! A kept set as bytes: its count, its first element, and the gaps to the others in blocks of 32, each block in as
+//! many bits as its largest gap needs. Mirrors `format-spec/elements.md`.
+//!
+//! A set has exactly one encoding, and one knows where it ends. So sets can be compared and hashed as bytes, and
+//! follow each other without lengths.
+
+use super::bytes::{Cursor, broken, index};
+use crate::error::Result;
+use crate::limits::MAX_KEPT_ELEMENTS;
+use crate::scheme::{Scheme, Universe};
+
+const WHAT: &str = "kept set";
+
+/// Gaps of every block but the last.
+pub const BLOCK: usize = 32;
+
+/// Most bytes of an encoded set: those of the largest one with gaps of all bits.
+pub const MAX_SET_BYTES: u64 = 9 * (1 << 23);
+
+/// Bytes of a block with gaps of 64 bits, and what may be read past them.
+const PADDED: usize = BLOCK * 8 + 16;
+
+/// What elements of a scheme may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeptShape {
+    /// Bytes of a set's first element.
+    first_bytes: usize,
+    /// The largest element that there can be.
+    largest: u64,
+}
+
+impl KeptShape {
+    /// The shape of a scheme's elements; `None` if it keeps none.
+    pub fn of(scheme: &Scheme) -> Option<KeptShape> {
+        let bits = u32::from(scheme.elements.bits());
+        if bits == 0 {
+            return None;
+        }
+        let all = u64::MAX.checked_shr(64_u32.saturating_sub(bits)).unwrap_or(0);
+        let largest = match scheme.universe {
+            Universe::Bounded(size) if scheme.elements.are_exact() => size.saturating_sub(1),
+            _ => all,
+        };
+        Some(KeptShape { first_bytes: index(bits).div_ceil(8), largest })
+    }
+
+    /// Appends the encoding of distinct, rising elements.
+    pub fn encode(self, elements: &[u64], bytes: &mut Vec<u8>) {
+        let Some((first, others)) = elements.split_first() else { return bytes.push(0) };
+        encode_count(elements.len(), bytes);
+        bytes.extend_from_slice(first.to_le_bytes().get(..self.first_bytes).unwrap_or_default());
+        let mut before = *first;
+        for block in others.chunks(BLOCK) {
+            let gaps = block.iter().map(|x| {
+                let gap = x.wrapping_sub(before).wrapping_sub(1);
+                before = *x;
+                gap
+            });
+            let (mut buffer, mut largest) = ([0_u64; BLOCK], 0);
+            for (to, gap) in buffer.iter_mut().zip(gaps) {
+                *to = gap;
+                largest |= gap;
+            }
+            let width = width_of(largest);
+            bytes.push(width);
+            pack(buffer.get(..block.len()).unwrap_or_default(), width, bytes);
+        }
+    }
+
+    /// Bytes of the encoding of distinct, rising elements.
+    pub fn encoded_bytes(self, elements: &[u64]) -> usize {
+        let Some(first) = elements.first() else { return 1 };
+        let mut before = *first;
+        let others = elements.get(1..).unwrap_or_default();
+        let blocks = others.chunks(BLOCK).map(|block| {
+            let largest = block.iter().fold(0, |largest, x| {
+                let gap = x.wrapping_sub(before).wrapping_sub(1);
+                before = *x;
+                largest | gap
+            });
+            block_bytes(block.len(), width_of(largest)).saturating_add(1)
+        });
+        let blocks = blocks.fold(0_usize, usize::saturating_add);
+        count_bytes(elements.len()).saturating_add(self.first_bytes).saturating_add(blocks)
+    }
+
+    /// Reads the set that starts `bytes`, appends its elements, and gives how many bytes it has. If it refuses, some of
+    /// them may have been appended.
+    pub fn decode(self, bytes: &[u8], into: &mut Vec<u64>) -> Result<usize> {
+        let mut cursor = Cursor::new(bytes);
+        let count = decode_count(&mut cursor)?;
+        if count > 0 {
+            // A block of equal gaps takes a byte, so this is what the bytes can hold at the most.
+            let most = bytes.len().saturating_mul(BLOCK);
+            into.reserve(count.min(most));
+            self.decode_elements(&mut cursor, count, into)?;
+        }
+        Ok(bytes.len().saturating_sub(cursor.rest().len()))
+    }
+
+    fn decode_elements(
+        self,
+        cursor: &mut Cursor<'_>,
+        count: usize,
+        into: &mut Vec<u64>,
+    ) -> Result<()> {
+        let mut first = [0; 8];
+        let taken = cursor.take(self.first_bytes).ok_or_else(short)?;
+        first.iter_mut().zip(taken).for_each(|(to, from)| *to = *from);
+        let mut before = u64::from_le_bytes(first);
+        into.push(self.check(before, before)?);
+        let mut left = count.saturating_sub(1);
+        let (mut padded, mut gaps) = ([0; PADDED], [0; BLOCK]);
+        while left > 0 {
+            let here = left.min(BLOCK);
+            let width = *cursor.layout::<u8>().ok_or_else(short)?;
+            if width > 64 {
+                return Err(broken(WHAT, "KEPT-3", 0, format!("gaps of {width} bits")));
+            }
+            let packed = cursor.take(block_bytes(here, width)).ok_or_else(short)?;
+            let gaps = gaps.get_mut(..here).unwrap_or_default();
+            unpack(packed, width, &mut padded, gaps)?;
+            for gap in gaps {
+                let next = before.wrapping_add(*gap).wrapping_add(1);
+                before = self.check(next, before.saturating_add(1))?;
+                into.push(before);
+            }
+            left = left.saturating_sub(here);
+        }
+        Ok(())
+    }
+
+    /// An element that must be at least so large.
+    fn check(self, element: u64, least: u64) -> Result<u64> {
+        if element < least || element > self.largest {
+            return Err(broken(WHAT, "KEPT-4", 0, format!("element {element} is too large")));
+        }
+        Ok(element)
+    }
+}
+
+fn short() -> crate::error::Error {
+    broken(WHAT, "KEPT-1", 0, "it is cut short")
+}
+
+/// Bits of a number.
+fn width_of(largest: u64) -> u8 {
+    u8::try_from(64_u32.saturating_sub(largest.leading_zeros())).unwrap_or(64)
+}
+
+/// Bytes of so many gaps of so many bits.
+fn block_bytes(gaps: usize, width: u8) -> usize {
+    gaps.saturating_mul(usize::from(width)).div_ceil(8)
+}
+
+/// Seven bits a byte, lowest first; the eighth says that more follow.
+fn encode_count(mut count: usize, bytes: &mut Vec<u8>) {
+    loop {
+        let low = u8::try_from(count & 0x7F).unwrap_or(0);
+        count >>= 7;
+        if count == 0 {
+            return bytes.push(low);
+        }
+        bytes.push(low | 0x80);
+    }
+}
+
+fn count_bytes(count: usize) -> usize {
+    match count {
+        0..0x80 => 1,
+        0x80..0x4000 => 2,
+        0x4000..0x20_0000 => 3,
+        _ => 4,
+    }
+}
+
+/// KEPT-2: at most as many elements as can be kept, in no more bytes than needed.
+fn decode_count(cursor: &mut Cursor<'_>) -> Result<usize> {
+    let mut count: usize = 0;
+    for shift in [0_u32, 7, 14, 21] {
+        let byte = *cursor.layout::<u8>().ok_or_else(short)?;
+        count |= usize::from(byte & 0x7F).checked_shl(shift).unwrap_or(0);
+        if byte & 0x80 == 0 {
+            if (byte == 0 && shift > 0) || count > MAX_KEPT_ELEMENTS {
+                break;
+            }
+            return Ok(count);
+        }
+    }
+    Err(broken(WHAT, "KEPT-2", 0, "an impossible number of elements"))
+}
+
+/// Appends numbers of so many bits each, the lowest bits of the first byte first.
+fn pack(numbers: &[u64], width: u8, bytes: &mut Vec<u8>) {
+    let (mut open, mut bits) = (0_u128, 0_u32);
+    for number in numbers {
+        open |= u128::from(*number).checked_shl(bits).unwrap_or(0);
+        bits = bits.saturating_add(width.into());
+        while bits >= 8 {
+            bytes.push(u8::try_from(open & 0xFF).unwrap_or(0));
+            open >>= 8;
+            bits = bits.saturating_sub(8);
+        }
+    }
+    if bits > 0 {
+        bytes.push(u8::try_from(open & 0xFF).unwrap_or(0));
+    }
+}
+
+/// KEPT-3: reads as many numbers as there is room for; the largest needs all bits, and bits after the last are 0.
+fn unpack(packed: &[u8], width: u8, padded: &mut [u8; PADDED], numbers: &mut [u64]) -> Result<()> {
+    let bits = usize::from(width);
+    let (start, rest) = padded.split_at_mut_checked(packed.len()).unwrap_or_default();
+    start.copy_from_slice(packed);
+    rest.iter_mut().take(16).for_each(|byte| *byte = 0);
+    let mask = u64::MAX.checked_shr(64_u32.saturating_sub(width.into())).unwrap_or(0);
+    let read = |at: usize| {
+        let word = padded.get(at / 8..).and_then(|bytes| bytes.first_chunk::<16>());
+        let shift = u32::try_from(at % 8).unwrap_or(0);
+        let word = u128::from_le_bytes(*word.unwrap_or(&[0; 16])).checked_shr(shift);
+        u64::try_from(word.unwrap_or(0) & u128::from(u64::MAX)).unwrap_or(0)
+    };
+    let mut all = 0;
+    let mut at: usize = 0;
+    for number in numbers {
+        *number = read(at) & mask;
+        all |= *number;
+        at = at.saturating_add(bits);
+    }
+    let spare = packed.len().saturating_mul(8).saturating_sub(at);
+    if width_of(all) != width || (spare > 0 && read(at) != 0) {
+        return Err(broken(WHAT, "KEPT-3", 0, "its gaps have another width, or bits after them"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "kept_set_tests.rs"]
+mod tests;

@@ -1,0 +1,68 @@
+//! Writes the region of copies of a segment: rows whose signature an earlier row has too.
+
+use zerocopy::IntoBytes;
+
+use super::writer::SegmentPlan;
+use crate::error::Result;
+use crate::format::bytes::Seal;
+use crate::format::copies_page::{self, Pair};
+use crate::format::page;
+use crate::store::sorted_spill::SortedSpill;
+use crate::store::spill::Spill;
+
+/// Writes the region of copies.
+pub(super) struct CopiesWriter<'a> {
+    plan: &'a SegmentPlan,
+    seal: Seal,
+    copies: u32,
+    spill: Spill,
+    first_ids: Vec<u8>,
+    page: Vec<u8>,
+    pages: u32,
+}
+
+impl<'a> CopiesWriter<'a> {
+    pub(super) fn new(plan: &'a SegmentPlan, seal: Seal, copies: u32) -> CopiesWriter<'a> {
+        let spill = Spill::new(&plan.spill);
+        CopiesWriter {
+            plan,
+            seal,
+            copies,
+            spill,
+            first_ids: Vec::new(),
+            page: Vec::new(),
+            pages: 0,
+        }
+    }
+
+    pub(super) fn write(mut self, pairs: SortedSpill) -> Result<Spill> {
+        pairs.drain(&mut |order| {
+            let pair = Pair::new((order >> 32) as u32, order as u32);
+            if self.page.is_empty() {
+                self.first_ids.extend_from_slice(&pair.id().to_le_bytes());
+            }
+            self.page.extend_from_slice(pair.as_bytes());
+            if self.page.len() == 8 * copies_page::PAIRS_PER_PAGE as usize {
+                self.flush()?;
+            }
+            Ok(())
+        })?;
+        self.flush()?;
+        let entries = self.first_ids.chunks(4 * copies_page::ENTRIES_PER_PAGE as usize);
+        for (i, payload) in (0..).zip(entries) {
+            let place = copies_page::directory_place(self.plan.block, self.copies, i);
+            self.spill.push(&page::encode(place, payload, self.seal))?;
+        }
+        Ok(self.spill)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        if !self.page.is_empty() {
+            let place = copies_page::place(self.plan.block, self.pages);
+            self.spill.push(&page::encode(place, &self.page, self.seal))?;
+            self.page.clear();
+            self.pages += 1;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,14 @@
+//! The sets of a segment whose scheme keeps them. Layout: `format-spec/elements.md`.
+//!
+//! "Here is an id, give me its elements." A [`SetReader`] answers from pages, through the cache; an [`ElementsWriter`]
+//! takes encoded sets in the order of their ids.
+
+mod reader;
+mod rebuilt;
+mod writer;
+
+pub use reader::SetReader;
+pub use writer::{ElementsWriter, NewElements};
+
+#[cfg(test)]
+mod tests;
