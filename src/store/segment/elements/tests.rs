@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::SetReader;
+use super::{ElementsWriter, SetReader};
 use crate::error::Error;
 use crate::format::bytes::Seal;
 use crate::format::elements_page::STARTS_PER_PAGE;
@@ -147,6 +147,31 @@ fn a_directory_is_made_anew_in_any_order() {
             let mut found = Vec::new();
             reader.elements(id as u32, &mut found).unwrap();
             assert_eq!(found, truth[id], "id {id}");
+        }
+    }
+}
+
+/// Equal hashes only propose: sets are compared byte by byte, within a page and over several, written and not yet.
+#[test]
+fn sets_that_were_written_are_compared_as_bytes() {
+    for memory in [0, 1 << 26] {
+        let directory = Some(Arc::new(std::env::temp_dir()));
+        let spill = SpillPlace { directory, memory };
+        let plan = SegmentPlan { database: [5; 16], scheme: scheme(), block: 7, spill };
+        let mut writer = ElementsWriter::new(&plan).unwrap();
+        let sets: Vec<Vec<u8>> = [9, 100, 8_168, 20_000, 1, 64, 30]
+            .into_iter()
+            .map(|length: usize| (0..length).map(|i| (i * 7 + length) as u8).collect())
+            .collect();
+        sets.iter().for_each(|set| writer.push(set).unwrap());
+        for (id, set) in (0..).zip(&sets) {
+            assert!(writer.is_equal(id, set).unwrap());
+            assert!(!writer.is_equal(id, &set[1..]).unwrap());
+            for at in [0, set.len() / 2, set.len() - 1] {
+                let mut other = set.clone();
+                other[at] ^= 1;
+                assert!(!writer.is_equal(id, &other).unwrap(), "id {id}, byte {at}");
+            }
         }
     }
 }
