@@ -11,6 +11,24 @@ use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Rows};
 use crate::scheme::{Cardinality, Scheme};
 
+/// Samples that are to be packed: the low bits of each.
+#[derive(Clone, Copy)]
+pub(crate) enum Samples<'a> {
+    /// Words of 64 bits.
+    Wide(&'a [u64]),
+    /// Words of 16 bits.
+    Short(&'a [u16]),
+}
+
+impl Samples<'_> {
+    fn pack(self, first: &mut [u64], rest: &mut [u64]) {
+        match self {
+            Samples::Wide(samples) => Kernel::best().pack(samples, first, rest),
+            Samples::Short(samples) => Kernel::best().pack_short(samples, first, rest),
+        }
+    }
+}
+
 /// What is kept of one set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
@@ -24,13 +42,13 @@ impl Signature {
     /// Packs samples. `samples` are ignored for the empty set, whose planes are zero (SIG-4).
     pub(crate) fn new(
         scheme: Arc<Scheme>,
-        samples: &[u64],
+        samples: Samples<'_>,
         cardinality_code: u32,
         empty: bool,
     ) -> Signature {
         let mut planes = vec![0; scheme.words_per_signature()].into_boxed_slice();
         if !empty {
-            Kernel::best().pack(samples, &mut planes, &mut []);
+            samples.pack(&mut planes, &mut []);
         }
         Signature { scheme, planes, cardinality_code, empty }
     }
@@ -175,13 +193,18 @@ impl Signatures {
     }
 
     /// Appends a row from its full samples, without an allocation of its own.
-    pub(crate) fn push_samples(&mut self, samples: &[u64], cardinality_code: u32, empty: bool) {
+    pub(crate) fn push_samples(
+        &mut self,
+        samples: Samples<'_>,
+        cardinality_code: u32,
+        empty: bool,
+    ) {
         let words = self.scheme.first_words();
         let (f, r) = (self.first.len(), self.rest.len());
         self.first.resize(f + words, 0);
         self.rest.resize(r + self.scheme.words_per_signature() - words, 0);
         if !empty {
-            Kernel::best().pack(samples, &mut self.first[f..], &mut self.rest[r..]);
+            samples.pack(&mut self.first[f..], &mut self.rest[r..]);
         }
         self.cardinality_codes.push(cardinality_code);
         self.empty.push(empty);
@@ -231,11 +254,14 @@ mod tests {
                 let p = Parameters { samples: k, bits, slots: Slots::NONE, ..presets::PRECISE };
                 let scheme = Arc::new(Scheme::new(p).unwrap());
                 let samples: Vec<u64> = (0..u64::from(k)).map(|i| mix(i + 9)).collect();
-                let signature = Signature::new(Arc::clone(&scheme), &samples, 0, false);
+                let short: Vec<u16> = samples.iter().map(|sample| *sample as u16).collect();
+                let (wide, short) = (Samples::Wide(&samples), Samples::Short(&short));
+                let signature = Signature::new(Arc::clone(&scheme), wide, 0, false);
+                assert_eq!(Signature::new(Arc::clone(&scheme), short, 0, false), signature);
                 let mut many = Signatures::new(&scheme);
-                many.push_samples(&samples, 0, false);
+                many.push_samples(wide, 0, false);
                 many.push(&signature).unwrap();
-                many.push_samples(&samples, 0, true);
+                many.push_samples(short, 0, true);
                 for (i, sample) in samples.iter().enumerate() {
                     let expected = (sample & ((1 << bits) - 1)) as u16;
                     assert_eq!(signature.sample(i), Some(expected), "b {bits} k {k} sample {i}");
