@@ -263,8 +263,8 @@ def permutation_rows():
 
 SEED = 0x52494E474552
 SCHEMES = (
-    ("near-duplicate", "ids", "one-permutation", 0, SEED, 64, 8, "log8", 21, 3, 24, 1),
-    ("precise", "ids", "one-permutation", 0, SEED, 128, 4, "log8", 32, 4, 16, 1),
+    ("near-duplicate", "ids", "every-bin", 0, SEED, 64, 8, "log8", 21, 3, 24, 1),
+    ("precise", "ids", "every-bin", 0, SEED, 128, 4, "log8", 32, 4, 16, 1),
     ("rdc", "ids", "independent", 0, SEED, 12, 6, "none", 12, 1, 6, 1),
     ("alta-vista", "ids", "independent", 0, SEED, 84, 16, "none", 6, 14, 32, 2),
     ("bing", "ids", "independent", 0, SEED, 30, 16, "none", 6, 5, 16, 4),
@@ -290,7 +290,7 @@ SCHEMES = (
     ("bounded-smallest", "ids", "independent", 2, 0, 1, 1, "log8", 1, 1, 1, 1),
     ("bounded-largest", "ids", "one-permutation", M, M, 16384, 16, "exact", 8192, 2, 32, 8192),
     ("bounded-tight", "ids", "one-permutation", 131072 * 12, 4, 12, 16, "linear8", 0, 0, 0, 0),
-    ("every-bin", "ids", "every-bin", 0, SEED, 64, 8, "log8", 21, 3, 24, 1),
+    ("one-permutation", "ids", "one-permutation", 0, SEED, 64, 8, "log8", 21, 3, 24, 1),
     ("every-bin-largest", "text:5", "every-bin", 0, M, 16384, 16, "exact", 8192, 2, 32, 8192),
     ("no-slots", "ids", "one-permutation", 0, 0, 200, 1, "none", 0, 0, 0, 0),
     ("no-slots-largest", "tokens", "independent", 0, M, 16384, 16, "exact", 0, 0, 0, 0),

@@ -216,7 +216,8 @@ fn slots() {
             min_matches: 1,
         };
         let (samples, bits, cardinality) = (number(k), number(b), CardinalityField::None);
-        let scheme = Parameters { samples, bits, slots, cardinality, ..presets::PRECISE };
+        let sampler = Sampler::OnePermutation;
+        let scheme = Parameters { sampler, samples, bits, slots, cardinality, ..presets::PRECISE };
         let scheme = Scheme::new(scheme).unwrap();
         let elements = elements(set, scheme.universe);
         let signature = Sketcher::new(&scheme).sketch(&elements).unwrap();

@@ -7,7 +7,9 @@
 
 use std::arch::x86_64::*;
 
+use super::avx2_lanes::{least_of, pack_short};
 use super::dispatch::Work;
+use super::least::Least;
 use super::{Row, Rows, portable};
 
 /// Proof that this machine has AVX2, POPCNT and BMI.
@@ -52,6 +54,16 @@ impl Avx2 {
     pub(super) fn pack(self, samples: &[u64], first: &mut [u64], rest: &mut [u64]) {
         // SAFETY: as above.
         unsafe { pack(samples, first, rest) }
+    }
+
+    pub(super) fn pack_short(self, samples: &[u16], first: &mut [u64], rest: &mut [u64]) {
+        // SAFETY: as above.
+        unsafe { pack_short(samples, first, rest) }
+    }
+
+    pub(super) fn least(self, table: &[u16], starts: &[u32], lane: usize, least: &mut Least) {
+        // SAFETY: as above.
+        unsafe { least_of(table, starts, lane, least) }
     }
 
     pub(super) fn occupied(self, bins: &[u64], words: &mut [u64]) {
@@ -382,7 +394,7 @@ fn pack(samples: &[u64], first: &mut [u64], rest: &mut [u64]) {
 /// Bit `bit` of 64 bytes.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn sign_bits_of(bytes: [__m256i; 2], bit: usize) -> u64 {
+pub(super) fn sign_bits_of(bytes: [__m256i; 2], bit: usize) -> u64 {
     // A shift of 16-bit lanes moves each byte's bit to its sign; what crosses over is not looked at.
     let shift = _mm_cvtsi64_si128(7 - bit as i64);
     let signs = |x| _mm256_movemask_epi8(_mm256_sll_epi16(x, shift)) as u32;

@@ -9,6 +9,7 @@
 use std::arch::x86_64::*;
 
 use super::avx2::Avx2;
+use super::least::{self, LANES, Least};
 use super::{Rows, portable};
 
 /// Truth table of `a | (b ^ c)`.
@@ -36,6 +37,11 @@ impl Avx512 {
     pub(super) fn count_equal(self, query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
         // SAFETY: `self` proves that the machine has the features that the function is compiled for.
         unsafe { count_equal(query, rows, counts) }
+    }
+
+    pub(super) fn least(self, table: &[u16], starts: &[u32], lane: usize, least: &mut Least) {
+        // SAFETY: as above.
+        unsafe { least_of(table, starts, lane, least) }
     }
 
     pub(super) fn equal_mask(self, a: Rows<'_>, b: Rows<'_>, mask: &mut [u64]) {
@@ -167,4 +173,49 @@ fn load_part(words: &[u64]) -> __m512i {
 fn store(counts: &mut [u16; 8], x: __m128i) {
     // SAFETY: the array has the 16 bytes that are written; the store needs no alignment.
     unsafe { _mm_storeu_si128(counts.as_mut_ptr().cast(), x) }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,popcnt")]
+fn least_of(table: &[u16], starts: &[u32], lane: usize, least: &mut Least) {
+    let [mut a, mut b] = [_mm512_set1_epi16(-1); 2];
+    for start in starts {
+        let row = load_lanes(least::row(table, *start as usize + lane));
+        a = _mm512_min_epu16(a, row[0]);
+        b = _mm512_min_epu16(b, row[1]);
+    }
+    let words = [a, b];
+    let (mut rows, mut found) = ([_mm512_setzero_si512(); 2], [_mm512_setzero_si512(); 2]);
+    let one = _mm512_set1_epi16(1);
+    let mut number = _mm512_setzero_si512();
+    for start in starts {
+        let row = load_lanes(least::row(table, *start as usize + lane));
+        for v in 0..2 {
+            let hit = _mm512_cmpeq_epi16_mask(row[v], words[v]);
+            rows[v] = _mm512_mask_mov_epi16(rows[v], hit, number);
+            found[v] = _mm512_mask_add_epi16(found[v], hit, found[v], one);
+        }
+        number = _mm512_add_epi16(number, one);
+    }
+    let several = |v: usize| {
+        let not_zero = _mm512_test_epi16_mask(words[v], words[v]);
+        u64::from(_mm512_mask_cmpgt_epu16_mask(not_zero, found[v], one))
+    };
+    least.several = several(0) | several(1) << 32;
+    for v in 0..2 {
+        let half = 32 * v;
+        // SAFETY: both arrays have 64 entries, of which 32 are written from `half` on; the stores need no alignment.
+        unsafe {
+            _mm512_storeu_si512(least.words.as_mut_ptr().add(half).cast(), words[v]);
+            let bytes = _mm512_cvtepi16_epi8(rows[v]);
+            _mm256_storeu_si256(least.rows.as_mut_ptr().add(half).cast(), bytes);
+        }
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load_lanes(words: &[u16; LANES]) -> [__m512i; 2] {
+    let at: *const __m512i = words.as_ptr().cast();
+    // SAFETY: the array has the 128 bytes that are read; the loads need no alignment.
+    unsafe { [_mm512_loadu_si512(at), _mm512_loadu_si512(at.add(1))] }
 }

@@ -5,6 +5,7 @@
 
 use std::sync::LazyLock;
 
+use super::least::{self, Least};
 #[cfg(target_arch = "aarch64")]
 use super::neon::Neon;
 use super::{Row, Rows, portable};
@@ -172,6 +173,42 @@ impl Kernel {
             #[cfg(target_arch = "x86_64")]
             Chosen::Avx512(kernel) => kernel.avx2().pack(samples, first, rest),
             _ => portable::pack(samples, first, rest),
+        }
+    }
+
+    /// Packs samples of 16 bits, otherwise as [`Kernel::pack`] does.
+    ///
+    /// # Panics
+    /// As `pack` does.
+    pub(crate) fn pack_short(self, samples: &[u16], first: &mut [u64], rest: &mut [u64]) {
+        let words = samples.len().div_ceil(64);
+        let whole = |planes: &[u64]| planes.len().is_multiple_of(words);
+        assert!(words >= 1 && whole(first) && whole(rest), "planes as long as the samples need");
+        assert!(first.len() + rest.len() <= 16 * words, "up to 16 planes");
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Chosen::Avx2(kernel) => kernel.pack_short(samples, first, rest),
+            #[cfg(target_arch = "x86_64")]
+            Chosen::Avx512(kernel) => kernel.avx2().pack_short(samples, first, rest),
+            _ => portable::pack_short(samples, first, rest),
+        }
+    }
+
+    /// Finds, of 64 lanes of rows of a table, the least word, whose it is, and whether several have it although it is not 0. Row number i
+    /// starts at `starts[i]`; the lanes are those from `lane` on. There are 1 to 255 rows.
+    ///
+    /// # Panics
+    /// When there are no rows, or too many, or the table ends before one of them does.
+    pub(crate) fn least(self, table: &[u16], starts: &[u32], lane: usize, least: &mut Least) {
+        assert!((1..=least::MAX_ROWS).contains(&starts.len()), "1 to 255 rows");
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Chosen::Avx2(kernel) => kernel.least(table, starts, lane, least),
+            #[cfg(target_arch = "x86_64")]
+            Chosen::Avx512(kernel) => kernel.least(table, starts, lane, least),
+            #[cfg(target_arch = "aarch64")]
+            Chosen::Neon(kernel) => kernel.least(table, starts, lane, least),
+            Chosen::Portable => least::portable(table, starts, lane, least),
         }
     }
 

@@ -12,8 +12,11 @@
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
+mod avx2_lanes;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 mod dispatch;
+mod least;
 mod marks;
 #[cfg(target_arch = "aarch64")]
 mod neon;
@@ -23,6 +26,7 @@ mod rows;
 
 pub use dispatch::Kernel;
 pub(crate) use dispatch::Work;
+pub(crate) use least::{LANES, Least};
 pub use marks::{BLOCK, marks};
 pub use prefetch::prefetch;
 pub use rows::{Row, Rows};

@@ -156,6 +156,17 @@ pub(super) fn pack(samples: &[u64], first: &mut [u64], rest: &mut [u64]) {
     }
 }
 
+/// Packs samples of 16 bits.
+#[inline(always)]
+pub(super) fn pack_short(samples: &[u16], first: &mut [u64], rest: &mut [u64]) {
+    let words = samples.len().div_ceil(64);
+    for (word, part) in samples.chunks(64).enumerate() {
+        let mut group = [0; 64];
+        group.iter_mut().zip(part).for_each(|(wide, sample)| *wide = u64::from(*sample));
+        pack_word(&group, (word, words), first, rest);
+    }
+}
+
 /// Packs 64 samples into one word, of so many, of every plane. Bytes first: narrowing is a vector operation, and then
 /// eight bytes give up one bit each by one multiplication.
 #[inline(always)]

@@ -226,3 +226,52 @@ proptest! {
         check(bits, &query, &rows);
     }
 }
+
+/// Least words of rows against the definition: few words, so that several rows have the same, and 0, whose ties do not count.
+#[test]
+fn least_words_and_whose_they_are() {
+    let word = |i: usize| {
+        let x = (i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
+        if x.is_multiple_of(50) { 0 } else { (x % 3000) as u16 * 21 + (x % 7) as u16 }
+    };
+    let table: Vec<u16> = (0..5000).map(word).chain([u16::MAX; 200]).collect();
+    for count in (1..20).chain([100, 255]) {
+        for lane in [0, 1, 64] {
+            let starts: Vec<u32> = (0..count).map(|i| (i * 7919 % 5072) as u32).collect();
+            for kernel in Kernel::available() {
+                let mut least = Least::default();
+                kernel.least(&table, &starts, lane, &mut least);
+                for l in 0..LANES {
+                    let words: Vec<u16> =
+                        starts.iter().map(|start| table[*start as usize + lane + l]).collect();
+                    let word = *words.iter().min().unwrap();
+                    let several = words.iter().filter(|w| **w == word).count() > 1 && word != 0;
+                    let found = (least.words[l], least.several >> l & 1 == 1);
+                    assert_eq!(found, (word, several), "{} lane {l}", kernel.name());
+                    assert_eq!(words[usize::from(least.rows[l])], word, "{}", kernel.name());
+                }
+            }
+        }
+    }
+}
+
+/// Samples of 16 bits are packed as those of 64.
+#[test]
+fn short_samples_are_packed_alike() {
+    for count in [1, 63, 64, 65, 128, 200] {
+        let wide: Vec<u64> =
+            (1..=count).map(|i: u64| i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40).collect();
+        let short: Vec<u16> = wide.iter().map(|sample| *sample as u16).collect();
+        let words = wide.len().div_ceil(64);
+        for planes in 1..=16 {
+            for kernel in Kernel::available() {
+                let mut expected = vec![0; words * planes];
+                let mut found = expected.clone();
+                kernel.pack(&wide, &mut expected, &mut []);
+                let (first, rest) = found.split_at_mut(words);
+                kernel.pack_short(&short, first, rest);
+                assert_eq!(found, expected, "{}, {count} samples, {planes}", kernel.name());
+            }
+        }
+    }
+}

@@ -11,6 +11,24 @@ use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Rows};
 use crate::scheme::{Cardinality, Scheme};
 
+/// Samples that are to be packed: the low bits of each.
+#[derive(Clone, Copy)]
+pub(crate) enum Samples<'a> {
+    /// Words of 64 bits.
+    Wide(&'a [u64]),
+    /// Words of 16 bits.
+    Short(&'a [u16]),
+}
+
+impl Samples<'_> {
+    fn pack(self, first: &mut [u64], rest: &mut [u64]) {
+        match self {
+            Samples::Wide(samples) => Kernel::best().pack(samples, first, rest),
+            Samples::Short(samples) => Kernel::best().pack_short(samples, first, rest),
+        }
+    }
+}
+
 /// What is kept of one set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
@@ -27,14 +45,14 @@ impl Signature {
     /// if the scheme keeps sets: distinct and rising.
     pub(crate) fn new(
         scheme: Arc<Scheme>,
-        samples: &[u64],
+        samples: Samples<'_>,
         cardinality_code: u32,
         empty: bool,
         elements: Option<Arc<[u64]>>,
     ) -> Signature {
         let mut planes = vec![0; scheme.words_per_signature()].into_boxed_slice();
         if !empty {
-            Kernel::best().pack(samples, &mut planes, &mut []);
+            samples.pack(&mut planes, &mut []);
         }
         Signature::from_planes(scheme, planes, cardinality_code, empty, elements)
     }
@@ -203,10 +221,10 @@ impl Signatures {
         self.elements.append(&mut other.elements);
     }
 
-    /// Appends a row from its full samples. `elements` are there if the scheme keeps sets.
+    /// Appends a row from its full samples, without an allocation of its own. `elements` are there if the scheme keeps sets.
     pub(crate) fn push_samples(
         &mut self,
-        samples: &[u64],
+        samples: Samples<'_>,
         cardinality_code: u32,
         empty: bool,
         elements: Option<Arc<[u64]>>,
@@ -216,7 +234,7 @@ impl Signatures {
         self.first.resize(f + words, 0);
         self.rest.resize(r + self.scheme.words_per_signature() - words, 0);
         if !empty {
-            Kernel::best().pack(samples, &mut self.first[f..], &mut self.rest[r..]);
+            samples.pack(&mut self.first[f..], &mut self.rest[r..]);
         }
         self.cardinality_codes.push(cardinality_code);
         self.empty.push(empty);
@@ -268,11 +286,14 @@ mod tests {
                 let p = Parameters { samples: k, bits, slots: Slots::NONE, ..presets::PRECISE };
                 let scheme = Arc::new(Scheme::new(p).unwrap());
                 let samples: Vec<u64> = (0..u64::from(k)).map(|i| mix(i + 9)).collect();
-                let signature = Signature::new(Arc::clone(&scheme), &samples, 0, false, None);
+                let short: Vec<u16> = samples.iter().map(|sample| *sample as u16).collect();
+                let (wide, short) = (Samples::Wide(&samples), Samples::Short(&short));
+                let signature = Signature::new(Arc::clone(&scheme), wide, 0, false, None);
+                assert_eq!(Signature::new(Arc::clone(&scheme), short, 0, false, None), signature);
                 let mut many = Signatures::new(&scheme);
-                many.push_samples(&samples, 0, false, None);
+                many.push_samples(wide, 0, false, None);
                 many.push(&signature).unwrap();
-                many.push_samples(&samples, 0, true, None);
+                many.push_samples(short, 0, true, None);
                 for (i, sample) in samples.iter().enumerate() {
                     let expected = (sample & ((1 << bits) - 1)) as u16;
                     assert_eq!(signature.sample(i), Some(expected), "b {bits} k {k} sample {i}");

@@ -17,7 +17,7 @@ use super::lazy::{Claims, Lazy};
 use super::one_permutation::OnePermutation;
 use super::shared_donors::SharedDonors;
 use super::sign_projection::SignProjection;
-use super::signature::{Signature, Signatures};
+use super::signature::{Samples, Signature, Signatures};
 use super::slot_values::SlotReader;
 use super::stream::Stream;
 use super::weighted::Weighted;
@@ -26,13 +26,16 @@ use crate::error::{Error, Result};
 use crate::scheme::{CardinalityField, Measure, Packing, Sampler, Scheme, Universe};
 use crate::sync::can_spread;
 
+/// Most weighted elements whose memory is kept from set to set: a megabyte.
+const MAX_KEPT_WEIGHTS: usize = 1 << 16;
+
 /// Sets for one thread to sketch before it hands them over.
 const SETS_PER_TASK: usize = 256;
 
 thread_local! {
-    /// Working memory of a thread that sketches set by set: to make and free it each time would cost as much
-    /// as a third of a sketch.
-    static COUNTER: Cell<Option<Distinct>> = const { Cell::new(None) };
+    /// Working memory of a thread that sketches set by set: making and freeing it each time would take longer than sketching
+    /// a small set.
+    static KEPT: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
 }
 
 /// Turns sets into signatures of one scheme. Making one prepares tables (a few hundred microseconds
@@ -62,7 +65,8 @@ enum Tables {
     EveryBin(Box<EveryBin>),
 }
 
-/// Working memory of one thread.
+/// Working memory of one thread. It serves sketchers of all schemes.
+#[derive(Default)]
 pub(super) struct Scratch {
     /// As many as are drawn; those that are kept come to stand first.
     samples: Vec<u64>,
@@ -70,6 +74,13 @@ pub(super) struct Scratch {
     claims: Claims,
     visits: Visits,
     pub(super) weighted: Vec<(u64, f64)>,
+}
+
+impl Scratch {
+    /// Whether it may be kept for the next set. What the samplers keep does not grow with sets.
+    fn is_small(&self) -> bool {
+        self.distinct.is_small() && self.weighted.capacity() <= MAX_KEPT_WEIGHTS
+    }
 }
 
 /// A set as the caller has it.
@@ -169,14 +180,16 @@ impl Sketcher {
     }
 
     fn sketch_one(&self, set: Set<'_>) -> Result<Signature> {
-        let mut scratch = self.scratch();
-        scratch.distinct = COUNTER.take().unwrap_or_default();
-        let sampled = self.sample(set, &mut scratch);
-        if scratch.distinct.is_small() {
-            COUNTER.set(Some(std::mem::take(&mut scratch.distinct)));
+        let mut scratch = KEPT.take().unwrap_or_default();
+        scratch.samples.resize(self.scheme.drawn_samples() as usize, u64::MAX);
+        let signature = self.sample(set, &mut scratch).map(|sampled| {
+            let Sampled { code, empty, elements } = sampled;
+            Signature::new(Arc::clone(&self.scheme), self.kept(&scratch), code, empty, elements)
+        });
+        if scratch.is_small() {
+            KEPT.set(Some(scratch));
         }
-        let Sampled { code, empty, elements } = sampled?;
-        Ok(Signature::new(Arc::clone(&self.scheme), self.kept(&scratch), code, empty, elements))
+        signature
     }
 
     /// How many distinct elements there are.
@@ -256,22 +269,21 @@ impl Sketcher {
             Tables::Lazy(sampler) => sampler.unclaimed(&scratch.claims),
             _ => 0,
         };
-        Ok((scratch.samples, unclaimed))
+        let samples = match self.kept(&scratch) {
+            Samples::Short(samples) => samples.iter().map(|sample| u64::from(*sample)).collect(),
+            Samples::Wide(_) => scratch.samples,
+        };
+        Ok((samples, unclaimed))
     }
 
     pub(super) fn scratch(&self) -> Scratch {
-        Scratch {
-            samples: vec![u64::MAX; self.scheme.drawn_samples() as usize],
-            distinct: Distinct::default(),
-            claims: Claims::default(),
-            visits: Visits::default(),
-            weighted: Vec::new(),
-        }
+        let samples = vec![u64::MAX; self.scheme.drawn_samples() as usize];
+        Scratch { samples, ..Scratch::default() }
     }
 
     pub(super) fn start(&self, scratch: &mut Scratch) {
         match &self.sampler {
-            Tables::EveryBin(sampler) => sampler.start(&mut scratch.samples, &mut scratch.visits),
+            Tables::EveryBin(sampler) => sampler.start(&mut scratch.visits),
             Tables::Lazy(sampler) => sampler.start(&mut scratch.claims),
             _ => scratch.samples.fill(u64::MAX),
         }
@@ -283,8 +295,11 @@ impl Sketcher {
     }
 
     /// The samples that a signature is made of.
-    pub(super) fn kept<'a>(&self, scratch: &'a Scratch) -> &'a [u64] {
-        &scratch.samples[..self.scheme.samples as usize]
+    pub(super) fn kept<'a>(&self, scratch: &'a Scratch) -> Samples<'a> {
+        match &self.sampler {
+            Tables::EveryBin(_) => Samples::Short(scratch.visits.samples()),
+            _ => Samples::Wide(&scratch.samples[..self.scheme.samples as usize]),
+        }
     }
 
     /// Leaves the samples of a set in the scratch.
@@ -320,7 +335,7 @@ impl Sketcher {
     /// The samples of a set that is there as a whole and not empty.
     pub(super) fn sample_whole(&self, elements: &[u64], scratch: &mut Scratch) {
         if let Tables::EveryBin(sampler) = &self.sampler {
-            return sampler.sample(elements, &mut scratch.samples, &mut scratch.visits);
+            return sampler.sample(elements, &mut scratch.visits);
         }
         self.start(scratch);
         self.absorb(elements, scratch);
@@ -359,9 +374,7 @@ impl Sketcher {
             Tables::OnePermutation(sampler) => sampler.absorb(elements, &mut scratch.samples),
             Tables::Independent(sampler) => sampler.absorb(elements, &mut scratch.samples),
             Tables::Lazy(sampler) => sampler.absorb(elements, &mut scratch.claims),
-            Tables::EveryBin(sampler) => {
-                sampler.absorb(elements, &mut scratch.samples, &mut scratch.visits);
-            }
+            Tables::EveryBin(sampler) => sampler.absorb(elements, &mut scratch.visits),
             Tables::Weighted(_) | Tables::SignProjection(_) => {}
         }
     }
@@ -379,7 +392,7 @@ impl Sketcher {
         let Scratch { samples, claims, visits, .. } = scratch;
         match &self.sampler {
             Tables::OnePermutation(sampler) => sampler.finish(samples),
-            Tables::EveryBin(sampler) => sampler.finish(samples, visits),
+            Tables::EveryBin(sampler) => sampler.finish(visits),
             Tables::Lazy(sampler) => sampler.finish(elements, claims, samples),
             _ => {}
         }

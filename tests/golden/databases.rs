@@ -158,7 +158,7 @@ fn kept20() -> Golden {
 
 fn keeping(bits: u8) -> Scheme {
     let elements = Elements::Kept { bits };
-    scheme(Parameters { samples: 64, bits: 2, slots: Slots::NONE, elements, ..presets::PRECISE })
+    scheme(Parameters { samples: 64, bits: 2, slots: Slots::NONE, elements, ..PLAIN })
 }
 
 /// Bags of numbers, of which the sets of two are alike and one is empty, under a preset for other measures.

@@ -5,12 +5,16 @@
 //! `OnePermutation`. From about k ln k elements on, it fills all bins and nothing else is to be done. Fewer elements make about
 //! k ln k visits in all.
 
-use super::orders::{MAX_ROWS, Start};
+use super::orders::{MAX_ROWS, Orders, Start};
 use super::{EveryBin, NONE, folded};
+use crate::kernel::{Kernel, Work};
 use crate::sketch::one_permutation::absorb_open;
 
 /// Elements that are followed through time together, so that what is known of them stays in the cache.
 const CHUNK: usize = 4096;
+
+/// From so many elements a bin on, all bins are likely to be visited at time 0.
+const FEW_A_BIN: usize = 4;
 
 /// The rank of the first visit of a bin that has none yet.
 const NEVER: u16 = u16::MAX;
@@ -41,54 +45,43 @@ impl Later {
         self.winners.clear();
     }
 
-    /// Fills the bins that no element visits at time 0.
-    pub(super) fn fill(&self, bins: &mut [u64]) {
-        for (bin, winner) in bins.iter_mut().zip(&self.winners) {
-            *bin = if *bin == NONE { *winner } else { *bin };
-        }
+    /// The winner of each bin that no element visits at time 0. Empty if there is none.
+    pub(super) fn winners(&self) -> &[u64] {
+        &self.winners
     }
 
-    /// Notes which bins were visited at time 0, and says whether there are others.
-    fn note(&mut self, bins: &[u64]) -> bool {
+    /// Notes which bins were visited at time 0.
+    fn note(&mut self, bins: &[u64]) {
         self.ranks.resize(bins.len(), NEVER);
         self.winners.resize(bins.len(), NONE);
-        for (rank, bin) in self.ranks.iter_mut().zip(bins) {
-            *rank = if *bin == NONE { *rank } else { 0 };
-        }
-        self.most() > 0
-    }
-
-    /// The greatest of the ranks. Without a branch, so that it takes many at a time.
-    fn most(&self) -> u16 {
-        self.ranks.iter().fold(0, |most, rank| most.max(*rank))
+        Kernel::best().run(Note { bins, ranks: &mut self.ranks });
     }
 }
 
 impl EveryBin {
     /// Takes elements in. `bins` hold the least hash of the elements that visit them at time 0.
     pub(super) fn absorb_by_time(&self, elements: &[u64], bins: &mut [u64], later: &mut Later) {
-        absorb_open(self.element_key, elements, bins);
-        if !bins.contains(&NONE) {
-            return;
+        // So few elements hardly ever visit every bin at time 0: their hashes will be needed again.
+        let few = elements.len() < FEW_A_BIN * bins.len();
+        if !few {
+            absorb_open(self.element_key, elements, bins);
         }
         for elements in elements.chunks(CHUNK) {
+            if !few && !bins.contains(&NONE) {
+                return;
+            }
             later.chunk.fill(self, elements);
-            // One element has a hash that reads as none: SAMPLE-12 gives it the one below, which is the last bin's.
-            if let Some(last) = bins.last_mut().filter(|last| **last == NONE)
-                && later.chunk.hashes.contains(&(NONE - 1))
-            {
-                *last = NONE - 1;
-            }
-            if later.note(bins) {
-                self.follow(later);
-            }
+            later.chunk.visit_first(bins);
+            later.note(bins);
+            self.follow(later);
         }
     }
 
     /// Follows the elements of a chunk from time 1 on.
     fn follow(&self, later: &mut Later) {
         for time in 1..self.orders.bins() {
-            if later.most() < self.orders.least_rank(time) {
+            let most = Kernel::best().run(Most(&later.ranks));
+            if most < self.orders.least_rank(time) {
                 return;
             }
             self.visit(time, later);
@@ -98,8 +91,7 @@ impl EveryBin {
     /// All visits at one time.
     fn visit(&self, time: usize, later: &mut Later) {
         let Later { ranks, winners, chunk } = later;
-        let least = self.orders.least_rank(time);
-        let count = chunk.find(self.orders.steps_at(time), least, ranks);
+        let count = chunk.find(&self.orders, time, ranks);
         for (bin, element) in &chunk.found[..count] {
             let (bin, element) = (usize::from(*bin), usize::from(*element));
             let hash = chunk.hashes[element];
@@ -119,27 +111,97 @@ impl EveryBin {
 impl Chunk {
     /// Takes up to [`CHUNK`] elements.
     fn fill(&mut self, sampler: &EveryBin, elements: &[u64]) {
-        self.hashes.clear();
-        self.hashes.extend(elements.iter().map(|x| sampler.hash(*x)));
-        self.starts.clear();
-        let start = |h: &u64| sampler.orders.start(*h, folded(*h));
-        self.starts.extend(self.hashes.iter().map(start));
+        self.hashes.resize(elements.len(), NONE);
+        self.starts.resize(elements.len(), Start { bin: 0, row: 0 });
         self.found.resize(elements.len(), (0, 0));
+        Kernel::best().run(Hashes { sampler, elements, hashes: &mut self.hashes });
+        for (start, hash) in self.starts.iter_mut().zip(&self.hashes) {
+            *start = sampler.orders.start(*hash, folded(*hash));
+        }
     }
 
-    /// Finds the visits at one time, whose ranks are at least `least`, that are not later than the first visit of their bin
-    /// so far, and says how many there are. No branch depends on the elements.
+    /// All visits at time 0.
+    fn visit_first(&self, bins: &mut [u64]) {
+        for (start, hash) in self.starts.iter().zip(&self.hashes) {
+            let bin = &mut bins[usize::from(start.bin)];
+            *bin = (*bin).min(*hash);
+        }
+    }
+
+    /// Finds the visits at one time that are not later than the first visit of their bin so far, and says how many there
+    /// are. No branch depends on the elements.
+    fn find(&mut self, orders: &Orders, time: usize, ranks: &[u16]) -> usize {
+        let (steps, least) = (orders.steps_at(time), orders.least_rank(time));
+        if let Ok(steps) = steps.try_into() {
+            return self.find_by(steps, least, ranks);
+        }
+        let mut all = [0; MAX_ROWS];
+        all[..steps.len()].copy_from_slice(steps);
+        self.find_by(&all, least, ranks)
+    }
+
+    /// The same with as many orders as there can be, so that none has to be checked.
     #[inline(never)]
-    fn find(&mut self, steps_at: &[u16], least: u16, ranks: &[u16]) -> usize {
-        let mut steps = [0; MAX_ROWS];
-        steps[..steps_at.len()].copy_from_slice(steps_at);
+    fn find_by(&mut self, steps: &[u16; MAX_ROWS], least: u16, ranks: &[u16]) -> usize {
         let (bins, mut count) = (ranks.len() as u16, 0);
+        let found = &mut self.found[..self.starts.len()];
         for (element, start) in self.starts.iter().enumerate() {
             let bin = start.bin + steps[usize::from(start.row)];
-            let bin = if bin >= bins { bin - bins } else { bin };
-            self.found[count] = (bin, element as u16);
+            let bin = bin.min(bin.wrapping_sub(bins));
+            found[count] = (bin, element as u16);
             count += usize::from(ranks[usize::from(bin)] >= least);
         }
         count
+    }
+}
+
+/// The hashes of elements.
+struct Hashes<'a> {
+    sampler: &'a EveryBin,
+    elements: &'a [u64],
+    hashes: &'a mut [u64],
+}
+
+impl Work for Hashes<'_> {
+    type Done = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (hash, x) in self.hashes.iter_mut().zip(self.elements) {
+            *hash = self.sampler.hash(*x);
+        }
+    }
+}
+
+/// Sets the rank of bins that were visited at time 0 to 0.
+struct Note<'a> {
+    bins: &'a [u64],
+    ranks: &'a mut [u16],
+}
+
+impl Work for Note<'_> {
+    type Done = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (rank, bin) in self.ranks.iter_mut().zip(self.bins) {
+            *rank &= 0_u16.wrapping_sub(u16::from(*bin == NONE));
+        }
+    }
+}
+
+/// The greatest rank.
+struct Most<'a>(&'a [u16]);
+
+impl Work for Most<'_> {
+    type Done = u16;
+
+    #[inline(always)]
+    fn run(self) -> u16 {
+        let mut most = 0;
+        for rank in self.0 {
+            most = (*rank).max(most);
+        }
+        most
     }
 }

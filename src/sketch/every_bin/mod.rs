@@ -17,7 +17,7 @@ mod orders;
 
 use self::by_time::Later;
 use self::lanes::Few;
-use self::orders::Orders;
+use self::orders::{GROUP, Orders};
 use super::hash::{Keys, Purpose, settle, stir};
 use crate::kernel::{Kernel, Work};
 use crate::scheme::Scheme;
@@ -28,62 +28,97 @@ const NONE: u64 = u64::MAX;
 /// The sampler with its keys and tables made ready.
 pub(crate) struct EveryBin {
     element_key: u64,
-    sample_keys: Vec<u64>,
     tie_keys: Vec<u64>,
+    sample_keys: Vec<SampleKeys>,
     orders: Orders,
 }
 
-/// Working memory: it serves set after set. Made when it is needed, other samplers do without.
+/// The 16-bit parts of the keys of a group of samples, the lowest first, the multipliers made odd (SAMPLE-15).
+type SampleKeys = [[u16; GROUP]; 4];
+
+/// Working memory: it serves set after set. Other samplers leave it empty.
 #[derive(Default)]
 pub(crate) struct Visits {
-    few: Option<Box<Few>>,
+    /// The least hash of the elements that visit each bin at time 0, or [`NONE`].
+    bins: Vec<u64>,
     later: Later,
+    few: Option<Box<Few>>,
+    samples: Vec<u16>,
+}
+
+impl Visits {
+    /// The samples that were made last.
+    pub(crate) fn samples(&self) -> &[u16] {
+        &self.samples
+    }
 }
 
 impl EveryBin {
     pub(crate) fn new(scheme: &Scheme) -> EveryBin {
-        let all = |purpose| {
-            let keys = Keys::new(scheme.seed, purpose);
-            (0..u64::from(scheme.samples)).map(move |i| keys.key(i)).collect()
+        let samples = scheme.samples as usize;
+        let ties = Keys::new(scheme.seed, Purpose::Ties);
+        let keys = Keys::new(scheme.seed, Purpose::Samples);
+        let group = |start: usize| {
+            let part = |part: u32, l: usize| (keys.key((start + l) as u64) >> (16 * part)) as u16;
+            [
+                std::array::from_fn(|l| part(0, l)),
+                std::array::from_fn(|l| part(1, l)),
+                std::array::from_fn(|l| part(2, l) | 1),
+                std::array::from_fn(|l| part(3, l) | 1),
+            ]
         };
         EveryBin {
             element_key: Keys::new(scheme.seed, Purpose::Elements).key(0),
-            sample_keys: all(Purpose::Samples),
-            tie_keys: all(Purpose::Ties),
+            tie_keys: (0..samples as u64).map(|i| ties.key(i)).collect(),
+            sample_keys: (0..samples).step_by(GROUP).map(group).collect(),
             orders: Orders::new(scheme),
         }
     }
 
-    /// The samples of a whole set.
-    pub(crate) fn sample(&self, elements: &[u64], samples: &mut [u64], visits: &mut Visits) {
+    /// Makes the samples of a whole set of at least one element.
+    pub(crate) fn sample(&self, elements: &[u64], visits: &mut Visits) {
         if lanes::worthwhile(elements.len(), self.orders.bins()) {
-            self.sample_few(elements, samples, visits.few.get_or_insert_default());
+            self.sample_few(elements, visits);
         } else {
-            self.sample_many(elements, samples, visits);
+            self.sample_many(elements, visits);
         }
     }
 
-    fn sample_many(&self, elements: &[u64], samples: &mut [u64], visits: &mut Visits) {
-        self.start(samples, visits);
-        self.absorb(elements, samples, visits);
-        self.finish(samples, visits);
+    fn sample_few(&self, elements: &[u64], visits: &mut Visits) {
+        visits.samples.resize(self.orders.bins(), 0);
+        let few = visits.few.get_or_insert_default();
+        Kernel::best().run(FewSamples {
+            sampler: self,
+            elements,
+            few,
+            samples: &mut visits.samples,
+        });
+    }
+
+    fn sample_many(&self, elements: &[u64], visits: &mut Visits) {
+        self.start(visits);
+        self.absorb(elements, visits);
+        self.finish(visits);
     }
 
     /// No elements yet.
-    pub(crate) fn start(&self, bins: &mut [u64], visits: &mut Visits) {
-        bins.fill(NONE);
+    pub(crate) fn start(&self, visits: &mut Visits) {
+        visits.bins.clear();
+        visits.bins.resize(self.orders.bins(), NONE);
         visits.later.clear();
     }
 
-    /// Takes elements in. Elements that were taken in are not needed again.
-    pub(crate) fn absorb(&self, elements: &[u64], bins: &mut [u64], visits: &mut Visits) {
-        self.absorb_by_time(elements, bins, &mut visits.later);
+    /// Takes elements in. They are not needed again.
+    pub(crate) fn absorb(&self, elements: &[u64], visits: &mut Visits) {
+        self.absorb_by_time(elements, &mut visits.bins, &mut visits.later);
     }
 
-    /// The samples of what was absorbed (SAMPLE-15). That was at least one element.
-    pub(crate) fn finish(&self, bins: &mut [u64], visits: &mut Visits) {
-        visits.later.fill(bins);
-        Kernel::best().run(Settle { sampler: self, bins });
+    /// Makes the samples of what was absorbed, which was at least one element.
+    pub(crate) fn finish(&self, visits: &mut Visits) {
+        visits.samples.resize(self.orders.bins(), 0);
+        let (bins, later) = (&mut visits.bins, visits.later.winners());
+        let samples = &mut visits.samples;
+        Kernel::best().run(ManySamples { sampler: self, bins, later, samples });
     }
 
     /// The hash of an element (SAMPLE-12).
@@ -105,31 +140,75 @@ fn folded(hash: u64) -> u32 {
     settle(hash) as u32
 }
 
-/// The sample of a bin whose winner has this folded hash (SAMPLE-15).
-#[inline(always)]
-fn sample(folded: u32, key: u64) -> u16 {
-    let half = |value: u32, add: u64, times: u64| {
-        let product = u32::from(value as u16 ^ add as u16) * u32::from(times as u16 | 1);
-        (product ^ product >> 16) as u16
-    };
-    half(folded, key, key >> 32) ^ half(folded >> 16, key >> 16, key >> 48)
-}
-
-/// Turns the hashes of winners into samples.
-struct Settle<'a> {
+/// Samples from small sets.
+struct FewSamples<'a> {
     sampler: &'a EveryBin,
-    bins: &'a mut [u64],
+    elements: &'a [u64],
+    few: &'a mut Few,
+    samples: &'a mut [u16],
 }
 
-impl Work for Settle<'_> {
+impl Work for FewSamples<'_> {
     type Done = ();
 
     #[inline(always)]
     fn run(self) {
-        for (bin, key) in self.bins.iter_mut().zip(&self.sampler.sample_keys) {
-            *bin = u64::from(sample(folded(*bin), *key));
+        let FewSamples { sampler, elements, few, samples } = self;
+        few.take(sampler, elements);
+        let mut values = [0; GROUP];
+        for (group, samples) in samples.chunks_mut(GROUP).enumerate() {
+            few.win(sampler, group * GROUP, &mut values);
+            make_samples(&values, &sampler.sample_keys[group], samples);
         }
     }
+}
+
+/// Samples from the hashes of winners.
+struct ManySamples<'a> {
+    sampler: &'a EveryBin,
+    bins: &'a mut [u64],
+    /// The winners of bins that no element visits at time 0, or nothing.
+    later: &'a [u64],
+    samples: &'a mut [u16],
+}
+
+impl Work for ManySamples<'_> {
+    type Done = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (bin, later) in self.bins.iter_mut().zip(self.later) {
+            let mask = 0_u64.wrapping_sub(u64::from(*bin == NONE));
+            // `NONE` has all bits.
+            *bin &= !mask | later;
+        }
+        let mut values = [0; GROUP];
+        let groups = self.bins.chunks(GROUP).zip(self.samples.chunks_mut(GROUP));
+        for ((bins, samples), keys) in groups.zip(&self.sampler.sample_keys) {
+            for l in 0..bins.len() {
+                values[l] = folded(bins[l]);
+            }
+            make_samples(&values, keys, samples);
+        }
+    }
+}
+
+/// The samples of a group of bins, or of those of them that there are, from the folded hashes of the winners (SAMPLE-15).
+#[inline(always)]
+fn make_samples(values: &[u32; GROUP], keys: &SampleKeys, samples: &mut [u16]) {
+    let mut made = [0; GROUP];
+    for l in 0..GROUP {
+        let low = fold(values[l] as u16 ^ keys[0][l], keys[2][l]);
+        let high = fold((values[l] >> 16) as u16 ^ keys[1][l], keys[3][l]);
+        made[l] = low ^ high;
+    }
+    samples.copy_from_slice(&made[..samples.len()]);
+}
+
+/// Both halves of a product, xored.
+#[inline(always)]
+fn fold(a: u16, b: u16) -> u16 {
+    a.wrapping_mul(b) ^ ((u32::from(a) * u32::from(b)) >> 16) as u16
 }
 
 #[cfg(test)]

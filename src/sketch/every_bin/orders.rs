@@ -5,6 +5,7 @@
 //! and shifts it so that it starts at the element's own first bin. With tables a visit is one load and an addition,
 //! and the ranks of an element's visits to consecutive bins lie side by side in memory.
 
+use crate::kernel::LANES;
 use crate::scheme::Scheme;
 use crate::sketch::hash::{Keys, Purpose};
 
@@ -16,7 +17,7 @@ pub(super) const MAX_ROWS: usize = 256;
 const MAX_ENTRIES: usize = 1 << 20;
 
 /// Bins that are looked at together: rows of the table of ranks are padded for the last group.
-pub(super) const GROUP: usize = 64;
+pub(super) const GROUP: usize = LANES;
 
 /// All orders of a scheme, both ways.
 pub(super) struct Orders {
