@@ -92,7 +92,8 @@ fn queries_of_every_form() {
         tool.run(&["query", "db.ringer", "--key", "a", "--min", "0.5", "--explain", "--json"]);
     let explained = explained.with_status(0).json();
     let plan = &explained[explained.len() - 1]["explain"];
-    assert!(number(plan, "promised_recall") > 0.9, "{plan}");
+    // Sets at the threshold are seen nearly always, and pass about half of the time.
+    assert!((0.3..0.8).contains(&number(plan, "promised_recall")), "{plan}");
     assert!(plan["parts"].as_array().is_some_and(|parts| parts.len() == 1), "{plan}");
     let explained = tool.run(&["query", "db.ringer", "--key", "a", "--explain"]).with_status(0);
     assert!(explained.out.contains("candidates"), "{}", explained.out);
@@ -252,7 +253,7 @@ fn pairs_clusters_and_triples_are_those_of_exact_jaccard() {
 fn what_may_be_missing_is_said() {
     let tool = Tool::with_sets(&ranges(&[("a", 0), ("b", 0), ("c", 0)], 100));
     let low = tool.run(&["pairs", "db.ringer", "--min", "0.3"]).with_status(0);
-    assert!(low.err.contains("this database's slots find 45 %"), "{}", low.err);
+    assert!(low.err.contains("the index compares 45 %"), "{}", low.err);
     let all = tool.run(&["pairs", "db.ringer", "--min", "0.3", "--exhaustive"]).with_status(0);
     assert!(!all.err.contains("note: "), "{}", all.err);
     let copies = tool.run(&["triples", "db.ringer", "--min", "0.8"]).with_status(0);

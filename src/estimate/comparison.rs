@@ -212,16 +212,6 @@ impl Comparison {
         self.agreement.law
     }
 
-    /// How many independent samples would know as much about sets of this similarity.
-    pub(super) fn effective_samples(&self, similarity: f64) -> f64 {
-        match self.sizes {
-            Some(sizes) => {
-                Evidence { agreement: self.agreement, sizes }.effective_samples(similarity)
-            }
-            None => f64::from(self.agreement.samples),
-        }
-    }
-
     /// The interval that decides whether a threshold is possibly or certainly reached.
     pub(crate) fn deciding_interval(&self) -> (f64, f64) {
         match self.known_similarity() {

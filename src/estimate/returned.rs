@@ -11,8 +11,12 @@
 //! on which bins copy each other ([`Recall`]); the product is scaled by what that makes of it.
 
 use super::comparison::Comparison;
+use super::law::Law;
+use super::pair::{Agreement, Sampling};
 use super::planning;
+use super::posterior::Evidence;
 use super::recall::{Copies, Recall};
+use super::sizes::Sizes;
 use super::threshold::Accept;
 use crate::scheme::{Cardinality, Sampler, Scheme};
 use crate::sketch::SharedDonors;
@@ -117,12 +121,25 @@ impl Returned<'_> {
         let k = self.scheme.samples;
         let p = comparison.law().agreement(similarity).clamp(0.0, 1.0);
         let mut counts = binomial(k, p);
-        let power = comparison.effective_samples(similarity) / f64::from(k);
+        let power = self.effective_samples(similarity, comparison.law()) / f64::from(k);
         if (power - 1.0).abs() > 1e-6 && p > 0.0 && p < 1.0 {
             counts = with_mean(&counts, power, f64::from(k) * p);
         }
         counts.push(0.0);
         counts
+    }
+
+    /// How many independent samples would spread as much, by the true sizes of the sets.
+    fn effective_samples(&self, similarity: f64, law: Law) -> f64 {
+        let samples = self.scheme.samples;
+        let Some(f1) = self.elements.map(|elements| elements.round().max(1.0)) else {
+            return f64::from(samples);
+        };
+        let f2 = if f1 <= SMALL { partner(f1, similarity) } else { f1 };
+        let sampling = Sampling::of(self.scheme.sampler, Some(f1 + f2));
+        let [first, second] = [f1, f2].map(|f| Cardinality::exact(f as u64));
+        let agreement = Agreement { equal: 0, samples, law, sampling };
+        Evidence { agreement, sizes: Sizes { first, second } }.effective_samples(similarity)
     }
 
     /// The probability that enough slots match and at least so many samples are equal.

@@ -45,7 +45,7 @@ type Fetch<'a> = Box<dyn Fn(&[u8]) -> Result<Option<Vec<u64>>> + Sync + 'a>;
 /// }
 /// let originals = Originals::new(|key| Ok(sets.get(key).cloned()));
 /// let pairs = db.snapshot().pairs(0.9).verify(&originals).collect()?;
-/// let pair = pairs.first().expect("b and c share 96 of 104 elements");
+/// let pair = pairs.last().expect("b and c share 96 of 104 elements");
 /// assert!(pair.comparison.is_exact());
 /// assert_eq!(pair.similarity().value, 96.0 / 104.0);
 /// assert!(originals.lost().is_empty());
