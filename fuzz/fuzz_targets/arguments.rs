@@ -28,6 +28,8 @@ mod problems;
 mod progress;
 #[path = "../../src/bin/ringer/show.rs"]
 mod show;
+#[path = "../../src/bin/ringer/sources.rs"]
+mod sources;
 
 use std::fs;
 use std::path::Path;
