@@ -4,17 +4,12 @@
 //! each bin, and whose it is. Visits at time 0, which all have rank 0, are looked at one by one, and so are the few other
 //! bins in which several elements have the least rank.
 
-use std::hint::select_unpredictable;
-
 use super::orders::GROUP;
 use super::{EveryBin, NONE, folded};
 use crate::kernel::{Kernel, Least};
 
 /// Most elements of a small set.
 pub(super) const MAX_FEW: usize = 127;
-
-/// The number that no element has.
-const NOBODY: u8 = u8::MAX;
 
 /// Whether this evaluation is faster than that by time.
 pub(super) fn worthwhile(elements: usize, _bins: usize) -> bool {
@@ -25,13 +20,13 @@ pub(super) fn worthwhile(elements: usize, _bins: usize) -> bool {
 /// places has to be checked.
 pub(super) struct Few {
     count: usize,
-    /// The hash of each element, and [`NONE`] for nobody.
+    /// The hash of each element.
     hashes: [u64; 256],
     folded: [u32; 256],
     /// Where the table of ranks has each element's visit to bin 0.
     places: [u32; 256],
-    /// The winner of each bin among the elements that visit it at time 0. In whole groups.
-    first: Vec<u8>,
+    /// The least hash of the elements that visit each bin at time 0, or [`NONE`]. In whole groups.
+    first: Vec<u64>,
     least: Least,
 }
 
@@ -39,7 +34,7 @@ impl Default for Few {
     fn default() -> Few {
         let (folded, places) = ([0; 256], [0; 256]);
         let (first, least) = (Vec::new(), Least::default());
-        Few { count: 0, hashes: [NONE; 256], folded, places, first, least }
+        Few { count: 0, hashes: [0; 256], folded, places, first, least }
     }
 }
 
@@ -48,17 +43,19 @@ impl Few {
     #[inline(always)]
     pub(super) fn take(&mut self, sampler: &EveryBin, elements: &[u64]) {
         self.first.clear();
-        self.first.resize(sampler.orders.bins().next_multiple_of(GROUP), NOBODY);
+        self.first.resize(sampler.orders.bins().next_multiple_of(GROUP), NONE);
         self.count = elements.len().min(MAX_FEW);
-        for (i, x) in elements.iter().enumerate().take(MAX_FEW) {
-            let hash = sampler.hash(*x);
+        for (hash, x) in self.hashes.iter_mut().zip(&elements[..self.count]) {
+            *hash = sampler.hash(*x);
+        }
+        for i in 0..self.count {
+            let hash = self.hashes[i];
             let folded = folded(hash);
             let start = sampler.orders.start(hash, folded);
-            self.hashes[i] = hash;
             self.folded[i] = folded;
             self.places[i] = sampler.orders.place(start) as u32;
             let first = &mut self.first[usize::from(start.bin)];
-            *first = select_unpredictable(hash < self.hashes[usize::from(*first)], i as u8, *first);
+            *first = (*first).min(hash);
         }
     }
 
@@ -73,12 +70,12 @@ impl Few {
             self.settle(sampler, start, several);
         }
         let Some(first) = self.first[start..].first_chunk::<GROUP>() else { return };
-        let (mut winners, rows) = ([0; GROUP], self.least.rows);
-        for l in 0..GROUP {
-            winners[l] = select_unpredictable(first[l] == NOBODY, rows[l], first[l]);
+        for (value, row) in values.iter_mut().zip(&self.least.rows) {
+            *value = self.folded[usize::from(*row)];
         }
         for l in 0..GROUP {
-            values[l] = self.folded[usize::from(winners[l])];
+            let later = 0_u32.wrapping_sub(u32::from(first[l] == NONE));
+            values[l] = values[l] & later | folded(first[l]) & !later;
         }
     }
 
