@@ -161,6 +161,66 @@ pub enum Error {
         path: PathBuf,
     },
 
+    /// Something that is not the database's own has the name of one of its companion files. It was left as it
+    /// is, and so was the database.
+    #[error(
+        "{} has the name of a companion file of {} but does not belong to it: move it away",
+        path.display(), database.display()
+    )]
+    NotOurs {
+        /// What is in the way.
+        path: PathBuf,
+        /// The database.
+        database: PathBuf,
+    },
+
+    /// The name is one that another database uses for a companion file. Nothing was made or changed.
+    #[error(
+        "{} is a name that the database {} uses for a companion file: choose another name",
+        path.display(), database.display()
+    )]
+    ReservedName {
+        /// The name that was asked for.
+        path: PathBuf,
+        /// The database beside it.
+        database: PathBuf,
+    },
+
+    /// The database file was removed, renamed or replaced while it was open. Nothing at its name is touched any
+    /// more; reads of what was open go on.
+    #[error(
+        "{} is no longer the file that was opened: it was removed, renamed or replaced; open the \
+         database again where it is now",
+        path.display()
+    )]
+    Replaced {
+        /// The name that the file had.
+        path: PathBuf,
+    },
+
+    /// The handle was opened by the process that this one was forked from. Nothing was done.
+    #[error(
+        "{} was opened before this process was forked: open it again in this process",
+        path.display()
+    )]
+    Forked {
+        /// The database.
+        path: PathBuf,
+    },
+
+    /// A document is larger than the limits of its extractor allow.
+    #[error("the document has more than {limit} {what}: leave it out, or raise the limit")]
+    DocumentTooLarge {
+        /// What there is too much of.
+        what: &'static str,
+        /// The limit.
+        limit: u64,
+    },
+
+    /// Work was given up because the caller asked for that. Nothing was changed.
+    #[error("the work was interrupted, as asked")]
+    Interrupted,
+
     /// Another process, or another handle of this one, writes to the database.
     #[error("{} is open for writing elsewhere: close it there, or open it read-only", path.display())]
     Locked {

@@ -66,22 +66,35 @@ fn the_name_that_a_file_had_while_it_was_made_is_in_nobodys_way() {
     assert!(matches!(open(&files), Err(Error::InvalidArgument { .. })));
 }
 
-/// A create that was killed before its link left a file that nothing ever removed.
+/// A create that was killed before its file had a name left one that nothing ever removed. What somebody else put
+/// there is not touched (TEMP-1).
 #[test]
 fn what_an_unfinished_create_left_is_replaced() {
+    let whole = FaultyFiles::resume(empty());
+    create(&whole).unwrap().close().unwrap();
+    let named = whole.changes().iter().position(|change| matches!(change, Change::Rename { .. }));
+    for at in 0..named.unwrap() {
+        for kind in whole.images_at(at) {
+            let files = whole.crash_image(at, kind);
+            create(&files).unwrap().close().unwrap();
+            assert_eq!(names_of(&files, PATH), [PathBuf::from(PATH)], "{at} {kind:?}");
+        }
+    }
     let files = empty().with_file(beside("-new"), "half");
-    create(&files).unwrap().close().unwrap();
-    assert_eq!(names_of(&files, PATH), [PathBuf::from(PATH)]);
+    assert_eq!(create(&files).unwrap_err(), Error::Exists { path: beside("-new") });
+    assert_eq!(files.contents(beside("-new")).unwrap(), b"half");
 }
 
-/// Half a hot tier, without its id, blocked the first commit for ever.
+/// A directory that does not say whose it is, and that no state names, was put aside without being asked about: it may
+/// be anybody's (STEP-12).
 #[test]
-fn a_hot_tier_that_nobody_names_and_that_says_nothing_goes_out_of_the_way() {
+fn a_hot_tier_that_nobody_names_and_that_says_nothing_is_refused() {
     let files = closed().with_file(beside("-hot/log"), "remains");
-    let db = open(&files).unwrap();
-    assert_eq!(db.put("b", &set(1)).unwrap().sequence, 2);
-    let kept = db.open_report().quarantine.clone().unwrap();
-    assert_eq!(files.contents(kept.join("log")).unwrap(), b"remains");
+    let before = files.contents(PATH);
+    let error = open(&files).unwrap_err();
+    assert_eq!(error, Error::NotOurs { path: beside("-hot"), database: PATH.into() });
+    assert_eq!(files.contents(beside("-hot/log")).unwrap(), b"remains");
+    assert_eq!(files.contents(PATH), before);
 }
 
 /// A tier was removed file by file under its own name.
@@ -139,7 +152,7 @@ fn what_a_killed_writer_left_unsynced_is_synced_before_anything_goes() {
 fn a_bulk_load_into_a_file_without_a_durable_name_gives_it_one() {
     let files = FaultyFiles::resume(empty());
     drop(create(&files).unwrap());
-    let linked = files.changes().iter().position(|change| matches!(change, Change::Link { .. }));
+    let linked = files.changes().iter().position(|change| matches!(change, Change::Rename { .. }));
     let files = files.killed_at(linked.unwrap() + 1);
     let db = open(&files).unwrap();
     let mut load = db.bulk_load();

@@ -51,7 +51,7 @@ const ONE_IN: usize = 701;
 /// What a name in the folder may be: the input, or a database and what may follow its name.
 fn is_own(name: &str) -> bool {
     let databases = ["db.ringer", "saved.ringer", "packed.ringer"];
-    let companions = ["", "-new", "-lock", "-vacuum", "-hot", "-hot-new"];
+    let companions = ["", "-new", "-lock", "-vacuum", "-hot", "-hot-new", "-hot-replay"];
     let inside = ["id", "log", "log-new"];
     let beside = |rest: &str| {
         let (companion, file) = rest.split_once('/').unwrap_or((rest, "id"));

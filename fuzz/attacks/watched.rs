@@ -4,16 +4,17 @@
 //! companions, whatever its bytes say. [`Watched::read`] is the work that was done, in a number that is the
 //! same on every machine.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ringer::store::file_layer::memory::MemoryFiles;
-use ringer::store::file_layer::{Access, File, FileLayer, Identity, Kind, Lock};
+use ringer::store::file_layer::{Access, File, FileLayer, Identity, Kind, Lock, Rights};
 
 /// What may follow the name of a database (format-spec/file.md, hot-tier.md, steps.md).
-const COMPANIONS: [&str; 11] = [
+const COMPANIONS: [&str; 16] = [
     "",
     "-new",
     "-lock",
@@ -25,6 +26,11 @@ const COMPANIONS: [&str; 11] = [
     "-hot-new",
     "-hot-new/id",
     "-hot-new/log",
+    "-hot-new/log-new",
+    "-hot-new/sled",
+    "-hot-replay",
+    "-hot-replay/id",
+    "-hot-replay/sled",
 ];
 
 /// The file system, and the databases that may be touched in it.
@@ -108,6 +114,11 @@ impl FileLayer for Watched {
         self.files.create_dir(path)
     }
 
+    fn names(&self, path: &Path) -> io::Result<Vec<OsString>> {
+        self.allowed(path);
+        self.files.names(path)
+    }
+
     fn remove_dir_all(&self, path: &Path) -> io::Result<()> {
         self.allowed(path);
         self.files.remove_dir_all(path)
@@ -122,9 +133,9 @@ impl FileLayer for Watched {
         self.files.is_locked(path)
     }
 
-    fn try_lock(&self, path: &Path) -> io::Result<Option<Box<dyn Lock>>> {
+    fn try_lock(&self, path: &Path, rights: Option<&Rights>) -> io::Result<Option<Box<dyn Lock>>> {
         self.allowed(path);
-        self.files.try_lock(path)
+        self.files.try_lock(path, rights)
     }
 }
 

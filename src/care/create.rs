@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::format::DatabaseId;
 use crate::ingest::writer::{Opened, Writer};
 use crate::options::Options;
@@ -15,24 +15,22 @@ use crate::store::state_file;
 /// Makes an empty database. Refuses a path where anything stands, or where companions of another database
 /// do (STEP-2).
 pub fn create(layer: &Arc<dyn FileLayer>, path: &Path, scheme: &Scheme) -> Result<()> {
-    let new = NewFile::create(layer, path)?;
-    state_file::write_new(new.file(), new.path(), new_id(), scheme)?;
+    let database = new_id();
+    let new = NewFile::create(layer, path, database, None)?;
+    state_file::write_new(new.file(), new.path(), database, scheme)?;
     new.name()
 }
 
 /// Opens a new database, which has only its temporary name, to load rows into it. Nothing is looked for, made or
 /// removed beside that name: there is no hot tier before the first commit of a batch, and segments are not
 /// merged, which could end in a vacuum. Ends with [`Writer::close_new`].
-pub(super) fn open_new(
-    layer: &Arc<dyn FileLayer>,
-    new: &NewFile,
-    mut options: Options,
-) -> Result<Writer> {
+pub(super) fn open_new(new: &NewFile, mut options: Options) -> Result<Writer> {
+    let layer = new.layer();
     (options.background, options.merge) = (false, false);
     options.check()?;
-    let path = layer.canonical(new.path()).map_err(|e| Error::io("open", new.path(), e))?;
-    let file = state_file::open(&**layer, &path, Access::Write)?;
-    let state = state_file::read(&*file, &path)?;
+    let path = new.path();
+    let file = state_file::open(&**layer, path, Access::Write)?;
+    let state = state_file::read(&*file, path)?;
     Writer::new(Opened {
         layer: Arc::clone(layer),
         path: path.into(),

@@ -8,7 +8,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::format::BLOCK;
-use crate::store::file_layer::{File, Identity};
+use crate::store::file_layer::{File, Identity, Rights};
 
 /// A file to be read only.
 #[derive(Debug)]
@@ -104,5 +104,9 @@ impl File for FailingDisk {
 
     fn identity(&self) -> io::Result<Identity> {
         self.file.identity()
+    }
+
+    fn rights(&self) -> io::Result<Option<Rights>> {
+        self.file.rights()
     }
 }

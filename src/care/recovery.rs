@@ -4,6 +4,7 @@
 //! Everything is read and checked before the first byte is changed, so a refused open changes nothing and
 //! is refused in the same way next time.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,10 +14,13 @@ use crate::format::superblock::Superblock;
 use crate::ingest::writer::{Opened, Writer, beside, remove_leftovers};
 use crate::options::{Options, Recovery};
 use crate::scheme::Scheme;
-use crate::store::file_layer::{Access, File, FileLayer};
+use crate::store::companions::{
+    self, Leftover, MOST_QUARANTINES, anchored, has_name, parent_of, quarantine_name,
+    temporary_name,
+};
+use crate::store::file_layer::{Access, File, FileLayer, Lock};
 use crate::store::hot_tier::{self, Found, TierId};
 use crate::store::memtable::Memtable;
-use crate::store::new_file::{parent_of, temporary_name};
 use crate::store::segment::writer::NewSegment;
 use crate::store::state_file::{self, FileState};
 
@@ -54,6 +58,8 @@ struct Replay {
     /// The last commit that there was, as far as is known.
     last: u64,
     damage: Option<String>,
+    /// Whether what was read is known to be this database's.
+    verified: bool,
 }
 
 /// Opens a database for writing.
@@ -76,14 +82,16 @@ pub(super) fn open_with(
     mend: impl FnOnce(&Writer) -> Result<Vec<Swap>>,
 ) -> Result<(Writer, OpenReport)> {
     options.check()?;
-    // Looked at first, so that a missing file is not locked.
-    state_file::open(&**layer, path, Access::Read)?;
+    // Opened first, so that neither a missing file is locked nor one that may not be written.
+    let seen = state_file::open(&**layer, path, Access::Write)?;
     let path = layer.canonical(path).map_err(|error| Error::io("open", path, error))?;
-    // STEP-11.
-    let lock_path = beside(&path, "-lock");
-    let lock = layer.try_lock(&lock_path).map_err(|e| Error::io("lock", &lock_path, e))?;
-    let Some(lock) = lock else { return Err(Error::Locked { path }) };
+    let layer = &anchored(layer, &path)?;
+    companions::check_name(&**layer, &path)?;
+    let lock = take_lock(&**layer, &path, &*seen)?;
     let file = state_file::open(&**layer, &path, Access::Write)?;
+    if !has_name(&**layer, &path, &*file)? {
+        return Err(Error::Replaced { path });
+    }
     check_names(layer, &path, &*file)?;
     let state = state_file::read(&*file, &path)?;
     check_numbers(&state)?;
@@ -93,7 +101,7 @@ pub(super) fn open_with(
     let tier = Tier { layer, directory: &hot };
     let replay = replay(&tier, &state, &scheme, options.recovery, &mut report)?;
 
-    hot_tier::check_unfinished(layer, &hot)?;
+    check_companions(&tier, &path, &*file, &state, &replay)?;
 
     let path: Arc<Path> = path.into();
     let named = state.superblock.hot_tier != 0;
@@ -112,11 +120,14 @@ pub(super) fn open_with(
     let prepared = swaps.is_empty().then(prepare).transpose()?;
 
     // From here on bytes change. What a killed writer left unsynced becomes durable first, its name too.
+    if companions::has_mark(&*file, &path)? {
+        companions::clear_mark(&*file, &path)?;
+    }
     report.superblock_repaired = state_file::settle(&*file, &path, &state)?;
     let parent = parent_of(&path);
     layer.sync_dir(parent).map_err(|error| Error::io("sync", parent, error))?;
     report.bytes_cut = cut_tail(&*file, &path, state.superblock.end_of_data)?;
-    report.quarantine = remove_strays(layer, &path, &state.superblock)?;
+    remove_strays(layer, &path, &*file, &state.superblock)?;
     for (old, new) in &swaps {
         writer.swap_segment(*old, new.as_ref())?;
     }
@@ -125,11 +136,11 @@ pub(super) fn open_with(
         if replay.damage.is_some() {
             // The tier is named until it is out of the way: one that nobody names is removed by the next open.
             writer.adopt(&prepared)?;
-            report.quarantine = quarantine(layer, &hot)?;
+            report.quarantine = quarantine(layer, &path)?;
             writer.leave_tier(replay.last)?;
         } else {
             writer.adopt_and_leave(&prepared)?;
-            hot_tier::remove(layer, &hot)?;
+            hot_tier::remove_known(layer, &hot, state.superblock.database)?;
         }
     }
     Ok((writer, report))
@@ -166,9 +177,8 @@ const LAST_NUMBER: u64 = 1 << 62;
 fn check_names(layer: &Arc<dyn FileLayer>, path: &Path, file: &dyn File) -> Result<()> {
     let look = |error| Error::io("look at", path, error);
     let own = file.identity().map_err(look)?;
-    let temporary = layer.open(&temporary_name(path), Access::Read);
-    let other = temporary.ok().map(|file| file.identity()).transpose().map_err(look)?;
-    let links = own.links - u64::from(other.is_some_and(|other| other == own));
+    let other = layer.identity(&temporary_name(path)).map_err(look)?;
+    let links = own.links - u64::from(other.is_some_and(|other| other.is_same(&own)));
     if links > 1 {
         return Err(Error::invalid(
             format!("{} has {links} names", path.display()),
@@ -187,8 +197,13 @@ fn replay(
     report: &mut OpenReport,
 ) -> Result<Replay> {
     let (superblock, sealed) = (&state.superblock, state.manifest.sealed);
-    let mut replay =
-        Replay { memtable: Memtable::new(scheme), read: sealed, last: sealed, damage: None };
+    let mut replay = Replay {
+        memtable: Memtable::new(scheme),
+        read: sealed,
+        last: sealed,
+        damage: None,
+        verified: false,
+    };
     if superblock.hot_tier == 0 {
         return Ok(replay);
     }
@@ -209,6 +224,7 @@ fn replay(
             let replayed = hot_tier::replay(tier.layer, tier.directory, id, sealed, &mut visit)?;
             replay.read = replayed.last;
             replay.last = replayed.last;
+            replay.verified = replayed.verified;
             report.commits_replayed = replayed.last - sealed;
             report.hot_tier_damage = replayed.damage.clone();
             let lost = marked.is_some_and(|marked| replayed.last < marked);
@@ -259,41 +275,89 @@ fn cut_tail(file: &dyn File, path: &Path, end: u64) -> Result<u64> {
     Ok(length.saturating_sub(end))
 }
 
-/// Removes what earlier writers of this database left beside it, and nothing of anybody else. A tier that
-/// nobody names and that does not say whose it is goes out of the way; the new name is given.
-fn remove_strays(
-    layer: &Arc<dyn FileLayer>,
-    path: &Path,
-    superblock: &Superblock,
-) -> Result<Option<PathBuf>> {
-    remove_leftovers(layer, path)?;
-    let hot = beside(path, "-hot");
-    match hot_tier::identify(layer, &hot)? {
-        Found::Tier(id, _) if id.database == superblock.database => {
-            if id.tier != superblock.hot_tier {
-                hot_tier::remove(layer, &hot)?;
-            }
-            Ok(None)
+/// Takes the writer's lock (STEP-11), which those can take who may write the database.
+fn take_lock(layer: &dyn FileLayer, path: &Path, seen: &dyn File) -> Result<Box<dyn Lock>> {
+    let lock_path = beside(path, "-lock");
+    let rights = seen.rights().map_err(|error| Error::io("look at", path, error))?;
+    match layer.try_lock(&lock_path, rights.as_ref()) {
+        Ok(Some(lock)) => Ok(lock),
+        Ok(None) => Err(Error::Locked { path: path.into() }),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            Err(Error::NotOurs { path: lock_path, database: path.into() })
         }
-        Found::Unreadable(_) if superblock.hot_tier == 0 => quarantine(layer, &hot),
-        Found::Unreadable(_) | Found::Tier(..) | Found::Nothing => Ok(None),
+        Err(error) => Err(Error::io("lock", &lock_path, error)),
     }
 }
 
-/// Gives a tier that could not be read in full another name.
-fn quarantine(layer: &Arc<dyn FileLayer>, hot: &Path) -> Result<Option<PathBuf>> {
-    if layer.kind(hot).map_err(|error| Error::io("look at", hot, error))?.is_none() {
+/// Refuses a database beside which something else has the name of a companion (STEP-12), before anything is
+/// changed: a step that met it later would have to stop half-way.
+fn check_companions(
+    tier: &Tier<'_>,
+    path: &Path,
+    file: &dyn File,
+    state: &FileState,
+    replay: &Replay,
+) -> Result<()> {
+    let (layer, database) = (&**tier.layer, state.superblock.database);
+    let theirs =
+        |path: PathBuf, database: &Path| Err(Error::NotOurs { path, database: database.into() });
+    let own = file.identity().map_err(|error| Error::io("look at", path, error))?;
+    for (name, id, own) in
+        [(beside(path, "-vacuum"), Some(database), None), (temporary_name(path), None, Some(&own))]
+    {
+        if companions::leftover(layer, &name, id, own)? == Leftover::Theirs {
+            return theirs(name, path);
+        }
+    }
+    if hot_tier::unfinished(tier.layer, tier.directory, database)? == Leftover::Theirs {
+        return theirs(beside(tier.directory, "-new"), path);
+    }
+    if hot_tier::replay_copy(tier.layer, tier.directory, database)? == Leftover::Theirs {
+        return theirs(beside(tier.directory, "-replay"), path);
+    }
+    let id = TierId { database, tier: state.superblock.hot_tier };
+    let there = layer.kind(tier.directory);
+    let there = there.map_err(|error| Error::io("look at", tier.directory, error))?.is_some();
+    if there && !replay.verified && !hot_tier::is_own(tier.layer, tier.directory, id)? {
+        return theirs(tier.directory.into(), path);
+    }
+    Ok(())
+}
+
+/// Removes what earlier writers of this database left beside it, and nothing of anybody else.
+fn remove_strays(
+    layer: &Arc<dyn FileLayer>,
+    path: &Path,
+    file: &dyn File,
+    superblock: &Superblock,
+) -> Result<()> {
+    let own = file.identity().map_err(|error| Error::io("look at", path, error))?;
+    remove_leftovers(layer, path, superblock.database, &own)?;
+    let hot = beside(path, "-hot");
+    match hot_tier::identify(layer, &hot)? {
+        Found::Tier(id, _) if id.database == superblock.database => match id.tier {
+            tier if tier == superblock.hot_tier => Ok(()),
+            _ => hot_tier::remove(layer, &hot, id),
+        },
+        Found::Unreadable(_) | Found::Tier(..) | Found::Nothing => Ok(()),
+    }
+}
+
+/// Gives the hot tier of a database, which could not be read in full, another name.
+fn quarantine(layer: &Arc<dyn FileLayer>, path: &Path) -> Result<Option<PathBuf>> {
+    let hot = beside(path, "-hot");
+    if layer.kind(&hot).map_err(|error| Error::io("look at", &hot, error))?.is_none() {
         return Ok(None);
     }
-    for number in 1..10_000 {
-        let target = beside(hot, &format!("-quarantine-{number}"));
+    for number in 1..=MOST_QUARANTINES {
+        let target = quarantine_name(path, number);
         let there = layer.kind(&target).map_err(|error| Error::io("look at", &target, error))?;
         if there.is_none() {
-            layer.rename(hot, &target).map_err(|error| Error::io("rename", hot, error))?;
-            let parent = parent_of(hot);
+            layer.rename_new(&hot, &target).map_err(|error| Error::io("rename", &hot, error))?;
+            let parent = parent_of(&hot);
             layer.sync_dir(parent).map_err(|error| Error::io("sync", parent, error))?;
             return Ok(Some(target));
         }
     }
-    Err(Error::Exists { path: beside(hot, "-quarantine-9999") })
+    Err(Error::Exists { path: quarantine_name(path, MOST_QUARANTINES) })
 }

@@ -16,11 +16,11 @@ use crate::format::kept_set::KeptShape;
 use crate::format::leaf_page::LeafPage;
 use crate::format::{DATA_START, segment_header};
 use crate::ingest::BulkLoad;
-use crate::ingest::writer::beside;
 use crate::options::Options;
 use crate::scheme::Scheme;
 use crate::sketch::{Signature, Sketcher};
-use crate::store::file_layer::{Access, File, FileLayer};
+use crate::store::companions::{anchored, beside};
+use crate::store::file_layer::{Access, File, FileLayer, Rights};
 use crate::store::hot_tier::{self, Found, TierId};
 use crate::store::memtable::Memtable;
 use crate::store::new_file::NewFile;
@@ -83,11 +83,16 @@ pub fn salvage(
             None => Error::NotADatabase { path: source.into() },
         });
     };
-    let fresh = fresh(layer, source, state.as_ref(), &scheme, &mut report)?;
+    // Companions stand beside the file itself, not beside a link to it.
+    let own = layer.canonical(source).map_err(|error| Error::io("open", source, error))?;
+    let beside = anchored(layer, &own)?;
+    let fresh = fresh(&beside, &own, state.as_ref(), &scheme, &mut report)?;
     // Filled under a temporary name: what has the target's name is whole (STEP-2).
-    let new = NewFile::create(layer, target)?;
-    state_file::write_new(new.file(), new.path(), create::new_id(), &scheme)?;
-    let writer = Arc::new(create::open_new(layer, &new, options)?);
+    let rights = file.rights().map_err(|error| Error::io("look at", source, error))?;
+    let database = create::new_id();
+    let new = NewFile::create(layer, target, database, rights.map(Rights::of_copy))?;
+    state_file::write_new(new.file(), new.path(), database, &scheme)?;
+    let writer = Arc::new(create::open_new(&new, options)?);
     let mut load = BulkLoad::new(Arc::clone(&writer));
     merge(&segments, &fresh, &mut load, &mut report)?;
     report.sets = load.commit()?.stored as u64;

@@ -16,14 +16,17 @@ use crate::ingest::{Maintenance, Writer};
 use crate::options::Options;
 use crate::scheme::Scheme;
 use crate::sketch::Sketcher;
-use crate::store::file_layer::FileLayer;
 use crate::store::file_layer::real::RealFiles;
+use crate::store::file_layer::{FileLayer, Rights};
 use crate::sync::{Mutex, PoisonError};
 
 /// A database that is open for writing: one file, which nobody else writes meanwhile.
 ///
 /// All methods take `&self`: share it between threads. Commits of several threads are made durable
 /// together. Dropping it closes it; [`close`](Database::close) does the same and tells of failures.
+///
+/// It belongs to the process that opened it. In a process forked from that one every method that returns a
+/// `Result` gives [`Error::Forked`](crate::Error::Forked), and dropping it does nothing.
 ///
 /// ```
 /// use ringer::{Database, Options, Scheme};
@@ -167,6 +170,7 @@ impl Database {
 
     /// The set stored under a key, as of now.
     pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Stored>> {
+        self.writer.check_process()?;
         self.snapshot().get(key)
     }
 
@@ -185,16 +189,19 @@ impl Database {
         self.writer.vacuum()
     }
 
-    /// Writes a compact copy into a new file: one segment, no dead bytes. Refuses a path where anything
-    /// stands.
+    /// Writes a compact copy into a new file, for those who may use the original: one segment, no dead bytes.
+    /// Refuses a path where anything stands, or that another database uses for its companion files.
     pub fn pack(&self, target: impl AsRef<Path>) -> Result<()> {
+        self.writer.check_process()?;
         let state = self.writer.state();
-        let spill = self.writer.spill_place();
-        pack(&self.layer, &state, target.as_ref(), create::new_id(), &spill)
+        let (spill, rights) = (self.writer.spill_place(), self.writer.rights()?);
+        let rights = rights.map(Rights::of_copy);
+        pack(&self.layer, &state, target.as_ref(), create::new_id(), rights, &spill)
     }
 
     /// Counts and bytes.
     pub fn stat(&self) -> Result<Stat> {
+        self.writer.check_process()?;
         let (state, superblock) = (self.writer.state(), self.writer.superblock());
         let stat = stat(&state, &superblock, self.writer.cache(), self.writer.hot_bytes()?)?;
         let merge_failure = self.writer.merge_failure().map(|error| error.to_string());
@@ -208,6 +215,7 @@ impl Database {
     }
 
     fn shut(&self) -> Result<()> {
+        self.writer.check_process()?;
         self.maintenance.lock().unwrap_or_else(PoisonError::into_inner).stop();
         self.writer.close()
     }
@@ -215,6 +223,11 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
+        if self.writer.check_process().is_err() {
+            // What the writer holds belongs to the process that this one was forked from: it is not even dropped.
+            std::mem::forget(Arc::clone(&self.writer));
+            return;
+        }
         // Closing twice does nothing. Who wants to know of failures calls `close`.
         let _ = self.shut();
     }
@@ -225,7 +238,9 @@ mod tests {
     use std::thread;
 
     use super::*;
+    use crate::error::Error;
     use crate::presets;
+    use crate::store::file_layer::faulty::{Failure, Fault, FaultyFiles};
     use crate::store::file_layer::memory::MemoryFiles;
 
     /// Batches that wait for the one before them become one group: each sees what those before it in the group do,
@@ -290,5 +305,44 @@ mod tests {
         let set_of = |n: u64| Some(db.sketcher().sketch(&[n]).unwrap());
         assert_eq!((get("first"), get("a"), get("b")), (None, set_of(3), set_of(4)));
         assert_eq!(reader.snapshot().sequence(), 7);
+    }
+
+    /// If the caller that commits for others panics, they are told that it is not known what became of their batches.
+    #[test]
+    fn a_panic_of_the_leader_is_an_error_of_its_followers() {
+        let files = FaultyFiles::new();
+        let layer: Arc<dyn FileLayer> = Arc::new(files.clone());
+        let path = Path::new("/corpus.ringer");
+        let options = Options { background: false, ..Options::default() };
+        let scheme = Scheme::precise();
+        let db = Database::create_in(Arc::clone(&layer), path, &scheme, options.clone()).unwrap();
+        db.put("first", &[1]).unwrap();
+        let outcomes: Vec<_> = thread::scope(|scope| {
+            let busy = db.writer.hold_up();
+            let threads = (0..4_usize).map(|i| {
+                let thread = scope.spawn({
+                    let db = &db;
+                    move || db.put(format!("key {i}"), &[1, 2])
+                });
+                while db.writer.waiting() <= i {
+                    thread::yield_now();
+                }
+                thread
+            });
+            let threads: Vec<_> = threads.collect();
+            files.arm(Fault::after(0, Failure::Panic));
+            drop(busy);
+            threads.into_iter().map(thread::ScopedJoinHandle::join).collect()
+        });
+        let told = |outcome: &&thread::Result<Result<Committed>>| {
+            matches!(outcome, Ok(Err(Error::Poisoned { .. })))
+        };
+        assert_eq!(outcomes.iter().filter(|outcome| outcome.is_err()).count(), 1, "the leader");
+        assert_eq!(outcomes.iter().filter(told).count(), 3);
+        files.disarm();
+        assert!(matches!(db.put("later", &[1]), Err(Error::Poisoned { .. })));
+        drop(db);
+        let again = Database::open_in(layer, path, options).unwrap();
+        assert!(again.get("first").unwrap().is_some());
     }
 }

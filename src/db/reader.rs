@@ -10,11 +10,12 @@ use crate::care::create::new_id;
 use crate::error::{Error, Result};
 use crate::format::bytes::Seal;
 use crate::ingest::pack::pack;
-use crate::ingest::writer::{beside, views};
+use crate::ingest::writer::views;
 use crate::options::Options;
 use crate::scheme::Scheme;
 use crate::sketch::Sketcher;
-use crate::store::file_layer::{Access, File, FileLayer};
+use crate::store::companions::{anchored, beside};
+use crate::store::file_layer::{Access, File, FileLayer, Rights};
 use crate::store::memtable::Memtable;
 use crate::store::page_cache::PageCache;
 use crate::store::page_source::{CachedPage, PageSource};
@@ -99,16 +100,22 @@ impl Reader {
         let path = self.layer.canonical(&self.path);
         let path = path.map_err(|error| Error::io("look at", &self.path, error))?;
         let lock = beside(&path, "-lock");
-        self.layer.is_locked(&lock).map_err(|error| Error::io("look at", &lock, error))
+        anchored(&self.layer, &path)?
+            .is_locked(&lock)
+            .map_err(|error| Error::io("look at", &lock, error))
     }
 
-    /// Writes a compact copy into a new file. Refuses a path where anything stands.
+    /// Writes a compact copy into a new file, for those who may use the original. Refuses a path where anything
+    /// stands, or that another database uses for its companion files.
     pub fn pack(&self, target: impl AsRef<Path>) -> Result<()> {
         let spill = SpillPlace {
             directory: Some(Arc::new(std::env::temp_dir())),
             memory: self.options.build_bytes / 2,
         };
-        pack(&self.layer, self.snapshot().state(), target.as_ref(), new_id(), &spill)
+        let rights = self.current().handle.rights();
+        let rights = rights.map_err(|error| Error::io("look at", &self.path, error))?;
+        let rights = rights.map(Rights::of_copy);
+        pack(&self.layer, self.snapshot().state(), target.as_ref(), new_id(), rights, &spill)
     }
 
     /// Pages that lookups have touched so far, in memory or on disk.

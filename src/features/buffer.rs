@@ -65,6 +65,13 @@ impl<T: Copy + Default> Buffer<T> {
         self.length = self.length.saturating_sub(1);
     }
 
+    /// Forgets the first `count` elements; the others move to the front.
+    pub(super) fn drop_front(&mut self, count: usize) {
+        let count = count.min(self.length);
+        self.all.copy_within(count..self.length, 0);
+        self.length -= count;
+    }
+
     /// Forgets all but the first `length` elements, if there are more.
     pub(super) fn truncate(&mut self, length: usize) {
         self.length = self.length.min(length);
@@ -119,6 +126,10 @@ mod tests {
                     let part = vector.len() / 3..vector.len() / 2;
                     buffer.extend_from_within(part.clone());
                     vector.extend_from_within(part);
+                }
+                _ if i % 4 == 0 => {
+                    buffer.drop_front(3);
+                    vector.drain(..vector.len().min(3));
                 }
                 _ => {
                     buffer.truncate(200);

@@ -4,8 +4,10 @@
 //! that a thread can go through millions of documents without allocating.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::html::TextReader;
+use super::limits::{Interrupt, Limits, Sink, Watch};
 use super::{Chunk, Chunker, GramReader, ShingleReader, SpotReader, UrlReader, token};
 use crate::error::{Error, Result};
 use crate::scheme::{Features, Scheme};
@@ -44,10 +46,22 @@ impl Media {
 /// assert_eq!(sketcher.sketch(&plain)?, sketcher.sketch(&page)?);
 /// # Ok::<(), ringer::Error>(())
 /// ```
+///
+/// # What a document may take
+///
+/// [`Limits`] bound the normal form of a document and the number of its features, whatever its bytes are; one that breaks
+/// them is [`Error::DocumentTooLarge`]. Within them, extracting takes at most 128 bytes of memory for each byte of the
+/// document, and 2 MiB: at worst, a text of U+FDFA has 6 features a byte. [`extract_each`](Extractor::extract_each)
+/// hands features out while the document is read: with shingles, grams and chunks of texts in which white space comes
+/// now and then, it takes 4 bytes for each byte of the document, and 2 MiB.
 #[derive(Debug)]
 pub struct Extractor {
     reader: Reader,
     html: TextReader,
+    limits: Limits,
+    interrupt: Option<Interrupt>,
+    /// Features that are on their way to whoever takes them.
+    some: Vec<u64>,
 }
 
 /// What takes documents of one kind apart.
@@ -78,7 +92,35 @@ impl Extractor {
             Features::Spots { distance, chain } => Reader::Spots(SpotReader::new(distance, chain)?),
             Features::Url => Reader::Url(UrlReader::new()),
         };
-        Ok(Extractor { reader, html: TextReader::new() })
+        let (html, limits) = (TextReader::new(), Limits::default());
+        Ok(Extractor { reader, html, limits, interrupt: None, some: Vec::new() })
+    }
+
+    /// The same with other limits of one document.
+    ///
+    /// ```
+    /// use ringer::Error;
+    /// use ringer::features::{Extractor, Limits, Media};
+    /// use ringer::scheme::Features;
+    ///
+    /// let limits = Limits { features: 3, ..Limits::default() };
+    /// let mut extractor = Extractor::new(Features::Tokens)?.limited(limits);
+    /// let mut set = Vec::new();
+    /// extractor.extract(b"one two three", Media::Plain, &mut set)?;
+    /// let error = extractor.extract(b"one two three four", Media::Plain, &mut set).unwrap_err();
+    /// assert!(matches!(error, Error::DocumentTooLarge { what: "features", limit: 3 }));
+    /// # Ok::<(), ringer::Error>(())
+    /// ```
+    #[must_use]
+    pub fn limited(self, limits: Limits) -> Extractor {
+        Extractor { limits, ..self }
+    }
+
+    /// The same, but work on a document is given up with [`Error::Interrupted`] when `asked` says so. It is asked
+    /// every few kilobytes, from the thread that extracts.
+    #[must_use]
+    pub fn interrupted_by(self, asked: impl Fn() -> bool + Send + Sync + 'static) -> Extractor {
+        Extractor { interrupt: Some(Interrupt(Arc::new(asked))), ..self }
     }
 
     /// The extractor of a scheme's features.
@@ -91,30 +133,85 @@ impl Extractor {
     /// space between them. Only texts can be HTML.
     pub fn extract(&mut self, document: &[u8], media: Media, set: &mut Vec<u64>) -> Result<()> {
         set.clear();
-        let words = || document.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-        let text = match (&self.reader, media) {
-            (Reader::Shingles(_) | Reader::Grams(_) | Reader::Spots(_), Media::Html) => {
-                self.html.read(document)
-            }
-            _ => document,
-        };
-        match &mut self.reader {
-            Reader::Ids => words().try_for_each(|word| id(word).map(|id| set.push(id)))?,
-            Reader::Tokens => set.extend(words().map(token)),
-            Reader::Shingles(reader) => reader.features_into(text, set),
-            Reader::Grams(reader) => reader.features_into(text, set),
-            Reader::Spots(reader) => reader.features_into(text, set),
-            Reader::Url(reader) => reader.features_into(document.trim_ascii(), set),
-            Reader::Chunks(chunker) => {
-                // A chunker is for one document; a fresh one is small.
-                let mut chunker = chunker.clone();
-                let mut keep = |chunk: Chunk<'_>| set.push(chunk.feature());
-                chunker.push(document, &mut keep);
-                chunker.finish(&mut keep);
-            }
-        }
-        Ok(())
+        let watch = Watch::new(self.limits, self.interrupt.as_ref());
+        let mut sink = Sink { watch, features: set, take: None };
+        read(&mut self.reader, &mut self.html, document, media, &mut sink)
     }
+
+    /// The same, given to `take` piece by piece, in their order and with repeats: for documents with more features
+    /// than should be in memory at once. An error of `take` ends the work.
+    pub fn extract_each(
+        &mut self,
+        document: &[u8],
+        media: Media,
+        take: &mut dyn FnMut(&[u64]) -> Result<()>,
+    ) -> Result<()> {
+        self.some.clear();
+        let watch = Watch::new(self.limits, self.interrupt.as_ref());
+        let mut sink = Sink { watch, features: &mut self.some, take: Some(take) };
+        read(&mut self.reader, &mut self.html, document, media, &mut sink)?;
+        sink.give()
+    }
+}
+
+/// Bytes that are cut into chunks, or lists that are read, between two looks at the limits.
+const PIECE: usize = 1 << 18;
+
+/// Takes a document apart.
+fn read(
+    reader: &mut Reader,
+    html: &mut TextReader,
+    document: &[u8],
+    media: Media,
+    sink: &mut Sink<'_>,
+) -> Result<()> {
+    let text = match (&reader, media) {
+        (Reader::Shingles(_) | Reader::Grams(_) | Reader::Spots(_), Media::Html) => {
+            html.read_watched(document, &sink.watch)?
+        }
+        _ => document,
+    };
+    match reader {
+        Reader::Ids => read_list(document, sink, id),
+        Reader::Tokens => read_list(document, sink, |word| Ok(token(word))),
+        Reader::Shingles(reader) => reader.read_into(text, sink),
+        Reader::Grams(reader) => reader.read_into(text, sink),
+        Reader::Spots(reader) => reader.read_into(text, sink),
+        Reader::Url(reader) => reader.read_into(document.trim_ascii(), sink),
+        // A chunker is for one document; a fresh one is small.
+        Reader::Chunks(chunker) => read_chunks(chunker.clone(), document, sink),
+    }
+}
+
+/// Elements with white space between them.
+fn read_list(
+    list: &[u8],
+    sink: &mut Sink<'_>,
+    feature: impl Fn(&[u8]) -> Result<u64>,
+) -> Result<()> {
+    let words = list.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let mut read = 0;
+    sink.watch.at(0)?;
+    for word in words {
+        sink.features.push(feature(word)?);
+        sink.added()?;
+        read += word.len() + 1;
+        if read >= PIECE {
+            read = 0;
+            sink.watch.at(0)?;
+        }
+    }
+    Ok(())
+}
+
+fn read_chunks(mut chunker: Chunker, bytes: &[u8], sink: &mut Sink<'_>) -> Result<()> {
+    for piece in bytes.chunks(PIECE) {
+        sink.watch.at(0)?;
+        chunker.push(piece, &mut |chunk: Chunk<'_>| sink.features.push(chunk.feature()));
+        sink.added()?;
+    }
+    chunker.finish(&mut |chunk: Chunk<'_>| sink.features.push(chunk.feature()));
+    sink.added()
 }
 
 fn id(word: &[u8]) -> Result<u64> {

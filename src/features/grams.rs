@@ -5,7 +5,8 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::words::Words;
+use super::limits::{Sink, Watch};
+use super::words::{Flat, Words};
 use crate::error::{Error, Result};
 use crate::limits::MAX_GRAM_CHARACTERS;
 use crate::scheme::Ends;
@@ -60,6 +61,8 @@ pub struct GramReader {
     words: Words,
     /// Where characters start, and the end of the last.
     bounds: Vec<usize>,
+    /// The first characters, of a text that is not in memory whole.
+    start: Vec<u8>,
 }
 
 impl GramReader {
@@ -72,34 +75,76 @@ impl GramReader {
             ));
         }
         let (run, words) = (characters.into(), Words::touching());
-        Ok(GramReader { run, ends, words, bounds: Vec::new() })
+        Ok(GramReader { run, ends, words, bounds: Vec::new(), start: Vec::new() })
     }
 
     /// Appends the features of a text, in its order and with repeats.
     pub fn features_into(&mut self, text: &[u8], features: &mut Vec<u64>) {
-        let bytes = &mut self.words.read(text).bytes;
+        let mut sink = Sink { watch: Watch::none(), features, take: None };
+        let read = self.read_into(text, &mut sink);
+        debug_assert!(read.is_ok(), "nothing limits it");
+    }
+
+    /// The same within limits. The characters in memory are those that the next grams need.
+    pub(super) fn read_into(&mut self, text: &[u8], sink: &mut Sink<'_>) -> Result<()> {
+        let (run, start, bounds) = (self.run, &mut self.start, &mut self.bounds);
+        start.clear();
+        let watch = sink.watch.of_text();
+        let mut take = |words: &mut Flat| {
+            find_bounds(&words.bytes, bounds);
+            // The last character is the space after a word, which the next one may take back.
+            let count = bounds.len().saturating_sub(2);
+            if count < 2 * run {
+                return Ok(());
+            }
+            if words.taken == 0 {
+                start.extend_from_slice(&words.bytes[..bounds[run - 1]]);
+            }
+            let done = count - (run - 1);
+            hash_grams(&words.bytes, &bounds[..count + 1], run, sink.features);
+            words.drop_bytes(bounds[done]);
+            sink.added()
+        };
+        let words = self.words.read_each(text, &watch, &mut take)?;
+        let (whole, bytes) = (words.taken == 0, &mut words.bytes);
         // The space after the last word.
         bytes.pop();
         if bytes.is_empty() {
-            return;
+            return Ok(());
         }
-        self.bounds.clear();
-        let starts = bytes.iter().enumerate().filter(|(_, byte)| (**byte as i8) >= -0x40);
-        self.bounds.extend(starts.map(|(at, _)| at));
-        self.bounds.push(bytes.len());
-        let mut run = self.run;
+        find_bounds(bytes, &mut self.bounds);
+        let mut run = run;
         match self.ends {
-            Ends::Plain => run = run.min(self.bounds.len() - 1),
-            Ends::Looped => {
+            Ends::Plain if whole => run = run.min(self.bounds.len() - 1),
+            Ends::Plain => {}
+            Ends::Looped if whole => {
                 for i in 0..run - 1 {
                     bytes.extend_from_within(self.bounds[i]..self.bounds[i + 1]);
                     self.bounds.push(bytes.len());
                 }
             }
+            Ends::Looped => {
+                bytes.extend_from_slice(&self.start);
+                find_bounds(bytes, &mut self.bounds);
+            }
         }
-        let ends = &self.bounds[run..];
-        features.extend(self.bounds.iter().zip(ends).map(|(s, e)| xxh3_64(&bytes[*s..*e])));
+        hash_grams(bytes, &self.bounds, run, sink.features);
+        sink.added()
     }
+}
+
+/// Where characters start, and the end of the last.
+fn find_bounds(bytes: &[u8], bounds: &mut Vec<usize>) {
+    bounds.clear();
+    let starts = bytes.iter().enumerate().filter(|(_, byte)| (**byte as i8) >= -0x40);
+    bounds.extend(starts.map(|(at, _)| at));
+    bounds.push(bytes.len());
+}
+
+/// The features of all runs of characters (FEAT-9).
+fn hash_grams(bytes: &[u8], bounds: &[usize], run: usize, features: &mut Vec<u64>) {
+    let ends = bounds.get(run..).unwrap_or_default();
+    features.extend(bounds.iter().zip(ends).map(|(s, e)| xxh3_64(&bytes[*s..*e])));
 }
 
 #[cfg(test)]

@@ -9,7 +9,10 @@
 use std::convert::Infallible;
 
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
-use html5gum::{Span, Tokenizer};
+use html5gum::{Readable, Reader, Span, Tokenizer};
+
+use super::limits::Watch;
+use crate::error::{Error, Result};
 
 /// Elements that do not separate words (FEAT-12), in rising order: those whose text flows on.
 const INLINE: [&[u8]; 38] = [
@@ -64,6 +67,13 @@ impl TextReader {
 
     /// The text of a page (FEAT-12).
     pub fn read(&mut self, page: &[u8]) -> &[u8] {
+        let read = self.read_watched(page, &Watch::none());
+        debug_assert!(read.is_ok(), "nothing limits it");
+        &self.text
+    }
+
+    /// The same within limits.
+    pub(super) fn read_watched(&mut self, page: &[u8], watch: &Watch<'_>) -> Result<&[u8]> {
         self.text.clear();
         let text = &mut self.text;
         let (mut hidden_text, mut hidden_markup) = (false, 0_u64);
@@ -90,8 +100,52 @@ impl TextReader {
         };
         let mut emitter = CallbackEmitter::new(take);
         emitter.naively_switch_states(true);
-        let Ok(()) = Tokenizer::new_with_emitter(page, emitter).finish();
-        &self.text
+        let watched = Watched { page: page.to_reader(), watch, calls: 0 };
+        Tokenizer::new_with_emitter(watched, emitter).finish()?;
+        Ok(&self.text)
+    }
+}
+
+/// The bytes of a page, which end if somebody interrupts.
+struct Watched<'a, R> {
+    page: R,
+    watch: &'a Watch<'a>,
+    calls: u32,
+}
+
+impl<R> Watched<'_, R> {
+    #[inline(always)]
+    fn step(&mut self) -> Result<()> {
+        self.calls = self.calls.wrapping_add(1);
+        if self.calls.is_multiple_of(4096) { self.watch.at(0) } else { Ok(()) }
+    }
+}
+
+impl<R: Reader<Error = Infallible>> Reader for Watched<'_, R> {
+    type Error = Error;
+
+    #[inline(always)]
+    fn read_byte(&mut self) -> Result<Option<u8>> {
+        self.step()?;
+        let Ok(byte) = self.page.read_byte();
+        Ok(byte)
+    }
+
+    #[inline(always)]
+    fn try_read_string(&mut self, s: &[u8], case_sensitive: bool) -> Result<bool> {
+        let Ok(read) = self.page.try_read_string(s, case_sensitive);
+        Ok(read)
+    }
+
+    #[inline(always)]
+    fn read_until<'b>(
+        &'b mut self,
+        needle: &[u8],
+        buffer: &'b mut [u8; 4],
+    ) -> Result<Option<&'b [u8]>> {
+        self.step()?;
+        let Ok(read) = self.page.read_until(needle, buffer);
+        Ok(read)
     }
 }
 

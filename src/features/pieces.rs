@@ -8,7 +8,11 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::characters::{Kind, look_up};
 use super::normal::{is_space, normal};
-use super::words::Flat;
+use super::words::{Flat, Reading};
+use crate::error::Result;
+
+/// Characters of a stretch between two looks at its limits.
+const LOOK: usize = 4096;
 
 /// Reads pieces.
 #[derive(Debug)]
@@ -43,37 +47,80 @@ impl Pieces {
     }
 
     /// Appends the words of some pieces.
-    pub(super) fn read(&mut self, pieces: &[u8], words: &mut Flat) {
+    pub(super) fn read(
+        &mut self,
+        pieces: &[u8],
+        words: &mut Flat,
+        reading: &mut Reading<'_>,
+    ) -> Result<()> {
         let text = String::from_utf8_lossy(pieces);
         let mut writer =
             Writer { words, touching: self.touching, touches: false, open: Open::None };
         let mut rest = &*text;
         while !rest.is_empty() {
-            let Some((start, end)) = writer.read_certain(rest) else { break };
-            self.read_stretch(&rest[start..end], &mut writer);
-            rest = &rest[end..];
+            match writer.read_certain(rest, reading)? {
+                Read::All => break,
+                Read::UpTo(end) => rest = &rest[end..],
+                Read::Stretch(start, end) => {
+                    self.read_stretch(&rest[start..end], &mut writer, reading)?;
+                    rest = &rest[end..];
+                }
+            }
         }
         writer.close();
+        Ok(())
     }
 
-    /// The definition itself.
-    fn read_stretch(&mut self, text: &str, writer: &mut Writer<'_>) {
+    /// The definition itself. Nothing across white space has to do with each other: a part is done with when
+    /// one comes, however long the stretch is.
+    fn read_stretch(
+        &mut self,
+        text: &str,
+        writer: &mut Writer<'_>,
+        reading: &mut Reading<'_>,
+    ) -> Result<()> {
         self.stretch.clear();
-        self.stretch.extend(normal(text.chars()));
-        for (i, part) in self.stretch.split(is_space).enumerate() {
-            writer.touches &= i == 0;
-            let mut end = 0;
-            for (at, word) in part.unicode_word_indices() {
-                writer.touches &= at == end;
-                writer.start(Open::Alone);
-                writer.words.bytes.extend_from_slice(word.as_bytes());
-                writer.close();
-                end = at + word.len();
+        for (i, c) in normal(text.chars()).enumerate() {
+            if is_space(c) {
+                self.end_part(writer);
+                writer.touches = false;
+            } else {
+                self.stretch.push(c);
             }
-            writer.touches &= end == part.len();
+            if i % LOOK == 0 {
+                reading.step(writer.words, self.stretch.len())?;
+            }
         }
+        self.end_part(writer);
+        Ok(())
+    }
+
+    /// Cuts what was gathered into words.
+    fn end_part(&mut self, writer: &mut Writer<'_>) {
+        let mut end = 0;
+        for (at, word) in self.stretch.unicode_word_indices() {
+            writer.touches &= at == end;
+            writer.start(Open::Alone);
+            writer.words.bytes.extend_from_slice(word.as_bytes());
+            writer.close();
+            end = at + word.len();
+        }
+        writer.touches &= end == self.stretch.len();
+        self.stretch.clear();
     }
 }
+
+/// How far a text was read.
+enum Read {
+    All,
+    /// Up to a certain boundary.
+    UpTo(usize),
+    /// Up to a stretch, which depends on neighbours.
+    Stretch(usize, usize),
+}
+
+/// Bytes that are read in one go: after them words may be taken.
+const GO: usize = 1 << 16;
 
 /// What a character is a part of.
 enum Part {
@@ -97,13 +144,24 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Reads while nothing depends on neighbours. Out: the stretch that does, if there is one; what was
-    /// written of it is taken back.
-    fn read_certain(&mut self, text: &str) -> Option<(usize, usize)> {
+    /// Reads while nothing depends on neighbours, up to a certain boundary after many bytes. Out: the stretch that
+    /// does, if there is one; what was written of it is taken back.
+    fn read_certain(&mut self, text: &str, reading: &mut Reading<'_>) -> Result<Read> {
         let mut boundary = (0, self.written());
         for (at, c) in text.char_indices() {
             let character = look_up(c);
             let behind = at + c.len_utf8();
+            if at >= GO {
+                if matches!(character.kind, Kind::Alone | Kind::Breaks) {
+                    // A certain boundary: what is before it will not be taken back.
+                    self.close();
+                    reading.step(self.words, 0)?;
+                    return Ok(Read::UpTo(at));
+                }
+                if at % GO < c.len_utf8() {
+                    reading.watch.at(self.words.taken + self.words.bytes.len())?;
+                }
+            }
             // Nearly all of them: a branch of its own is foreseen.
             let part = if character.kind == Kind::Joins {
                 self.start_unless(Open::Joining);
@@ -118,12 +176,13 @@ impl Writer<'_> {
                     self.take_back(boundary.1);
                     let certain = |c: char| matches!(look_up(c).kind, Kind::Alone | Kind::Breaks);
                     let rest = &text[behind..];
-                    return Some((boundary.0, behind + rest.find(certain).unwrap_or(rest.len())));
+                    let end = behind + rest.find(certain).unwrap_or(rest.len());
+                    return Ok(Read::Stretch(boundary.0, end));
                 }
             }
         }
         self.close();
-        None
+        Ok(Read::All)
     }
 
     /// What a character that is no plain part of a word does, and the last certain boundary, if it makes one.

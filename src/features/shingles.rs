@@ -5,6 +5,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::limits::{Sink, Watch};
 use super::words::{Flat, Words};
 use crate::error::{Error, Result};
 use crate::limits::MAX_SHINGLE_WORDS;
@@ -61,6 +62,8 @@ pub struct ShingleReader {
     run: usize,
     ends: Ends,
     words: Words,
+    /// The first words, of a text that is not in memory whole.
+    start: Flat,
 }
 
 impl ShingleReader {
@@ -72,18 +75,44 @@ impl ShingleReader {
                 format!("words in a shingle must be 1 to {MAX_SHINGLE_WORDS}"),
             ));
         }
-        Ok(ShingleReader { run: words.into(), ends, words: Words::new() })
+        Ok(ShingleReader { run: words.into(), ends, words: Words::new(), start: Flat::new() })
     }
 
     /// Appends the features of a text, in its order and with repeats.
     pub fn features_into(&mut self, text: &[u8], features: &mut Vec<u64>) {
-        let words = self.words.read(text);
-        let (count, mut run) = (words.len(), self.run);
-        match self.ends {
-            Ends::Looped => repeat_start(words, self.run - 1),
-            Ends::Plain => run = run.min(count),
+        let mut sink = Sink { watch: Watch::none(), features, take: None };
+        let read = self.read_into(text, &mut sink);
+        debug_assert!(read.is_ok(), "nothing limits it");
+    }
+
+    /// The same within limits. The words in memory are those that the next shingles need.
+    pub(super) fn read_into(&mut self, text: &[u8], sink: &mut Sink<'_>) -> Result<()> {
+        let (run, ends, start) = (self.run, self.ends, &mut self.start);
+        start.clear();
+        // The limits of the text and those of the features are looked at by different hands.
+        let watch = sink.watch.of_text();
+        let mut take = |words: &mut Flat| {
+            // Enough of them that all but the last are done with.
+            if words.len() < 2 * run {
+                return Ok(());
+            }
+            if start.len() == 0 && words.taken == 0 {
+                start.copy_words(words, run - 1);
+            }
+            hash_runs(words, run, sink.features);
+            words.drop_words(words.len() - (run - 1));
+            sink.added()
+        };
+        let words = self.words.read_each(text, &watch, &mut take)?;
+        let whole = words.taken == 0;
+        match ends {
+            Ends::Looped if whole => repeat_start(words, run - 1),
+            Ends::Looped => words.append(&self.start),
+            Ends::Plain => {}
         }
-        hash_runs(words, run, features);
+        let run = if whole && ends == Ends::Plain { run.min(words.len()) } else { run };
+        hash_runs(words, run, sink.features);
+        sink.added()
     }
 }
 

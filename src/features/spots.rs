@@ -6,6 +6,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::limits::{Sink, Watch};
 use super::words::Words;
 use crate::error::{Error, Result};
 use crate::limits::MAX_SPOT_WORDS;
@@ -75,7 +76,15 @@ impl SpotReader {
     /// Appends the features of a text, in its order and with repeats. A stop word with fewer words after
     /// it than the chain needs has none.
     pub fn features_into(&mut self, text: &[u8], features: &mut Vec<u64>) {
-        let words = self.words.read(text);
+        let mut sink = Sink { watch: Watch::none(), features, take: None };
+        let read = self.read_into(text, &mut sink);
+        debug_assert!(read.is_ok(), "nothing limits it");
+    }
+
+    /// The same within limits. All words are in memory: a spot may reach over any number of stop words.
+    pub(super) fn read_into(&mut self, text: &[u8], sink: &mut Sink<'_>) -> Result<()> {
+        let watch = sink.watch.of_text();
+        let words = self.words.read_each(text, &watch, &mut |_| Ok(()))?;
         self.others.clear();
         self.stops.clear();
         for i in 0..words.len() {
@@ -96,9 +105,11 @@ impl SpotReader {
                 length += 1;
             }
             if length == self.chain {
-                features.push(xxh3_64(&self.spot));
+                sink.features.push(xxh3_64(&self.spot));
+                sink.added()?;
             }
         }
+        Ok(())
     }
 }
 

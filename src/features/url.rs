@@ -6,7 +6,12 @@
 use unicode_segmentation::UnicodeSegmentation;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::limits::{Sink, Watch};
 use super::normal::normal;
+use crate::error::Result;
+
+/// Characters of an address between two looks at its limits.
+const LOOK: usize = 4096;
 
 /// Parts that too many addresses have (FEAT-11).
 const STOP_WORDS: [&str; 22] = [
@@ -54,10 +59,23 @@ impl UrlReader {
 
     /// Appends the features of a URL, in its order. One part alone is one feature.
     pub fn features_into(&mut self, address: &[u8], features: &mut Vec<u64>) {
+        let mut sink = Sink { watch: Watch::none(), features, take: None };
+        let read = self.read_into(address, &mut sink);
+        debug_assert!(read.is_ok(), "nothing limits it");
+    }
+
+    /// The same within limits.
+    pub(super) fn read_into(&mut self, address: &[u8], sink: &mut Sink<'_>) -> Result<()> {
         self.bytes.clear();
         unescape(address, &mut self.bytes);
         self.text.clear();
-        self.text.extend(normal(String::from_utf8_lossy(&self.bytes).chars()));
+        for (i, c) in normal(String::from_utf8_lossy(&self.bytes).chars()).enumerate() {
+            self.text.push(c);
+            if i % LOOK == 0 {
+                sink.watch.at(self.text.len())?;
+            }
+        }
+        sink.watch.at(self.text.len())?;
         let parts = self.text.split(|c: char| !is_part(c));
         let parts = parts.filter(|part| !part.is_empty() && !STOP_WORDS.contains(part));
         let mut last: Option<(usize, &str)> = None;
@@ -68,17 +86,19 @@ impl UrlReader {
                 self.pair.push_str(piece);
             }
             self.pair.push_str(&position.to_string());
-            features.push(xxh3_64(self.pair.as_bytes()));
+            sink.features.push(xxh3_64(self.pair.as_bytes()));
+            sink.added()
         };
         for (i, part) in parts.enumerate() {
             if let Some((position, before)) = last {
-                feature(before, part, position);
+                feature(before, part, position)?;
             }
             last = Some((i, part));
         }
         if let Some((0, part)) = last {
-            feature("", part, 0);
+            feature("", part, 0)?;
         }
+        Ok(())
     }
 }
 

@@ -35,6 +35,7 @@ pub mod posting_shape;
 pub mod segment_header;
 pub mod signature_page;
 pub mod superblock;
+pub mod temporary_mark;
 
 /// Where data starts in a database file: after two superblocks and the commit mark.
 pub const DATA_START: u64 = 12_288;

@@ -50,6 +50,7 @@ impl<'a> Appending<'a> {
 
     /// Writes a segment, and adds it to the state.
     pub(super) fn add(&mut self, segment: &NewSegment) -> Result<SegmentView> {
+        self.writer.check_own(&*self.side.file)?;
         let path = &self.writer.path;
         let entry = segment.write_to(&*self.side.file, path, self.end)?;
         self.end += entry.length;
@@ -97,6 +98,7 @@ impl<'a> Appending<'a> {
     /// `also` changes what readers see together with it.
     pub(super) fn seal(mut self, sealed: u64, also: impl FnOnce(&mut State)) -> Result<()> {
         let writer = self.writer;
+        writer.check_own(&*self.side.file)?;
         // Numbers are given when a segment is begun, and one begun earlier may be added later (MAN-4).
         self.segments.sort_by_key(|view| view.segment.id());
         let entries: Vec<SegmentEntry> = self.segments.iter().map(SegmentView::entry).collect();

@@ -132,6 +132,7 @@ impl BulkLoad {
 
     /// Makes all rows durable and visible at once, as one commit.
     pub fn commit(mut self) -> Result<Committed> {
+        self.writer.check_process()?;
         self.build()?;
         let writer = Arc::clone(&self.writer);
         let mut commits = lock(&writer.commits);

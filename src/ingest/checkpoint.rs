@@ -20,6 +20,7 @@ pub struct Recovered {
 impl Writer {
     /// Puts all commits into segments.
     pub fn checkpoint(&self) -> Result<()> {
+        self.check_process()?;
         let mut commits = lock(&self.commits);
         self.check_poison()?;
         self.seal_all(&mut commits)

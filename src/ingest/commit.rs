@@ -37,9 +37,34 @@ pub(super) struct Waiting {
     outcome: Mutex<Option<Result<Committed>>>,
 }
 
+/// The batches that one caller commits for all. If that caller panics, the others must not wait for an outcome
+/// that nobody will give, nor panic themselves: they are told that it is not known.
+struct Group<'a> {
+    writer: &'a Writer,
+    waiting: Vec<Arc<Waiting>>,
+}
+
+impl Drop for Group<'_> {
+    fn drop(&mut self) {
+        for waiting in &self.waiting {
+            let mut outcome = lock(&waiting.outcome);
+            // A caller that has its outcome already took it, with its operations gone.
+            if outcome.is_none() && std::thread::panicking() {
+                *outcome = Some(Err(self.writer.poison(unknown())));
+            }
+        }
+    }
+}
+
+/// A commit ended in a panic: it may be durable or not.
+fn unknown() -> Error {
+    Error::Poisoned { reason: "a commit ended in a panic: it may be there or not".into() }
+}
+
 impl Writer {
     /// Commits a batch. An empty one changes nothing and has the number of the last commit.
     pub fn commit(&self, batch: Batch) -> Result<Committed> {
+        self.check_process()?;
         let operations = batch.into_operations();
         let waiting = Arc::new(Waiting {
             operations: Mutex::new(Some(operations)),
@@ -50,9 +75,11 @@ impl Writer {
         if let Some(outcome) = lock(&waiting.outcome).take() {
             return outcome;
         }
-        let group = std::mem::take(&mut *lock(&self.queue));
-        self.commit_group(&mut commits, &group);
-        lock(&waiting.outcome).take().expect("the group holds the caller's own batch")
+        let group = Group { writer: self, waiting: std::mem::take(&mut *lock(&self.queue)) };
+        self.commit_group(&mut commits, &group.waiting);
+        drop(group);
+        let outcome = lock(&waiting.outcome).take();
+        outcome.unwrap_or_else(|| Err(self.poison(unknown())))
     }
 
     /// Commits all batches of a group.
@@ -130,6 +157,7 @@ impl Writer {
     /// Waits until the memtable has room.
     fn make_room(&self) -> Result<()> {
         self.check_poison()?;
+        self.check_own(&**lock(&self.mark))?;
         let active = &self.state().active;
         let versions = active.versions();
         let full =
@@ -187,7 +215,7 @@ impl Writer {
         let number = side.superblock.hot_tiers_made + 1;
         let id = TierId { database: self.database, tier: number };
         let (directory, kind) = (self.hot_directory(), self.options.hot_tier);
-        let hot = hot_tier::create(&self.layer, &self.path, &directory, id, kind);
+        let hot = hot_tier::create(&self.layer, self.rights()?, &directory, id, kind);
         let hot = hot.map_err(|e| if e.is_failed_sync() { self.poison(e) } else { e })?;
         let hot: Arc<dyn HotTier> = Arc::from(hot);
         let next = Superblock {

@@ -71,6 +71,11 @@ impl Maintenance {
 
     /// Ends the threads. A checkpoint is finished first, a merge is given up.
     pub fn stop(&mut self) {
+        if self.writer.check_process().is_err() {
+            // They are threads of the process that this one was forked from.
+            self.threads.drain(..).for_each(std::mem::forget);
+            return;
+        }
         lock(&self.writer.backlog).stop = true;
         self.writer.wake.notify_all();
         for thread in self.threads.drain(..) {

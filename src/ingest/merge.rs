@@ -45,6 +45,7 @@ impl Writer {
 
     /// Merges all segments into one and drops all dead bytes.
     pub fn compact(&self) -> Result<()> {
+        self.check_process()?;
         self.checkpoint()?;
         loop {
             let inputs = self.state().segments.to_vec();

@@ -11,7 +11,7 @@ use crate::format::manifest::Manifest;
 use crate::format::superblock::Superblock;
 use crate::format::{DATA_START, DatabaseId};
 use crate::sketch::Sketcher;
-use crate::store::file_layer::{File, FileLayer};
+use crate::store::file_layer::{File, FileLayer, Rights};
 use crate::store::new_file::NewFile;
 use crate::store::range::Walk;
 use crate::store::segment::writer::{NewRow, SegmentPlan, SegmentWriter};
@@ -20,12 +20,13 @@ use crate::store::state::State;
 use crate::store::state_file;
 
 /// Writes the live rows of a state into a new database with one segment. Fails if anything has that
-/// name; leaves nothing if it fails.
+/// name; leaves nothing if it fails. The copy gets these rights, those of what is copied.
 pub fn pack(
     layer: &Arc<dyn FileLayer>,
     state: &State,
     target: &Path,
     database: DatabaseId,
+    rights: Option<Rights>,
     spill: &SpillPlace,
 ) -> Result<()> {
     let scheme = Arc::clone(&state.scheme);
@@ -61,7 +62,7 @@ pub fn pack(
         })?;
     }
     let mut segment = writer.finish()?;
-    let new = NewFile::create(layer, target)?;
+    let new = NewFile::create(layer, target, database, rights)?;
     let (file, path): (&dyn File, &Path) = (new.file(), new.path());
     let mut end = DATA_START;
     let mut segments = Vec::new();

@@ -6,12 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::merge_policy;
-use super::writer::{FileSide, Writer, beside, lock, remove_file_if_there, views};
+use super::writer::{FileSide, Writer, beside, lock, views};
 use crate::error::{Error, Result};
 use crate::format::DATA_START;
 use crate::format::commit_mark::{MARK_BYTES, MARK_OFFSET};
 use crate::format::manifest::{Manifest, SegmentEntry};
 use crate::format::superblock::Superblock;
+use crate::store::companions::{self, Leftover, parent_of};
 use crate::store::file_layer::{Access, File};
 use crate::store::state::SegmentView;
 use crate::store::state_file;
@@ -31,8 +32,10 @@ impl Writer {
 
     /// Drops all dead bytes of the file. Does nothing if there are none.
     pub fn vacuum(&self) -> Result<()> {
+        self.check_process()?;
         let mut side = lock(&self.file);
         self.check_poison()?;
+        self.check_own(&*side.file)?;
         let state = self.state();
         let entries: Vec<SegmentEntry> = state.segments.iter().map(SegmentView::entry).collect();
         let used: u64 = entries.iter().flat_map(SegmentEntry::blocks).map(|b| b.length).sum();
@@ -41,15 +44,20 @@ impl Writer {
             return Ok(());
         }
         let target = beside(&self.path, "-vacuum");
-        let copied = self.copy_to(&target, &side, &entries, DATA_START + used);
-        let (file, next, segments) = copied.inspect_err(|_| self.forget(&target))?;
+        let file = self.create_vacuum(&target)?;
+        let copied = self.copy_to(&target, &file, &side, &entries, DATA_START + used);
+        let (next, segments) = copied.inspect_err(|_| self.forget(&target, &*file))?;
         {
             // Marks go to the new file from here on, and the last one goes with it.
             let mut mark = lock(&self.mark);
             let copied = copy_mark(&*side.file, &*file);
             let copied = copied.map_err(|error| Error::io("copy the mark to", &target, error));
-            copied.inspect_err(|_| self.forget(&target))?;
+            copied.inspect_err(|_| self.forget(&target, &*file))?;
+            // Under the lock of the mark: no commit comes between this look and the new file.
+            let own = self.check_own(&*side.file).and_then(|()| self.check_copy(&target, &*file));
+            own.inspect_err(|_| self.forget(&target, &*file))?;
             self.replace_file(&target).map_err(|error| self.poison(error))?;
+            companions::clear_mark(&*file, &self.path).map_err(|error| self.poison(error))?;
             *mark = Arc::clone(&file);
         }
         side.file = file;
@@ -58,19 +66,32 @@ impl Writer {
         Ok(())
     }
 
-    /// V2: the state without dead bytes, in a new file.
+    /// A new file for the copy, which says whose it is and which those may use who may use the database.
+    fn create_vacuum(&self, target: &Path) -> Result<Arc<dyn File>> {
+        let there = companions::remove_leftover(&*self.layer, target, Some(self.database), None)?;
+        if there == Leftover::Theirs {
+            let database = self.path.to_path_buf();
+            return Err(Error::NotOurs { path: target.into(), database });
+        }
+        let file = self.layer.open(target, Access::CreateNew);
+        let file = file.map_err(|error| Error::io("create", target, error))?;
+        let started = companions::write_mark(&*file, target, self.database).and_then(|()| {
+            let set = self.rights()?.map_or(Ok(()), |rights| file.set_rights(&rights));
+            set.map_err(|error| Error::io("set the rights of", target, error))
+        });
+        started.inspect_err(|_| self.forget(target, &*file))?;
+        Ok(file)
+    }
+
+    /// V2: the state without dead bytes, in the new file.
     fn copy_to(
         &self,
         target: &Path,
+        file: &Arc<dyn File>,
         side: &FileSide,
         entries: &[SegmentEntry],
         end: u64,
-    ) -> Result<(Arc<dyn File>, Superblock, Vec<SegmentView>)> {
-        remove_file_if_there(&self.layer, target)?;
-        let file = self.layer.open(target, Access::CreateNew);
-        let file = file.map_err(|error| Error::io("create", target, error))?;
-        let allowed = self.layer.copy_permissions(&self.path, target);
-        allowed.map_err(|error| Error::io("set the permissions of", target, error))?;
+    ) -> Result<(Superblock, Vec<SegmentView>)> {
         let manifest = Manifest {
             generation: side.superblock.generation + 1,
             database: self.database,
@@ -78,24 +99,32 @@ impl Writer {
             sealed: side.sealed,
             next_block: self.next_block(),
             dead_bytes: 0,
-            segments: copy(&*side.file, &*file, target, entries)?,
+            segments: copy(&*side.file, &**file, target, entries)?,
         };
-        let next = state_file::write_manifest(&*file, target, end, &manifest, &side.superblock)?;
-        state_file::write_superblock(&*file, target, &next)?;
-        let segments = views(&manifest.segments, &self.source(&file), &self.scheme)?;
-        Ok((file, next, segments))
+        let next = state_file::write_manifest(&**file, target, end, &manifest, &side.superblock)?;
+        state_file::write_superblock(&**file, target, &next)?;
+        let segments = views(&manifest.segments, &self.source(file), &self.scheme)?;
+        Ok((next, segments))
     }
 
     /// Removes a copy that nothing refers to. If that fails now, closing or the next open does it.
-    fn forget(&self, target: &Path) {
-        let _ = self.layer.remove_file(target);
+    fn forget(&self, target: &Path, file: &dyn File) {
+        let _ = companions::remove_own(&*self.layer, target, file);
+    }
+
+    /// Refuses to put anything but the copy that was made in the place of the database (STEP-12).
+    fn check_copy(&self, target: &Path, file: &dyn File) -> Result<()> {
+        match companions::has_name(&*self.layer, target, file)? {
+            true => Ok(()),
+            false => Err(Error::Replaced { path: target.into() }),
+        }
     }
 
     /// V3 and V4.
     fn replace_file(&self, target: &Path) -> Result<()> {
         let renamed = self.layer.rename(target, &self.path);
         renamed.map_err(|error| Error::io("rename", target, error))?;
-        let parent = self.path.parent().unwrap_or(Path::new("/"));
+        let parent = parent_of(&self.path);
         self.layer.sync_dir(parent).map_err(|error| Error::io("sync", parent, error))
     }
 }

@@ -16,11 +16,11 @@ use crate::format::superblock::Superblock;
 use crate::options::Options;
 use crate::scheme::Scheme;
 use crate::sketch::Sketcher;
-use crate::store::file_layer::{File, FileLayer, Kind, Lock};
-use crate::store::hot_tier::{self, HotTier};
+pub use crate::store::companions::beside;
+use crate::store::companions::{has_name, remove_leftover, temporary_name};
+use crate::store::file_layer::{File, FileLayer, Identity, Lock, Rights};
+use crate::store::hot_tier::{self, HotTier, TierId};
 use crate::store::memtable::Memtable;
-pub use crate::store::new_file::beside;
-use crate::store::new_file::temporary_name;
 use crate::store::page_cache::PageCache;
 use crate::store::page_source::{CachedPage, PageSource};
 use crate::store::segment::writer::SegmentPlan;
@@ -72,7 +72,10 @@ pub struct Writer {
     pub(super) mark: Mutex<Arc<dyn File>>,
     published: Mutex<Arc<State>>,
     next_block: AtomicU64,
-    poison: OnceLock<String>,
+    /// Why writing ended.
+    poison: OnceLock<Error>,
+    /// The process that opened it: one that was forked from it must not write.
+    process: u32,
     pub(super) backlog: Mutex<Backlog>,
     pub(super) wake: Condvar,
     lock: Mutex<Option<Box<dyn Lock>>>,
@@ -131,6 +134,7 @@ impl Writer {
             published: Mutex::new(Arc::new(state)),
             next_block: AtomicU64::new(manifest.next_block),
             poison: OnceLock::new(),
+            process: std::process::id(),
             backlog: Mutex::default(),
             wake: Condvar::new(),
             lock: Mutex::new(Some(lock)),
@@ -232,22 +236,47 @@ impl Writer {
     /// Refuses to write after a failure that left it unknown what is on disk.
     pub(super) fn check_poison(&self) -> Result<()> {
         match self.poison.get() {
-            Some(reason) => Err(Error::Poisoned { reason: reason.clone() }),
             None => Ok(()),
+            Some(error @ (Error::Poisoned { .. } | Error::Replaced { .. })) => Err(error.clone()),
+            Some(error) => Err(Error::Poisoned { reason: error.to_string() }),
         }
     }
 
     /// Ends all writing (STEP-10). Never taken back: what a failed sync left on disk is not known, and a second
     /// sync that succeeds says nothing about it.
     pub(super) fn poison(&self, error: Error) -> Error {
-        let _ = self.poison.set(error.to_string());
+        let _ = self.poison.set(error.clone());
         error
+    }
+
+    /// Refuses to be used by a process that was forked from the one that opened it. Takes no lock: a thread that
+    /// is not there in this process may hold any of them.
+    pub fn check_process(&self) -> Result<()> {
+        match self.process == std::process::id() {
+            true => Ok(()),
+            false => Err(Error::Forked { path: self.path.to_path_buf() }),
+        }
+    }
+
+    /// Ends all writing if the database's name no longer belongs to this open file (STEP-12).
+    pub(super) fn check_own(&self, file: &dyn File) -> Result<()> {
+        self.check_process()?;
+        match has_name(&*self.layer, &self.path, file)? {
+            true => Ok(()),
+            false => Err(self.poison(Error::Replaced { path: self.path.to_path_buf() })),
+        }
+    }
+
+    /// Who may use the database file.
+    pub fn rights(&self) -> Result<Option<Rights>> {
+        let rights = lock(&self.mark).rights();
+        rights.map_err(|error| Error::io("look at", &self.path, error))
     }
 
     /// Ends all writing because the database is closed: merges and loads may outlive it.
     fn end_writing(&self, commits: &mut Commits) {
         commits.closed = true;
-        let _ = self.poison.set("the database was closed".into());
+        let _ = self.poison.set(Error::Poisoned { reason: "the database was closed".into() });
     }
 
     /// The directory of the hot tier.
@@ -258,15 +287,20 @@ impl Writer {
     /// Leaves one file and frees the lock: checkpoints everything, marks the state as clean, removes the
     /// hot tier (STEP-8). After a failure the hot tier stays, and the next open goes on from there.
     pub fn close(&self) -> Result<()> {
-        self.close_then(|| remove_leftovers(&self.layer, &self.path))
+        self.close_then(|side| {
+            let own = side.file.identity();
+            let own = own.map_err(|error| Error::io("look at", &self.path, error))?;
+            remove_leftovers(&self.layer, &self.path, self.database, &own)
+        })
     }
 
     /// The same for a file that has only its temporary name: nothing of its own stands beside that.
     pub fn close_new(&self) -> Result<()> {
-        self.close_then(|| Ok(()))
+        self.close_then(|_| Ok(()))
     }
 
-    fn close_then(&self, sweep: impl FnOnce() -> Result<()>) -> Result<()> {
+    fn close_then(&self, sweep: impl FnOnce(&FileSide) -> Result<()>) -> Result<()> {
+        self.check_process()?;
         let closed = self.close_file(sweep);
         self.end_writing(&mut lock(&self.commits));
         // A merge that began before that ends before the lock is free.
@@ -276,7 +310,7 @@ impl Writer {
         closed
     }
 
-    fn close_file(&self, sweep: impl FnOnce() -> Result<()>) -> Result<()> {
+    fn close_file(&self, sweep: impl FnOnce(&FileSide) -> Result<()>) -> Result<()> {
         {
             let mut commits = lock(&self.commits);
             if commits.closed {
@@ -287,6 +321,7 @@ impl Writer {
             self.end_writing(&mut commits);
         }
         let mut side = lock(&self.file);
+        self.check_own(&*side.file)?;
         if !side.superblock.clean {
             let next = Superblock {
                 generation: side.superblock.generation + 1,
@@ -299,29 +334,33 @@ impl Writer {
             side.superblock = next;
         }
         let hot = lock(&self.hot).take();
-        if let Some(hot) = hot {
+        if let Some((hot, tier)) = hot {
             drop(hot);
-            hot_tier::remove(&self.layer, &self.hot_directory())?;
+            let id = TierId { database: self.database, tier };
+            hot_tier::remove(&self.layer, &self.hot_directory(), id)?;
         }
-        sweep()
+        sweep(&side)
     }
 }
 
-/// Removes what steps that failed or were cut off left beside a database, which no state refers to.
-pub fn remove_leftovers(layer: &Arc<dyn FileLayer>, path: &Path) -> Result<()> {
-    remove_file_if_there(layer, &beside(path, "-vacuum"))?;
-    remove_file_if_there(layer, &temporary_name(path))?;
-    hot_tier::remove_unfinished(layer, &beside(path, "-hot"))
-}
-
-/// Removes a file, if there is one of that name.
-pub(super) fn remove_file_if_there(layer: &Arc<dyn FileLayer>, path: &Path) -> Result<()> {
-    match layer.kind(path).map_err(|error| Error::io("look at", path, error))? {
-        Some(Kind::File) => {
-            layer.remove_file(path).map_err(|error| Error::io("remove", path, error))
+/// Removes what steps that failed or were cut off left beside a database, which no state refers to. What is not
+/// theirs is left as it is: an open refuses it, and it may have come there since.
+pub fn remove_leftovers(
+    layer: &Arc<dyn FileLayer>,
+    path: &Path,
+    database: DatabaseId,
+    own: &Identity,
+) -> Result<()> {
+    remove_leftover(&**layer, &beside(path, "-vacuum"), Some(database), None)?;
+    remove_leftover(&**layer, &temporary_name(path), None, Some(own))?;
+    let hot = beside(path, "-hot");
+    for remove in [hot_tier::remove_unfinished, hot_tier::remove_replay] {
+        match remove(layer, &hot, database) {
+            Err(Error::NotOurs { .. }) => {}
+            removed => removed?,
         }
-        _ => Ok(()),
     }
+    Ok(())
 }
 
 /// A pool of so many threads; none for 0.

@@ -4,8 +4,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::file_layer::{Access, File, FileLayer, Kind, Lock};
+use super::companions::{self, Leftover, anchored, beside, parent_of, temporary_name};
+use super::file_layer::{Access, File, FileLayer, Lock, Rights};
 use crate::error::{Error, Result};
+use crate::format::DatabaseId;
 
 /// A file under a temporary name.
 #[derive(Debug)]
@@ -14,31 +16,48 @@ pub struct NewFile {
     target: PathBuf,
     path: PathBuf,
     file: Arc<dyn File>,
-    /// The lock of the target: so there is one temporary name, and what stands there is a remain.
+    rights: Option<Rights>,
+    /// The process that made it: one that was forked from it leaves the file alone.
+    process: u32,
+    /// The lock of the target: so there is one temporary name, and what stands there is a leftover.
     _lock: Box<dyn Lock>,
 }
 
 impl NewFile {
-    /// Starts a file that will be called `target`. Fails at once if anything has that name, or if
-    /// companions of another database stand there (STEP-2).
-    pub fn create(layer: &Arc<dyn FileLayer>, target: &Path) -> Result<NewFile> {
-        check_free(layer, target)?;
+    /// Starts a file of this database that will be called `target`. Fails at once if anything has that name,
+    /// if companions of another database stand there, or if the name cannot be used (STEP-2). The file gets
+    /// these rights together with its name, or those that the system gives new files.
+    pub fn create(
+        layer: &Arc<dyn FileLayer>,
+        target: &Path,
+        database: DatabaseId,
+        rights: Option<Rights>,
+    ) -> Result<NewFile> {
+        let layer = anchored(layer, target)?;
+        companions::check_name(&*layer, target)?;
+        check_free(&*layer, target)?;
         let lock_path = beside(target, "-lock");
-        let lock = layer.try_lock(&lock_path).map_err(|e| Error::io("lock", &lock_path, e))?;
+        let lock = layer.try_lock(&lock_path, rights.as_ref());
+        let lock = lock.map_err(|error| exists_or("lock", &lock_path, error))?;
         let Some(lock) = lock else { return Err(Error::Locked { path: target.into() }) };
-        check_free(layer, target)?;
+        check_free(&*layer, target)?;
         let path = temporary_name(target);
-        let there = layer.kind(&path).map_err(|error| Error::io("look at", &path, error))?;
-        if there == Some(Kind::File) {
-            layer.remove_file(&path).map_err(|error| Error::io("remove", &path, error))?;
+        if companions::remove_leftover(&*layer, &path, None, None)? == Leftover::Theirs {
+            return Err(Error::Exists { path });
         }
+        let usual = lock.rights().map_err(|error| Error::io("look at", &lock_path, error))?;
         let file = layer.open(&path, Access::CreateNew);
-        let file = file.map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => Error::Exists { path: path.clone() },
-            _ => Error::io("create", &path, error),
-        })?;
-        let layer = Arc::clone(layer);
-        Ok(NewFile { layer, target: target.into(), path, file, _lock: lock })
+        let file = file.map_err(|error| exists_or("create", &path, error))?;
+        let (rights, process) = (rights.or(usual), std::process::id());
+        let new =
+            NewFile { layer, target: target.into(), path, file, rights, process, _lock: lock };
+        companions::write_mark(new.file(), new.path(), database)?;
+        Ok(new)
+    }
+
+    /// The file system, with the folder of the file open.
+    pub fn layer(&self) -> &Arc<dyn FileLayer> {
+        &self.layer
     }
 
     /// The file.
@@ -51,54 +70,51 @@ impl NewFile {
         &self.path
     }
 
-    /// Gives the file, which must be synced, its name, and makes the name durable. Never replaces
-    /// anything. If it fails, the name is free again, as far as the disk lets it.
+    /// Gives the file, which must be synced, its rights and its name, and makes the name durable. Never
+    /// replaces anything. If it fails, the name is free again, as far as the disk lets it.
     pub fn name(self) -> Result<()> {
-        match self.layer.link(&self.path, &self.target) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                return Err(Error::Exists { path: self.target.clone() });
-            }
-            linked => linked.map_err(|error| Error::io("name", &self.target, error))?,
+        if let Some(rights) = &self.rights {
+            let set = self.file.set_rights(rights);
+            set.map_err(|error| Error::io("set the rights of", &self.path, error))?;
         }
-        // The lock is still held: what has the name is this file.
-        self.settle().inspect_err(|_| drop(self.layer.remove_file(&self.target)))
+        if !companions::has_name(&*self.layer, &self.path, self.file())? {
+            return Err(Error::Replaced { path: self.path.clone() });
+        }
+        let renamed = self.layer.rename_new(&self.path, &self.target);
+        renamed.map_err(|error| exists_or("name", &self.target, error))?;
+        self.settle().inspect_err(|_| {
+            drop(companions::remove_own(&*self.layer, &self.target, self.file()));
+        })
     }
 
-    /// Leaves the new name only, for good.
+    /// Makes the name durable, and only then says in the file that it is no longer temporary.
     fn settle(&self) -> Result<()> {
-        let removed = self.layer.remove_file(&self.path);
-        removed.map_err(|error| Error::io("remove", &self.path, error))?;
         let parent = parent_of(&self.target);
-        self.layer.sync_dir(parent).map_err(|error| Error::io("sync", parent, error))
+        self.layer.sync_dir(parent).map_err(|error| Error::io("sync", parent, error))?;
+        companions::clear_mark(self.file(), &self.target)?;
+        self.file.sync().map_err(|error| Error::io("sync", &self.target, error))
     }
 }
 
 impl Drop for NewFile {
     fn drop(&mut self) {
         // After `name` it is gone already; after a failure it goes here if it can.
-        let _ = self.layer.remove_file(&self.path);
+        if self.process == std::process::id() {
+            let _ = companions::remove_own(&*self.layer, &self.path, self.file());
+        }
     }
 }
 
-/// The name of a companion of a database.
-pub fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    PathBuf::from(name)
+/// An error of making something where something else may be.
+fn exists_or(operation: &'static str, path: &Path, error: io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::AlreadyExists => Error::Exists { path: path.into() },
+        _ => Error::io(operation, path, error),
+    }
 }
 
-/// The directory that a file is in.
-pub fn parent_of(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// What a file is called until it is complete. Whoever holds the lock of the target may remove it.
-pub fn temporary_name(target: &Path) -> PathBuf {
-    beside(target, "-new")
-}
-
-fn check_free(layer: &Arc<dyn FileLayer>, target: &Path) -> Result<()> {
-    for name in ["", "-hot", "-vacuum"] {
+fn check_free(layer: &dyn FileLayer, target: &Path) -> Result<()> {
+    for name in ["", "-hot", "-hot-new", "-hot-replay", "-vacuum"] {
         let path = beside(target, name);
         let there = layer.kind(&path).map_err(|error| Error::io("look at", &path, error))?;
         if there.is_some() {

@@ -1,12 +1,13 @@
 //! What damage is done with: a file of damaged bytes that costs no copy, and an allocator that counts.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ringer::store::file_layer::{Access, File, FileLayer, Identity, Kind, Lock};
+use ringer::store::file_layer::{Access, File, FileLayer, Identity, Kind, Lock, Rights};
 
 /// Bytes, of which some may be changed, cut or followed by others. Also a file system with that one file,
 /// whatever name it is asked for.
@@ -111,6 +112,10 @@ impl FileLayer for Damaged {
         panic!("a reader makes a directory");
     }
 
+    fn names(&self, _: &Path) -> io::Result<Vec<OsString>> {
+        panic!("a reader looks into a directory");
+    }
+
     fn remove_dir_all(&self, _: &Path) -> io::Result<()> {
         panic!("a reader removes a directory");
     }
@@ -119,7 +124,7 @@ impl FileLayer for Damaged {
         panic!("a reader syncs a directory");
     }
 
-    fn try_lock(&self, _: &Path) -> io::Result<Option<Box<dyn Lock>>> {
+    fn try_lock(&self, _: &Path, _: Option<&Rights>) -> io::Result<Option<Box<dyn Lock>>> {
         panic!("a reader locks");
     }
 }

@@ -42,6 +42,8 @@ impl Call {
         let paths = quoted.take(most).map(|pair| {
             let folder = pair[0].strip_suffix(">, ").and_then(|before| before.rsplit_once('<'));
             match folder {
+                // The folder itself.
+                Some((_, folder)) if pair[1] == "." => folder.to_string(),
                 Some((_, folder)) if !pair[1].starts_with('/') => format!("{folder}/{}", pair[1]),
                 _ => pair[1].to_string(),
             }

@@ -32,6 +32,11 @@ impl Unprivileged {
         Unprivileged { place, program: copy }
     }
 
+    /// The program that anybody may run.
+    pub(crate) fn program(&self) -> &Path {
+        &self.program
+    }
+
     /// A new folder beside the program.
     pub(crate) fn folder(&self, name: &str) -> PathBuf {
         let folder = self.place.path().join(name);

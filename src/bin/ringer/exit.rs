@@ -16,6 +16,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// Something could not be read or written.
     Io(String),
+    /// A limit was exceeded.
+    Limit(String),
     /// The library refused.
     Library(Error),
     /// Someone asked us to stop. All that was counted is stored.
@@ -56,6 +58,8 @@ pub(crate) fn report(result: Result<(), Failure>) -> ExitCode {
         Err(Failure::Interrupted) => return ExitCode::from(130),
         Err(Failure::Usage(message)) => (2, message),
         Err(Failure::Io(message)) => (3, message),
+        Err(Failure::Limit(message)) => (6, message),
+        Err(Failure::Library(Error::Interrupted)) => return ExitCode::from(130),
         Err(Failure::Library(error)) => (status_of(&error), error.to_string()),
     };
     say(&format!("error: {message}"));
@@ -66,11 +70,16 @@ fn status_of(error: &Error) -> u8 {
     match error {
         Error::NoSuchKey { .. } => 1,
         Error::OtherMeasure { .. } => 2,
-        Error::Io { .. } | Error::NoSpace { .. } | Error::Poisoned { .. } => 3,
+        Error::Io { .. }
+        | Error::NoSpace { .. }
+        | Error::Poisoned { .. }
+        | Error::Replaced { .. }
+        | Error::Forked { .. } => 3,
         Error::Locked { .. } => 4,
         // Of stored sets too many, too long, too large: not of what the command line says.
         Error::InvalidArgument { .. }
         | Error::OverLimit { .. }
+        | Error::DocumentTooLarge { .. }
         | Error::NoCardinality { .. }
         | Error::TooFewBits { .. }
         | Error::Undefined { .. } => 6,

@@ -11,11 +11,13 @@ use std::time::Duration;
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 use ringer::limits::{MAX_BATCH_BYTES, MAX_KEY_BYTES};
-use ringer::{Batch, BulkLoad, Database, Signature};
+use ringer::{Batch, BulkLoad, Database, Error, Signature};
 use serde_json::json;
 
 use crate::exit::{self, Failure};
-use crate::input::{Block, Line, Records, Source, WAITING_BLOCKS, Worker};
+use crate::input::{
+    Block, DocumentLimits, Line, Records, Source, WAITING_BLOCKS, Worker, reason_of,
+};
 use crate::interrupt;
 use crate::problems::{Problem, Problems, Reason};
 use crate::progress::{self, Unit};
@@ -49,6 +51,8 @@ pub(crate) struct Load<'a> {
     pub(crate) commits: &'a Commits,
     /// How lines are read, if the source has lines.
     pub(crate) records: Records,
+    /// What one document may take.
+    pub(crate) limits: DocumentLimits,
 }
 
 /// What came of it.
@@ -130,7 +134,7 @@ impl Load<'_> {
 
     /// The signatures of a block, in its order, and the progress that it means.
     fn sketch(&self, block: Block, name: &str) -> (Vec<Sketched>, u64) {
-        let worker = || Worker::new(self.db.sketcher());
+        let worker = || Worker::new(self.db.sketcher()).limited(self.limits);
         match block {
             Block::Files(files) => {
                 let one = |worker: &mut Worker<'_>, file: &PathBuf| {
@@ -151,9 +155,9 @@ impl Load<'_> {
                     std::mem::take(&mut block.problems).into_iter().map(Err).collect();
                 let one = |worker: &mut Worker<'_>, i| {
                     let line = block.line(i);
-                    self.line(worker, line).map_err(|what| {
-                        let message = format!("{name}, line {}: {what}", line.number);
-                        Problem::new(Reason::Malformed, message)
+                    self.line(worker, line).map_err(|Problem { reason, message }| {
+                        let message = format!("{name}, line {}: {message}", line.number);
+                        Problem::new(reason, message)
                     })
                 };
                 let lines = (0..block.len()).into_par_iter();
@@ -163,15 +167,16 @@ impl Load<'_> {
         }
     }
 
-    fn line(
-        &self,
-        worker: &mut Worker<'_>,
-        line: Line<'_>,
-    ) -> Result<Option<(Vec<u8>, Signature)>, String> {
-        let Some((key, content)) = self.records.parse(line.text)? else { return Ok(None) };
-        check_key(&key)?;
-        let signature = worker.of_content(&content).map_err(|error| error.to_string())?;
-        Ok(Some((key.into_owned(), signature)))
+    fn line(&self, worker: &mut Worker<'_>, line: Line<'_>) -> Sketched {
+        let malformed = |what| Problem::new(Reason::Malformed, what);
+        let record = self.records.parse(line.text).map_err(malformed)?;
+        let Some((key, content)) = record else { return Ok(None) };
+        check_key(&key).map_err(malformed)?;
+        match worker.of_content(&content) {
+            Ok(signature) => Ok(Some((key.into_owned(), signature))),
+            Err(Error::Interrupted) => Ok(None),
+            Err(error) => Err(Problem::new(reason_of(&error), error.to_string())),
+        }
     }
 }
 

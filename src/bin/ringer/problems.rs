@@ -18,6 +18,8 @@ const MOST_BINARY_MESSAGES: u64 = 3;
 pub(crate) enum Reason {
     Binary,
     TooLarge,
+    /// It breaks a limit of what one document may take.
+    OverLimit,
     Malformed,
     Unreadable,
 }
@@ -27,6 +29,7 @@ impl Reason {
         match self {
             Reason::Binary => "binary",
             Reason::TooLarge => "too large",
+            Reason::OverLimit => "over a limit",
             Reason::Malformed => "malformed",
             Reason::Unreadable => "unreadable",
         }
@@ -62,7 +65,10 @@ impl Problems {
     pub(crate) fn note(&mut self, problem: Problem) -> Result<(), Failure> {
         let Problem { reason, message } = problem;
         if self.strict && reason != Reason::Binary {
-            return Err(Failure::Io(message));
+            return Err(match reason {
+                Reason::OverLimit => Failure::Limit(message),
+                _ => Failure::Io(message),
+            });
         }
         let most = match reason {
             Reason::Binary => MOST_BINARY_MESSAGES,
@@ -78,6 +84,24 @@ impl Problems {
             exit::say(&format!("warning: further {reason} input is counted, without a message"));
         }
         Ok(())
+    }
+
+    /// How a command ends that stored so many sets. What could not be used is no reason to fail as long as
+    /// something could, unless a document broke a limit: then others of its kind would, too.
+    pub(crate) fn end(&self, sets: u64) -> Result<(), Failure> {
+        let all: u64 = self.counts.values().sum();
+        let over = self.counts.get(&Reason::OverLimit).copied().unwrap_or(0);
+        if sets == 0 && all > 0 {
+            return Err(Failure::Io("none of the input could be used".into()));
+        }
+        match over {
+            0 => Ok(()),
+            _ => Err(Failure::Limit(format!(
+                "{} left out that would take more than one document may: raise --max-text or --max-features \
+                 to add them",
+                if over == 1 { "1 document was".into() } else { format!("{over} documents were") }
+            ))),
+        }
     }
 
     /// The counts by reason.

@@ -17,6 +17,7 @@ pub mod real;
 #[cfg(test)]
 mod tests;
 
+use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -29,10 +30,18 @@ pub trait FileLayer: Send + Sync + fmt::Debug {
         false
     }
 
-    /// Opens a file. `CreateNew` fails with `AlreadyExists` if anything has that name.
+    /// The same file system, with every name in `folder` looked up in the directory that has this path now,
+    /// also if it is moved later, and without following links. Paths outside of it are refused. `None` if the
+    /// layer has neither links nor moves to guard against.
+    fn anchored(&self, _folder: &Path) -> io::Result<Option<Arc<dyn FileLayer>>> {
+        Ok(None)
+    }
+
+    /// Opens a file. `CreateNew` fails with `AlreadyExists` if anything has that name, and makes a file that
+    /// nobody else may open: see [`File::set_rights`].
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>>;
 
-    /// What stands at a path, if anything. A link is followed.
+    /// What stands at a path, if anything. A link is followed, unless the layer is anchored.
     fn kind(&self, path: &Path) -> io::Result<Option<Kind>>;
 
     /// The path without links and relative parts. The file must exist.
@@ -45,18 +54,44 @@ pub trait FileLayer: Send + Sync + fmt::Debug {
     /// Gives a file or directory a new name, replacing a file of that name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
+    /// Gives a file a new name, and fails with `AlreadyExists` rather than replace anything.
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        match self.kind(to)? {
+            Some(_) => Err(io::ErrorKind::AlreadyExists.into()),
+            None => self.rename(from, to),
+        }
+    }
+
+    /// Which file has a name now; `None` if there is none. A link is not followed.
+    fn identity(&self, path: &Path) -> io::Result<Option<Identity>> {
+        match self.open(path, Access::Read) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            file => file?.identity().map(Some),
+        }
+    }
+
     /// Removes a name of a file.
     fn remove_file(&self, path: &Path) -> io::Result<()>;
 
-    /// Makes a directory. Its parent must exist.
+    /// Makes a directory that nobody else may look into: see [`FileLayer::set_dir_rights`]. Its parent must
+    /// exist.
     fn create_dir(&self, path: &Path) -> io::Result<()>;
+
+    /// The names in a directory, in order.
+    fn names(&self, path: &Path) -> io::Result<Vec<OsString>>;
 
     /// Removes a directory and what is in it.
     fn remove_dir_all(&self, path: &Path) -> io::Result<()>;
 
-    /// Lets the same people read and write `to` as `from`, as far as the layer knows of people.
-    fn copy_permissions(&self, _from: &Path, _to: &Path) -> io::Result<()> {
+    /// Lets those look into a directory that a file with these rights is for, as far as the layer knows of
+    /// rights.
+    fn set_dir_rights(&self, _path: &Path, _rights: &Rights) -> io::Result<()> {
         Ok(())
+    }
+
+    /// How many bytes a name in a directory may have.
+    fn longest_name(&self, _folder: &Path) -> io::Result<usize> {
+        Ok(255)
     }
 
     /// Makes the names in a directory durable.
@@ -68,8 +103,10 @@ pub trait FileLayer: Send + Sync + fmt::Debug {
     }
 
     /// Takes the lock that a file of this name stands for, making the file if need be; `None` if
-    /// somebody holds it. Never waits. Dropping the lock removes the file, then frees the lock.
-    fn try_lock(&self, path: &Path) -> io::Result<Option<Box<dyn Lock>>>;
+    /// somebody holds it. Never waits. A file that is not empty is no lock: `AlreadyExists`. A new file gets
+    /// these rights, or those that the system gives new files. Dropping the lock removes the file, then frees
+    /// the lock.
+    fn try_lock(&self, path: &Path, rights: Option<&Rights>) -> io::Result<Option<Box<dyn Lock>>>;
 }
 
 /// An open file, read and written at positions. Shared by threads.
@@ -92,6 +129,18 @@ pub trait File: Send + Sync + fmt::Debug {
     /// Which file it is.
     fn identity(&self) -> io::Result<Identity>;
 
+    /// Who may use it, as far as the layer knows of rights.
+    fn rights(&self) -> io::Result<Option<Rights>> {
+        Ok(None)
+    }
+
+    /// Gives the file these rights: mode and group and, where the system allows it, the owner. Where it does
+    /// not allow the group, the mode is narrowed instead: nobody may use the file who may not use the one that
+    /// the rights came from.
+    fn set_rights(&self, _rights: &Rights) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Reads bytes until `buffer` is full or the file ends, and says how many.
     fn read_up_to(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let mut done = 0;
@@ -108,7 +157,30 @@ pub trait File: Send + Sync + fmt::Debug {
 }
 
 /// A held writer lock.
-pub trait Lock: Send + Sync + fmt::Debug {}
+pub trait Lock: Send + Sync + fmt::Debug {
+    /// The rights of its file, as far as the layer knows of rights.
+    fn rights(&self) -> io::Result<Option<Rights>> {
+        Ok(None)
+    }
+}
+
+/// Who may use a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rights {
+    /// Permission bits.
+    pub mode: u32,
+    /// The owner; `None` leaves a file with whoever makes it.
+    pub owner: Option<u32>,
+    /// The group.
+    pub group: u32,
+}
+
+impl Rights {
+    /// The rights of a copy: it belongs to whoever makes it.
+    pub fn of_copy(self) -> Rights {
+        Rights { owner: None, ..self }
+    }
+}
 
 /// How a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,4 +213,11 @@ pub struct Identity {
     pub inode: u64,
     /// How many names it has.
     pub links: u64,
+}
+
+impl Identity {
+    /// Whether both are one file, however many names it had at each time.
+    pub fn is_same(&self, other: &Identity) -> bool {
+        (self.device, self.inode) == (other.device, other.inode)
+    }
 }

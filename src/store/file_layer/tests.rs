@@ -208,18 +208,23 @@ fn a_canonical_path_has_no_relative_parts_and_exists() {
 fn a_lock_is_held_by_one_and_leaves_no_file() {
     on_every_layer(|layer, here| {
         let path = here.join("lock");
-        let lock = layer.try_lock(&path).unwrap().expect("free");
+        let lock = layer.try_lock(&path, None).unwrap().expect("free");
         assert_eq!(layer.kind(&path).unwrap(), Some(Kind::File));
-        assert!(layer.try_lock(&path).unwrap().is_none());
-        assert!(layer.try_lock(&here.join("other")).unwrap().is_some());
+        assert!(layer.try_lock(&path, None).unwrap().is_none());
+        assert!(layer.try_lock(&here.join("other"), None).unwrap().is_some());
         drop(lock);
         assert_eq!(layer.kind(&path).unwrap(), None);
         // A file that a killed holder left stands for no lock.
-        make(layer, &path, b"left");
-        drop(layer.try_lock(&path).unwrap().expect("free"));
+        make(layer, &path, b"");
+        drop(layer.try_lock(&path, None).unwrap().expect("free"));
         assert_eq!(layer.kind(&path).unwrap(), None);
-        assert_eq!(kind_of(layer.try_lock(&here.join("no/lock"))), ErrorKind::NotFound);
+        assert_eq!(kind_of(layer.try_lock(&here.join("no/lock"), None)), ErrorKind::NotFound);
+        // A file with something in it is somebody's.
+        make(layer, &path, b"a letter");
+        assert_eq!(kind_of(layer.try_lock(&path, None)), ErrorKind::AlreadyExists);
+        assert_eq!(read(layer, &path), b"a letter");
+        layer.remove_file(&path).unwrap();
         layer.create_dir(&path).unwrap();
-        assert_eq!(kind_of(layer.try_lock(&path)), ErrorKind::IsADirectory);
+        assert_eq!(kind_of(layer.try_lock(&path, None)), ErrorKind::IsADirectory);
     });
 }

@@ -19,7 +19,7 @@ impl Copied {
         if copy.exists() {
             at(&copy, "remove", fs::remove_dir_all(&copy))?;
         }
-        at(&copy, "create", fs::create_dir(&copy))?;
+        at(&copy, "create", private_dir(&copy))?;
         let copied = Copied(copy);
         for entry in at(folder, "read", fs::read_dir(folder))? {
             let entry = at(folder, "read", entry)?;
@@ -37,6 +37,14 @@ impl Copied {
     pub(super) fn path(&self) -> &Path {
         &self.0
     }
+}
+
+/// A folder that nobody else can look into.
+fn private_dir(path: &Path) -> std::io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
 }
 
 impl Drop for Copied {

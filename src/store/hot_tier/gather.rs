@@ -103,7 +103,7 @@ impl<'a> Gather<'a> {
         if !self.opened {
             self.spoil("its opening part is missing (HOT-7)".into());
         }
-        Replayed { last: self.last, damage: self.damage }
+        Replayed { last: self.last, verified: self.before.is_some(), damage: self.damage }
     }
 }
 
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn a_part_of_the_wrong_length_ends_the_replay() {
         let whole = [part(5, 0, 2, FULL), part(5, 1, 2, b"x")];
-        assert_eq!(gather(&whole), (2, Replayed { last: 5, damage: None }));
+        assert_eq!(gather(&whole), (2, Replayed { last: 5, verified: true, damage: None }));
         for (taken, parts) in [
             (0, [part(5, 0, 2, b"short"), part(5, 1, 2, b"x")]),
             (1, [part(5, 0, 2, FULL), part(5, 1, 2, b"")]),
@@ -162,7 +162,7 @@ mod tests {
             let mut gather = Gather::new(ID, 4, &mut visit);
             assert!(gather.take(&first).unwrap());
             assert!(gather.take(&part(5, 0, 1, b"x")).unwrap(), "what follows is still read");
-            let Replayed { last, damage } = gather.finish();
+            let Replayed { last, damage, .. } = gather.finish();
             assert_eq!(last, 5);
             assert!(damage.unwrap().contains("HOT-7"));
         }

@@ -27,7 +27,8 @@ use super::gather::Gather;
 use super::{Commit, HotTier, TierId, at};
 use crate::error::{Error, Result};
 use crate::format::hot_part::{MAX_PART, OPENING, decode_part, encode_parts};
-use crate::store::file_layer::{Access, File, FileLayer, Kind};
+use crate::store::companions::has_name;
+use crate::store::file_layer::{Access, File, FileLayer, Kind, Rights};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(super) const NAME: &str = "log";
@@ -41,6 +42,7 @@ struct LogTier {
     layer: Arc<dyn FileLayer>,
     directory: PathBuf,
     id: TierId,
+    rights: Option<Rights>,
     state: Mutex<State>,
     /// Held by the trim that is at work. Taken before the state.
     trimming: Mutex<()>,
@@ -57,8 +59,13 @@ struct State {
 }
 
 /// Makes the log of a new tier: the opening part, synced.
-pub(super) fn prepare(layer: &Arc<dyn FileLayer>, directory: &Path, id: TierId) -> Result<()> {
-    new_log(layer, &directory.join(NAME), id, |_, _| Ok(())).map(drop)
+pub(super) fn prepare(
+    layer: &Arc<dyn FileLayer>,
+    directory: &Path,
+    id: TierId,
+    rights: Option<Rights>,
+) -> Result<()> {
+    new_log(layer, &directory.join(NAME), (id, rights), |_, _| Ok(())).map(drop)
 }
 
 /// Opens the log of a tier that was just made.
@@ -66,13 +73,14 @@ pub(super) fn open(
     layer: &Arc<dyn FileLayer>,
     directory: &Path,
     id: TierId,
+    rights: Option<Rights>,
 ) -> Result<Box<dyn HotTier>> {
     let path = directory.join(NAME);
     let file = at(&path, "open", layer.open(&path, Access::Write))?;
     let end = at(&path, "look at", file.length())?;
     let state = State { file, end, starts: VecDeque::new(), admit: Admit::default() };
     let (layer, directory, state) = (layer.clone(), directory.to_path_buf(), Mutex::new(state));
-    Ok(Box::new(LogTier { layer, directory, id, state, trimming: Mutex::default() }))
+    Ok(Box::new(LogTier { layer, directory, id, rights, state, trimming: Mutex::default() }))
 }
 
 /// Makes a log with its opening part and what `fill` writes from a position on, and syncs it. Gives the
@@ -80,10 +88,11 @@ pub(super) fn open(
 fn new_log(
     layer: &Arc<dyn FileLayer>,
     path: &Path,
-    id: TierId,
+    (id, rights): (TierId, Option<Rights>),
     fill: impl FnOnce(&dyn File, u64) -> io::Result<()>,
 ) -> Result<(Arc<dyn File>, u64)> {
     let file = at(path, "create", layer.open(path, Access::CreateNew))?;
+    at(path, "set the rights of", rights.map_or(Ok(()), |rights| file.set_rights(&rights)))?;
     let opening: Vec<u8> = encode_parts(id, OPENING, b"").flat_map(|(_, bytes)| bytes).collect();
     let length = bytes_of(opening.len());
     at(path, "write", file.write_all_at(&opening, 0).and_then(|()| fill(&*file, length)))?;
@@ -95,6 +104,14 @@ impl LogTier {
     /// The state, also if a thread panicked that held it: such a tier was marked as broken before.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Refuses to replace a log that is not the one that is open (STEP-12).
+    fn check_own(&self, path: &Path, file: &dyn File) -> Result<()> {
+        match has_name(&*self.layer, path, file)? {
+            true => Ok(()),
+            false => Err(Error::Replaced { path: path.into() }),
+        }
     }
 }
 
@@ -154,11 +171,12 @@ impl HotTier for LogTier {
         let from = state.starts.get(dead).map_or(end, |&(_, start)| start);
         drop(state);
         let (path, new) = (self.directory.join(NAME), self.directory.join(NEW_NAME));
+        self.check_own(&path, &*old)?;
         if at(&new, "look at", self.layer.kind(&new))?.is_some() {
             at(&new, "remove", self.layer.remove_file(&new))?;
         }
         let stay = |file: &dyn File, to| copy(&*old, from, end, file, to);
-        let (file, opening) = new_log(&self.layer, &new, self.id, stay)?;
+        let (file, opening) = new_log(&self.layer, &new, (self.id, self.rights), stay)?;
         let moved = |at: u64| at.saturating_sub(from).saturating_add(opening);
 
         let state = &mut *self.state();
@@ -167,6 +185,7 @@ impl HotTier for LogTier {
             at(&new, "write", copy(&*old, end, state.end, &*file, moved(end)))?;
             at(&new, "sync", file.sync())?;
         }
+        self.check_own(&path, &*old)?;
         // From here on it is not known which log a crash would leave, until the directory is synced.
         let placed = at(&new, "rename", self.layer.rename(&new, &path))
             .and_then(|()| at(&self.directory, "sync", self.layer.sync_dir(&self.directory)));

@@ -12,6 +12,7 @@ mod admit;
 mod apart;
 mod copied;
 mod gather;
+mod leftover;
 mod log_tier;
 mod sled_tier;
 
@@ -20,14 +21,18 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::file_layer::{Access, FileLayer, Kind};
-use super::new_file::beside;
+use super::companions::{beside, parent_of};
+use super::file_layer::{Access, FileLayer, Kind, Rights};
 use crate::error::{Error, Result};
 use crate::format::hot_part::{ID_BYTES, decode_id, encode_id};
 
 pub use crate::format::hot_part::TierId;
 pub use crate::options::HotTierKind;
 pub use gather::Visit;
+pub use leftover::{
+    is_own, not_ours, remove, remove_known, remove_replay, remove_unfinished, replay_copy,
+    unfinished,
+};
 
 /// One commit on its way into a tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,15 +77,17 @@ pub enum Found {
 pub struct Replayed {
     /// The last commit that was visited; if there was none, the one after which the replay began.
     pub last: u64,
+    /// Whether any part of it verified, which those of no other tier do.
+    pub verified: bool,
     /// What is wrong with the tier, if its own bytes tell. Commits that it held after `last` may be lost.
     pub damage: Option<String>,
 }
 
 /// Makes a tier, empty and durable (HOT-2). `Exists` if anything has its name; a leftover `<directory>-new`
-/// is removed, because no database ever named it. Those may look into it who may read the `database`.
+/// is removed, because no database ever named it. Those may use it who have these rights to the database.
 pub fn create(
     layer: &Arc<dyn FileLayer>,
-    database: &Path,
+    rights: Option<Rights>,
     directory: &Path,
     id: TierId,
     kind: HotTierKind,
@@ -88,41 +95,51 @@ pub fn create(
     if at(directory, "look at", layer.kind(directory))?.is_some() {
         return Err(Error::Exists { path: directory.to_path_buf() });
     }
-    remove_unfinished(layer, directory)?;
-    let made = build(layer, database, directory, id, kind);
+    remove_unfinished(layer, directory, id.database)?;
+    let made = build(layer, rights, directory, id, kind);
     if made.is_err() {
         // Nobody names it yet. If it cannot be removed now, the next open of the database does it.
         let named = layer.kind(directory).is_ok_and(|found| found.is_some());
-        let _ = if named { remove(layer, directory) } else { remove_unfinished(layer, directory) };
+        let _ = match named {
+            true => remove(layer, directory, id),
+            false => remove_unfinished(layer, directory, id.database),
+        };
     }
     made
 }
 
 fn build(
     layer: &Arc<dyn FileLayer>,
-    database: &Path,
+    rights: Option<Rights>,
     directory: &Path,
     id: TierId,
     kind: HotTierKind,
 ) -> Result<Box<dyn HotTier>> {
     let new = beside(directory, "-new");
-    at(&new, "create", layer.create_dir(&new))?;
-    at(&new, "set the permissions of", layer.copy_permissions(database, &new))?;
+    create_dir(layer, &new, rights)?;
     let id_path = new.join(ID_NAME);
     let file = at(&id_path, "create", layer.open(&id_path, Access::CreateNew))?;
+    at(&id_path, "set the rights of", rights.map_or(Ok(()), |rights| file.set_rights(&rights)))?;
     at(&id_path, "write", file.write_all_at(&encode_id(id, kind), 0))?;
     at(&id_path, "sync", file.sync())?;
     match kind {
-        HotTierKind::Sled => sled_tier::prepare(layer, &new)?,
-        HotTierKind::Log => log_tier::prepare(layer, &new, id)?,
+        HotTierKind::Sled => sled_tier::prepare(layer, &new, rights)?,
+        HotTierKind::Log => log_tier::prepare(layer, &new, id, rights)?,
     }
     at(&new, "sync", layer.sync_dir(&new))?;
-    at(&new, "rename", layer.rename(&new, directory))?;
+    at(&new, "rename", layer.rename_new(&new, directory))?;
     sync_parent(layer, directory)?;
     match kind {
         HotTierKind::Sled => sled_tier::create(layer, directory, id),
-        HotTierKind::Log => log_tier::open(layer, directory, id),
+        HotTierKind::Log => log_tier::open(layer, directory, id, rights),
     }
+}
+
+/// Makes a directory for those who have these rights to a file.
+fn create_dir(layer: &Arc<dyn FileLayer>, path: &Path, rights: Option<Rights>) -> Result<()> {
+    at(path, "create", layer.create_dir(path))?;
+    let set = rights.map_or(Ok(()), |rights| layer.set_dir_rights(path, &rights));
+    at(path, "set the rights of", set)
 }
 
 /// Says whose tier a directory is, without reading its commits.
@@ -170,7 +187,7 @@ pub fn replay(
         Found::Tier(..) => {
             // Nothing in it would verify, and nothing of somebody else's is given to sled.
             let damage = Some("it is the tier of another time or database (HOT-12)".into());
-            return Ok(Replayed { last: after, damage });
+            return Ok(Replayed { last: after, verified: false, damage });
         }
         // The parts say themselves whether they are of this tier.
         Found::Unreadable(error) => {
@@ -196,43 +213,11 @@ fn kind_by_names(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<HotTier
     Ok(if is_sled { HotTierKind::Sled } else { HotTierKind::Log })
 }
 
-/// Removes a tier, of which nothing is open any more. It takes the name of an unfinished one first, for good:
-/// half removed under its own name it could not say whose it is, and nobody would dare to remove the rest.
-pub fn remove(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> {
-    remove_unfinished(layer, directory)?;
-    let new = beside(directory, "-new");
-    at(directory, "rename", layer.rename(directory, &new))?;
-    // Without this a power cut could take the new name back, but not what is removed under it.
-    sync_parent(layer, directory)?;
-    remove_unfinished(layer, directory)?;
-    sync_parent(layer, directory)
-}
-
-/// Refuses what stands where a tier would be put before it is removed, unless it is a directory, which is
-/// removed first. For whoever must know this before anything is changed.
-pub fn check_unfinished(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> {
-    let new = beside(directory, "-new");
-    match at(&new, "look at", layer.kind(&new))? {
-        None | Some(Kind::Directory) => Ok(()),
-        Some(Kind::File | Kind::Other) => Err(Error::Exists { path: new }),
-    }
-}
-
-/// Removes what an interrupted creation or removal left. No database names it.
-pub fn remove_unfinished(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> {
-    let new = beside(directory, "-new");
-    match at(&new, "look at", layer.kind(&new))? {
-        Some(Kind::Directory) => at(&new, "remove", layer.remove_dir_all(&new)),
-        _ => Ok(()),
-    }
-}
-
 /// The name of the id file (HOT-1).
 const ID_NAME: &str = "id";
 
 fn sync_parent(layer: &Arc<dyn FileLayer>, path: &Path) -> Result<()> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let parent = parent.unwrap_or(Path::new("."));
+    let parent = parent_of(path);
     at(parent, "sync", layer.sync_dir(parent))
 }
 

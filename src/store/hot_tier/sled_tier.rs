@@ -34,10 +34,11 @@ use super::admit::Admit;
 use super::apart::{Ended, read_apart};
 use super::copied::Copied;
 use super::gather::Gather;
-use super::{Commit, HotTier, TierId, at, beside};
+use super::leftover::{empty, remove_replay, replay_name};
+use super::{Commit, HotTier, HotTierKind, ID_NAME, TierId, at, create_dir, encode_id};
 use crate::error::{Error, Result};
 use crate::format::hot_part::{OPENING, decode_part, encode_parts};
-use crate::store::file_layer::FileLayer;
+use crate::store::file_layer::{Access, FileLayer, Rights};
 
 pub(super) const NAME: &str = "sled";
 const LOG: &str = "db";
@@ -60,7 +61,10 @@ const THREADS: &str = "sled-io-";
 const PANICKED: &str = "sled cannot read it (HOT-12)";
 
 struct SledTier {
-    db: Db,
+    /// There until it is dropped.
+    db: Option<Db>,
+    /// The process that opened it.
+    process: u32,
     /// sled's log, for our own syncs.
     log: fs::File,
     path: PathBuf,
@@ -75,9 +79,12 @@ impl fmt::Debug for SledTier {
 }
 
 /// Makes the folder for sled in a tier that is being built.
-pub(super) fn prepare(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> {
-    let path = directory.join(NAME);
-    at(&path, "create", layer.create_dir(&path))
+pub(super) fn prepare(
+    layer: &Arc<dyn FileLayer>,
+    directory: &Path,
+    rights: Option<Rights>,
+) -> Result<()> {
+    create_dir(layer, &directory.join(NAME), rights)
 }
 
 /// Makes the sled database in a tier that has its name by now, with the opening part, and syncs it (HOT-2).
@@ -104,7 +111,8 @@ pub(super) fn create(
     for folder in [path.join(BLOBS), path.clone()] {
         at(&folder, "sync", layer.sync_dir(&folder))?;
     }
-    Ok(Box::new(SledTier { db, log, path, id, admit: Mutex::default() }))
+    let process = std::process::id();
+    Ok(Box::new(SledTier { db: Some(db), process, log, path, id, admit: Mutex::default() }))
 }
 
 /// sled finds its files by itself, without a layer.
@@ -145,7 +153,20 @@ fn asked<T>(
     Err(Error::io(operation, path, cause))
 }
 
+impl Drop for SledTier {
+    fn drop(&mut self) {
+        // Closing sled writes to its files. Those are the business of the process that opened it.
+        if self.process != std::process::id() {
+            std::mem::forget(self.db.take());
+        }
+    }
+}
+
 impl SledTier {
+    fn db(&self) -> sled::Result<&Db> {
+        self.db.as_ref().ok_or_else(|| sled::Error::Unsupported("it is closed".into()))
+    }
+
     fn admit(&self) -> MutexGuard<'_, Admit> {
         self.admit.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -158,8 +179,9 @@ impl SledTier {
             }
         }
         asked("append to", &self.path, || {
-            self.db.apply_batch(batch)?;
-            self.db.flush()
+            let db = self.db()?;
+            db.apply_batch(batch)?;
+            db.flush()
         })?;
         let blobs = self.path.join(BLOBS);
         if at(&blobs, "look at", fs::read_dir(&blobs))?.next().is_some() {
@@ -196,7 +218,8 @@ impl HotTier for SledTier {
         drop(admit);
         let first = key(OPENING.saturating_add(1), 0);
         let trimmed = asked("trim", &self.path, || {
-            let mut keys = self.db.range(first..=key(sealed, u32::MAX)).keys();
+            let db = self.db()?;
+            let mut keys = db.range(first..=key(sealed, u32::MAX)).keys();
             loop {
                 let mut batch = Batch::default();
                 let mut count: usize = 0;
@@ -207,7 +230,7 @@ impl HotTier for SledTier {
                 if count == 0 {
                     return Ok(());
                 }
-                self.db.apply_batch(batch)?;
+                db.apply_batch(batch)?;
             }
         });
         if let Err(error) = &trimmed {
@@ -217,7 +240,7 @@ impl HotTier for SledTier {
     }
 
     fn disk_bytes(&self) -> Result<u64> {
-        asked("look at", &self.path, || self.db.size_on_disk())
+        asked("look at", &self.path, || self.db()?.size_on_disk())
     }
 }
 
@@ -233,8 +256,37 @@ pub(super) fn replay(
         gather.spoil("its log is missing (HOT-2)".into());
         return Ok(());
     }
-    let copy = Copied::of(&path, beside(directory, "-replay"))?;
+    let aside = Aside::new(layer, directory, gather.id)?;
+    let copy = Copied::of(&path, aside.folder.join(NAME))?;
     replay_copy(copy.path(), gather)
+}
+
+/// A folder beside the tier for the copy, which says whose it is from the start.
+struct Aside<'a> {
+    layer: &'a Arc<dyn FileLayer>,
+    folder: PathBuf,
+}
+
+impl<'a> Aside<'a> {
+    fn new(layer: &'a Arc<dyn FileLayer>, directory: &Path, id: TierId) -> Result<Aside<'a>> {
+        remove_replay(layer, directory, id.database)?;
+        let folder = replay_name(directory);
+        at(&folder, "create", layer.create_dir(&folder))?;
+        let aside = Aside { layer, folder };
+        let path = aside.folder.join(ID_NAME);
+        let file = at(&path, "create", layer.open(&path, Access::CreateNew))?;
+        at(&path, "write", file.write_all_at(&encode_id(id, HotTierKind::Sled), 0))?;
+        at(&path, "sync", file.sync())?;
+        at(&aside.folder, "sync", layer.sync_dir(&aside.folder))?;
+        Ok(aside)
+    }
+}
+
+impl Drop for Aside<'_> {
+    fn drop(&mut self) {
+        // What cannot be removed now is removed before the next copy is made.
+        let _ = empty(self.layer, &self.folder);
+    }
 }
 
 /// What sled says next: a key with its value, or that it cannot go on.

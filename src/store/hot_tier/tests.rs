@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
 use crate::format::hot_part::MAX_PAYLOAD;
+use crate::store::companions::Leftover;
 use crate::store::file_layer::memory::MemoryFiles;
 use crate::store::file_layer::real::RealFiles;
 
@@ -29,8 +30,7 @@ impl Place {
     }
 
     pub(super) fn try_create(&self) -> Result<Box<dyn HotTier>> {
-        let folder = self.directory.parent().expect("it is in a folder");
-        create(&self.layer, folder, &self.directory, ID, self.kind)
+        create(&self.layer, None, &self.directory, ID, self.kind)
     }
 
     /// The commits after `after`, and what else the replay gave.
@@ -59,7 +59,7 @@ impl Place {
     /// Asserts that a replay gives exactly the commits `after + 1 ..= last`, without damage.
     pub(super) fn holds(&self, after: u64, last: u64) {
         let (commits, replayed) = self.replay(after);
-        assert_eq!(replayed, Replayed { last, damage: None });
+        assert_eq!(replayed, Replayed { last, verified: true, damage: None });
         assert_eq!(commits, expected(after, last));
     }
 }
@@ -160,7 +160,7 @@ fn a_payload_of_many_parts_comes_back() {
         tier.append(&[Commit { sequence: 1, payload: &payload }]).unwrap();
         drop(tier);
         let (commits, replayed) = place.replay(0);
-        assert_eq!(replayed, Replayed { last: 1, damage: None });
+        assert_eq!(replayed, Replayed { last: 1, verified: true, damage: None });
         assert!(commits == [(1, payload)]);
     });
 }
@@ -298,7 +298,7 @@ fn a_later_version_or_something_else_in_its_place_is_unreadable() {
         file.set_len(ID_BYTES as u64 + 1).unwrap();
         let found = identify(&place.layer, &place.directory).unwrap();
         assert!(matches!(found, Found::Unreadable(Error::Corrupt { rule: "HOT-3", .. })));
-        remove(&place.layer, &place.directory).unwrap();
+        place.layer.remove_dir_all(&place.directory).unwrap();
         place.layer.open(&place.directory, Access::CreateNew).unwrap();
         let found = identify(&place.layer, &place.directory).unwrap();
         assert!(matches!(found, Found::Unreadable(Error::Corrupt { rule: "HOT-1", .. })));
@@ -319,24 +319,59 @@ fn a_tier_is_made_only_where_none_stands() {
         assert_eq!(error, Error::Exists { path: place.directory.clone() });
         drop(tier);
         place.holds(0, 2);
-        remove(&place.layer, &place.directory).unwrap();
+        remove(&place.layer, &place.directory, ID).unwrap();
         assert_eq!(identify(&place.layer, &place.directory).unwrap(), Found::Nothing);
         drop(place.create());
     });
 }
 
-/// What stands in the way of a removal is told before anything is changed; a directory there is a leftover.
+/// STEP-12: what has a leftover's name is removed if nothing can be lost with it or if it carries the id of the
+/// database; anything else is refused and left as it is.
 #[test]
 fn what_is_no_leftover_is_refused() {
     on_every_kind(|place| {
-        let leftover = beside(&place.directory, "-new");
-        assert_eq!(check_unfinished(&place.layer, &place.directory), Ok(()));
-        place.layer.create_dir(&leftover).unwrap();
-        assert_eq!(check_unfinished(&place.layer, &place.directory), Ok(()));
-        remove_unfinished(&place.layer, &place.directory).unwrap();
-        place.layer.open(&leftover, Access::CreateNew).unwrap();
-        let refused = Err(Error::Exists { path: leftover });
-        assert_eq!(check_unfinished(&place.layer, &place.directory), refused);
+        let (layer, leftover) = (&place.layer, beside(&place.directory, "-new"));
+        let found = || unfinished(layer, &place.directory, ID.database).unwrap();
+        let write = |name: &str, bytes: &[u8]| {
+            let file = layer.open(&leftover.join(name), Access::CreateNew).unwrap();
+            file.write_all_at(bytes, 0).unwrap();
+        };
+        assert_eq!(found(), Leftover::Nothing);
+        layer.create_dir(&leftover).unwrap();
+        assert_eq!(found(), Leftover::Ours);
+        write("id", &[7; ID_BYTES]);
+        write("log", &[7; 24]);
+        assert_eq!(found(), Leftover::Ours, "what a crash before the first sync leaves");
+        write("letter", b"");
+        assert_eq!(found(), Leftover::Theirs);
+        layer.remove_dir_all(&leftover).unwrap();
+        layer.create_dir(&leftover).unwrap();
+        write("log", &[7; 25]);
+        assert_eq!(found(), Leftover::Theirs);
+        let refused = remove_unfinished(layer, &place.directory, ID.database);
+        assert!(matches!(refused, Err(Error::NotOurs { path, .. }) if path == leftover));
+        let other = TierId { database: [9; 16], ..ID };
+        write("id", &encode_id(other, place.kind));
+        assert_eq!(found(), Leftover::Theirs);
+        layer.remove_file(&leftover.join("id")).unwrap();
+        write("id", &encode_id(ID, place.kind));
+        assert_eq!(found(), Leftover::Ours);
+        remove_unfinished(layer, &place.directory, ID.database).unwrap();
+        assert_eq!(found(), Leftover::Nothing);
+        layer.open(&leftover, Access::CreateNew).unwrap();
+        assert_eq!(found(), Leftover::Theirs);
+    });
+}
+
+/// STEP-12: a tier of another database is not removed.
+#[test]
+fn a_tier_of_another_database_is_not_removed() {
+    on_every_kind(|place| {
+        drop(place.create());
+        let other = TierId { database: [9; 16], ..ID };
+        let refused = remove(&place.layer, &place.directory, other);
+        assert!(matches!(refused, Err(Error::NotOurs { path, .. }) if path == place.directory));
+        place.holds(0, 0);
     });
 }
 

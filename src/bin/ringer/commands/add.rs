@@ -87,7 +87,8 @@ impl Add {
                 Source::Files(files.find(&mut problems)?)
             }
         };
-        let load = Load { db: &db, style, commits: &self.commits, records };
+        let limits = self.walk.limits();
+        let load = Load { db: &db, style, commits: &self.commits, records, limits };
         let loaded = load.run(source, &mut problems);
         // Closed whatever happened: one file, nothing beside it.
         let closed = db.close();
@@ -107,6 +108,6 @@ impl Add {
             let left_out = problems.summary();
             exit::say(&format!("added {}{empty}{left_out}", count(sets, "set")));
         }
-        if interrupted { Err(Failure::Interrupted) } else { Ok(()) }
+        if interrupted { Err(Failure::Interrupted) } else { problems.end(sets) }
     }
 }

@@ -88,8 +88,8 @@ impl Dedup {
         let mut keys: Vec<Vec<u8>> = files.iter().map(key).collect();
         keys.sort();
         let commits = Commits::default();
-        let load =
-            Load { db: &db, style, commits: &commits, records: Records::Sets { weighted: false } };
+        let (records, limits) = (Records::Sets { weighted: false }, self.walk.limits());
+        let load = Load { db: &db, style, commits: &commits, records, limits };
         let loaded = load.run(Source::Files(files), &mut problems)?;
         let found = self.clusters(&db, &loaded, &keys, style);
         db.close()?;
@@ -106,7 +106,7 @@ impl Dedup {
                 problems.summary()
             ));
         }
-        Ok(())
+        problems.end(loaded.sets)
     }
 
     /// The database: the temporary one, the one that is there, or a new one.

@@ -5,10 +5,11 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
-use ringer::features::{Chunk, Chunker, Extractor, Media};
-use ringer::scheme::{Features, Measure};
+use ringer::features::{Chunk, Chunker, Extractor, Limits, Media};
+use ringer::scheme::{Features, Measure, Sampler};
 use ringer::{Error, Signature, Sketcher};
 
+use super::gathered::Gathered;
 use super::records::Content;
 use crate::interrupt;
 use crate::problems::{Problem, Reason};
@@ -30,27 +31,59 @@ const PIECE_BYTES: usize = 1 << 20;
 /// memory of the set.
 const MANY_FEATURES: usize = 1 << 20;
 
+/// Samples that are drawn for a set between two looks for an interrupt, where each element is looked at for each sample.
+const MANY_SAMPLES: u64 = 1 << 26;
+
+/// What one document may take, where the command line says so.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct DocumentLimits {
+    pub(crate) text: Option<u64>,
+    pub(crate) features: Option<u64>,
+}
+
+impl DocumentLimits {
+    fn of_texts(self) -> Limits {
+        let usual = Limits::default();
+        Limits {
+            normal_bytes: self.text.unwrap_or(usual.normal_bytes),
+            features: self.features.unwrap_or(usual.features),
+        }
+    }
+}
+
 /// What one thread needs to make signatures of documents.
 pub(crate) struct Worker<'a> {
     sketcher: &'a Sketcher,
     extractor: Extractor,
+    limits: DocumentLimits,
     set: Vec<u64>,
-    /// The features of a piece of a document.
-    some: Vec<u64>,
+    gathered: Gathered,
     bytes: Vec<u8>,
 }
 
 impl<'a> Worker<'a> {
     pub(crate) fn new(sketcher: &'a Sketcher) -> Worker<'a> {
-        let extractor = Extractor::of_scheme(sketcher.scheme());
-        Worker { sketcher, extractor, set: Vec::new(), some: Vec::new(), bytes: Vec::new() }
+        let extractor = Extractor::of_scheme(sketcher.scheme()).interrupted_by(interrupt::asked);
+        Worker {
+            sketcher,
+            extractor,
+            limits: DocumentLimits::default(),
+            set: Vec::new(),
+            gathered: Gathered::default(),
+            bytes: Vec::new(),
+        }
+    }
+
+    /// The same with these limits of a document.
+    pub(crate) fn limited(self, limits: DocumentLimits) -> Worker<'a> {
+        Worker { extractor: self.extractor.limited(limits.of_texts()), limits, ..self }
     }
 
     /// The set of a document that is given, which has no weights.
     pub(crate) fn set_of_content(&mut self, content: &Content<'_>) -> Result<Vec<u64>, Error> {
         match content {
             Content::Document(document) | Content::Weighted(document) => {
-                self.extract_list(document)?;
+                self.extract(document, Media::Plain)?;
                 Ok(std::mem::take(&mut self.set))
             }
             Content::Set(set) => Ok(set.clone()),
@@ -62,7 +95,7 @@ impl<'a> Worker<'a> {
     pub(crate) fn of_content(&mut self, content: &Content<'_>) -> Result<Signature, Error> {
         match content {
             Content::Document(document) => {
-                self.extract_list(document)?;
+                self.extract(document, Media::Plain)?;
                 self.sketch_set()
             }
             Content::Set(set) => self.sketcher.sketch(set),
@@ -129,12 +162,12 @@ impl<'a> Worker<'a> {
             Problem::new(Reason::Unreadable, message)
         };
         let refused = |error: Error| {
-            Problem::new(Reason::Malformed, format!("{}: {error}", show::path(path)))
+            Problem::new(reason_of(&error), format!("{}: {error}", show::path(path)))
         };
         let file = File::open(path).map_err(unreadable)?;
         if let Features::Chunks { horizon } = self.sketcher.scheme().features {
             let chunker = Chunker::new(horizon).map_err(refused)?;
-            return self.in_pieces(file, chunker).map_err(unreadable);
+            return self.in_pieces(file, chunker).map_err(unreadable)?.map_err(refused);
         }
         let mut file = BufReader::with_capacity(BINARY_CHECK_BYTES as usize, file);
         let packed = file.fill_buf().map_err(unreadable)?.starts_with(&GZIP);
@@ -156,7 +189,14 @@ impl<'a> Worker<'a> {
         }
         // The name of page.html.gz is that of page.html.
         let media = Media::of_path(if packed { path.with_extension("") } else { path.into() });
-        self.extractor.extract(&self.bytes, media, &mut self.set).map_err(refused)
+        let bytes = std::mem::take(&mut self.bytes);
+        let extracted = self.extract(&bytes, media);
+        self.bytes = bytes;
+        match extracted {
+            // Whoever called asks for interrupts.
+            Err(Error::Interrupted) => Ok(()),
+            extracted => extracted.map_err(refused),
+        }
     }
 
     /// Whether an element that comes twice is one element.
@@ -164,41 +204,42 @@ impl<'a> Worker<'a> {
         self.sketcher.scheme().measure == Measure::Jaccard
     }
 
-    /// The features of a document that is a line. A list of tokens or ids is taken piece by piece, and a set keeps no
-    /// repeats between them: it takes no more memory than its elements, however often they come.
-    fn extract_list(&mut self, document: &[u8]) -> Result<(), Error> {
-        let is_list = matches!(self.sketcher.scheme().features, Features::Tokens | Features::Ids);
-        if !is_list || !self.repeats_do_not_count() || document.len() <= PIECE_BYTES {
-            return self.extractor.extract(document, Media::Plain, &mut self.set);
+    /// The features of a document. Where repeats do not count, a long one keeps none: it takes no more memory than
+    /// its distinct features, however often they come.
+    fn extract(&mut self, document: &[u8], media: Media) -> Result<(), Error> {
+        if !self.repeats_do_not_count() || document.len() <= PIECE_BYTES {
+            return self.extractor.extract(document, media, &mut self.set);
         }
-        self.set.clear();
-        let (mut rest, mut most) = (document, MANY_FEATURES);
-        while !rest.is_empty() {
-            let enough = PIECE_BYTES.min(rest.len());
-            let space = rest[enough..].iter().position(u8::is_ascii_whitespace);
-            let (piece, after) = rest.split_at(space.map_or(rest.len(), |at| enough + at));
-            self.extractor.extract(piece, Media::Plain, &mut self.some)?;
-            self.set.append(&mut self.some);
-            if self.set.len() > most {
-                self.drop_repeats();
-                most = (2 * self.set.len()).max(MANY_FEATURES);
-            }
-            rest = after;
-        }
-        Ok(())
-    }
-
-    fn drop_repeats(&mut self) {
-        self.set.sort_unstable();
-        self.set.dedup();
+        self.gathered = Gathered::default();
+        let gathered = &mut self.gathered;
+        let mut take = |some: &[u64]| gathered.take(some, interrupt::asked);
+        self.extractor.extract_each(document, media, &mut take)?;
+        self.gathered.finish(&mut self.set, interrupt::asked)
     }
 
     /// The signature of the features.
     fn sketch_set(&mut self) -> Result<Signature, Error> {
-        if self.set.len() > MANY_FEATURES && self.repeats_do_not_count() {
-            self.drop_repeats();
+        let scheme = self.sketcher.scheme();
+        if self.set.len() > MANY_FEATURES
+            && self.repeats_do_not_count()
+            && !self.set.is_sorted_by(|a, b| a < b)
+        {
+            self.set.sort_unstable();
+            self.set.dedup();
         }
-        self.sketcher.sketch(&self.set)
+        let each =
+            if scheme.sampler == Sampler::Independent { u64::from(scheme.samples) } else { 1 };
+        if self.set.len() as u64 * each <= MANY_SAMPLES {
+            return self.sketcher.sketch(&self.set);
+        }
+        let mut stream = self.sketcher.stream();
+        for some in self.set.chunks((MANY_SAMPLES / each).max(1) as usize) {
+            if interrupt::asked() {
+                return Err(Error::Interrupted);
+            }
+            some.iter().try_for_each(|feature| stream.push(*feature))?;
+        }
+        stream.finish()
     }
 
     /// Reads a text, if it is one and not too large.
@@ -220,13 +261,19 @@ impl<'a> Worker<'a> {
     }
 
     /// The chunks of a file, which need not be in memory whole.
-    fn in_pieces(&mut self, mut file: File, mut chunker: Chunker) -> io::Result<()> {
+    fn in_pieces(&mut self, mut file: File, mut chunker: Chunker) -> io::Result<Result<(), Error>> {
+        let limit = self.limits.features;
         let Worker { set, bytes, .. } = self;
         set.clear();
-        let mut most = MANY_FEATURES;
+        let (mut most, mut chunks, mut pushed) = (MANY_FEATURES, 0, Ok(()));
         // Repeats count where elements have weights.
         let drop_repeats = self.sketcher.scheme().measure == Measure::Jaccard;
         let mut push = |chunk: Chunk<'_>| {
+            chunks += 1;
+            if let Some(limit) = limit.filter(|limit| chunks > *limit) {
+                pushed = Err(Error::DocumentTooLarge { what: "features", limit });
+                return;
+            }
             set.push(chunk.feature());
             if drop_repeats && set.len() > most {
                 set.sort_unstable();
@@ -244,7 +291,15 @@ impl<'a> Worker<'a> {
             }
         }
         chunker.finish(&mut push);
-        Ok(())
+        Ok(pushed)
+    }
+}
+
+/// Why a document that the library refused is left out.
+pub(crate) fn reason_of(error: &Error) -> Reason {
+    match error {
+        Error::DocumentTooLarge { .. } => Reason::OverLimit,
+        _ => Reason::Malformed,
     }
 }
 

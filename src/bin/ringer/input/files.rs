@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use walkdir::{DirEntry, WalkDir};
 
+use super::document::DocumentLimits;
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::problems::{Problem, Problems, Reason};
@@ -19,6 +20,20 @@ pub(crate) struct Walk {
     /// Stop at the first file or line that cannot be used, instead of leaving it out.
     #[arg(long)]
     pub(crate) strict: bool,
+    /// Leave out documents whose text is longer than so many bytes after normalisation [default: 268435456].
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) max_text: Option<u64>,
+    /// Leave out documents of more than so many features, repeats counted [default: 67108864; of files that are cut
+    /// into chunks, any number].
+    #[arg(long, value_name = "N")]
+    pub(crate) max_features: Option<u64>,
+}
+
+impl Walk {
+    /// What one document may take.
+    pub(crate) fn limits(&self) -> DocumentLimits {
+        DocumentLimits { text: self.max_text, features: self.max_features }
+    }
 }
 
 /// The files below some paths.
@@ -89,7 +104,8 @@ impl Files<'_> {
             beside.push(suffix);
             beside == entry.file_name()
         };
-        let candidate = beside("") || beside("-hot") || beside("-lock");
+        let companions = ["", "-lock", "-new", "-vacuum", "-hot", "-hot-new", "-hot-replay"];
+        let candidate = companions.into_iter().any(beside);
         let parent = |path: &Path| path.canonicalize().ok()?.parent().map(Path::to_path_buf);
         candidate && parent(entry.path()).is_some() && parent(entry.path()) == parent(database)
     }

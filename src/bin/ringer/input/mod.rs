@@ -5,13 +5,14 @@
 
 mod document;
 mod files;
+mod gathered;
 mod lines;
 mod records;
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-pub(crate) use document::Worker;
+pub(crate) use document::{DocumentLimits, Worker, reason_of};
 pub(crate) use files::{Files, Walk};
 pub(crate) use lines::{Line, LineBlock, Lines};
 pub(crate) use records::{Content, Records};

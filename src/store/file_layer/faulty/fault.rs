@@ -14,6 +14,8 @@ pub enum Failure {
     /// A write leaves so many of its first bytes, all of them at most, and then finds the device full.
     /// Any other operation does nothing.
     ShortWrite(usize),
+    /// Nothing: it panics, as a defect would.
+    Panic,
 }
 
 impl Failure {
@@ -22,6 +24,7 @@ impl Failure {
             Failure::Device => io::Error::from_raw_os_error(5),
             Failure::Full | Failure::ShortWrite(_) => io::ErrorKind::StorageFull.into(),
             Failure::Kind(kind) => kind.into(),
+            Failure::Panic => panic!("the file system was told to panic"),
         }
     }
 }

@@ -20,13 +20,14 @@ pub use change::{Change, Place};
 pub use crash::{CrashKind, CrashWalk};
 pub use fault::{Failure, Fault};
 
+use std::ffi::OsString;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::memory::{Entry, MemoryFiles};
-use super::{Access, File, FileLayer, Kind, Lock};
+use super::{Access, File, FileLayer, Identity, Kind, Lock, Rights};
 use fault::Armed;
 use file::FaultyFile;
 
@@ -215,6 +216,14 @@ impl FileLayer for FaultyFiles {
         })
     }
 
+    fn identity(&self, path: &Path) -> io::Result<Option<Identity>> {
+        self.running.identity(path)
+    }
+
+    fn names(&self, path: &Path) -> io::Result<Vec<OsString>> {
+        self.running.names(path)
+    }
+
     fn create_dir(&self, path: &Path) -> io::Result<()> {
         self.change(|| {
             self.running.create_dir(path)?;
@@ -260,7 +269,7 @@ impl FileLayer for FaultyFiles {
         self.running.is_locked(path)
     }
 
-    fn try_lock(&self, path: &Path) -> io::Result<Option<Box<dyn Lock>>> {
-        self.running.try_lock(path)
+    fn try_lock(&self, path: &Path, rights: Option<&Rights>) -> io::Result<Option<Box<dyn Lock>>> {
+        self.running.try_lock(path, rights)
     }
 }

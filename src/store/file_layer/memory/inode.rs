@@ -33,6 +33,11 @@ impl Inode {
         Bytes::clone(&self.bytes.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    pub(super) fn identity(&self) -> Identity {
+        let links = self.links.load(Ordering::Relaxed);
+        Identity { device: 0, inode: self.number, links }
+    }
+
     fn change(&self, change: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<()> {
         let mut bytes = self.bytes.write().unwrap_or_else(PoisonError::into_inner);
         change(Arc::make_mut(&mut bytes))
@@ -109,8 +114,7 @@ impl File for MemoryFile {
     }
 
     fn identity(&self) -> io::Result<Identity> {
-        let links = self.inode.links.load(Ordering::Relaxed);
-        Ok(Identity { device: 0, inode: self.inode.number, links })
+        Ok(self.inode.identity())
     }
 }
 

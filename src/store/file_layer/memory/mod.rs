@@ -16,11 +16,12 @@ pub use inode::Bytes;
 #[cfg(any(test, feature = "internals"))]
 pub(super) use inode::write;
 
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Access, File, FileLayer, Kind, Lock};
+use super::{Access, File, FileLayer, Identity, Kind, Lock, Rights};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 use inode::{Inode, MemoryFile};
@@ -67,7 +68,7 @@ impl MemoryFiles {
     /// The same file system with a file, in place of what had its name, and the directories above it.
     pub fn with_file(self, path: impl AsRef<Path>, bytes: impl Into<Vec<u8>>) -> MemoryFiles {
         let path = tidy(path.as_ref());
-        let mut names = self.names();
+        let mut names = self.table();
         names.remove_below(&path);
         let above: Vec<_> = path.ancestors().skip(1).collect();
         for directory in above.into_iter().rev() {
@@ -91,7 +92,7 @@ impl MemoryFiles {
 
     /// What is in a file; `None` if there is no such file.
     pub fn contents(&self, path: impl AsRef<Path>) -> Option<Vec<u8>> {
-        match self.names().nodes.get(&tidy(path.as_ref())) {
+        match self.table().nodes.get(&tidy(path.as_ref())) {
             Some(Node::File(inode)) => Some(inode.bytes().to_vec()),
             _ => None,
         }
@@ -104,7 +105,7 @@ impl MemoryFiles {
 
     /// All names, a directory before what is in it. The bytes are shared until they change.
     pub fn entries(&self) -> Vec<Entry> {
-        let names = self.names();
+        let names = self.table();
         let entry = |(path, node): (&PathBuf, &Node)| {
             let bytes = match node {
                 Node::File(inode) => Some(inode.bytes()),
@@ -118,15 +119,15 @@ impl MemoryFiles {
     /// A new file system with these names, of which each directory comes before what is in it.
     pub fn from_entries(entries: impl IntoIterator<Item = Entry>) -> MemoryFiles {
         let files = MemoryFiles::new();
-        files.names().fill(entries);
+        files.table().fill(entries);
         files
     }
 
     /// The same file system, which gives no number again that another one gave.
     #[cfg(any(test, feature = "internals"))]
     pub(super) fn numbered_after(self, other: &MemoryFiles) -> MemoryFiles {
-        let last = other.names().last;
-        let mut names = self.names();
+        let last = other.table().last;
+        let mut names = self.table();
         names.last = names.last.max(last);
         drop(names);
         self
@@ -139,16 +140,16 @@ impl MemoryFiles {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(io::ErrorKind::ResourceBusy.into());
         };
-        Ok((self.names().directory(parent)?, name.to_os_string()))
+        Ok((self.table().directory(parent)?, name.to_os_string()))
     }
 
     /// The number of what stands at a path.
     #[cfg(any(test, feature = "internals"))]
     pub(super) fn number(&self, path: &Path) -> io::Result<u64> {
-        self.names().find(&tidy(path)).map(Node::number)
+        self.table().find(&tidy(path)).map(Node::number)
     }
 
-    fn names(&self) -> MutexGuard<'_, Names> {
+    fn table(&self) -> MutexGuard<'_, Names> {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -161,7 +162,7 @@ impl MemoryFiles {
 impl FileLayer for MemoryFiles {
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
         let path = tidy(path);
-        let mut names = self.names();
+        let mut names = self.table();
         if access == Access::CreateNew {
             return Ok(self.handle(&names.create(path)?, true));
         }
@@ -172,7 +173,7 @@ impl FileLayer for MemoryFiles {
     }
 
     fn kind(&self, path: &Path) -> io::Result<Option<Kind>> {
-        Ok(self.names().nodes.get(&tidy(path)).map(|node| match node {
+        Ok(self.table().nodes.get(&tidy(path)).map(|node| match node {
             Node::File(_) => Kind::File,
             Node::Directory(_) => Kind::Directory,
         }))
@@ -180,29 +181,44 @@ impl FileLayer for MemoryFiles {
 
     fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
         let path = tidy(path);
-        self.names().find(&path)?;
+        self.table().find(&path)?;
         Ok(path)
     }
 
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.names().link(&tidy(from), tidy(to))
+        self.table().link(&tidy(from), tidy(to))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.names().rename(&tidy(from), &tidy(to))
+        self.table().rename(&tidy(from), &tidy(to))
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {
-        self.names().remove_file(&tidy(path))
+        self.table().remove_file(&tidy(path))
     }
 
     fn create_dir(&self, path: &Path) -> io::Result<()> {
-        self.names().create_dir(tidy(path))
+        self.table().create_dir(tidy(path))
+    }
+
+    fn identity(&self, path: &Path) -> io::Result<Option<Identity>> {
+        Ok(self.table().nodes.get(&tidy(path)).map(|node| match node {
+            Node::File(inode) => inode.identity(),
+            Node::Directory(number) => Identity { device: 0, inode: *number, links: 1 },
+        }))
+    }
+
+    fn names(&self, path: &Path) -> io::Result<Vec<OsString>> {
+        let path = tidy(path);
+        let names = self.table();
+        names.directory(&path)?;
+        let here = names.below(&path).into_iter().filter(|below| below.parent() == Some(&path));
+        Ok(here.filter_map(|below| below.file_name().map(OsString::from)).collect())
     }
 
     fn remove_dir_all(&self, path: &Path) -> io::Result<()> {
         let path = tidy(path);
-        let mut names = self.names();
+        let mut names = self.table();
         names.find(&path)?;
         names.directory(&path)?;
         if path.parent().is_none() {
@@ -213,21 +229,22 @@ impl FileLayer for MemoryFiles {
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
-        self.names().directory(&tidy(path)).map(|_| ())
+        self.table().directory(&tidy(path)).map(|_| ())
     }
 
     fn is_locked(&self, path: &Path) -> io::Result<bool> {
-        Ok(self.names().locks.contains(&tidy(path)))
+        Ok(self.table().locks.contains(&tidy(path)))
     }
 
-    fn try_lock(&self, path: &Path) -> io::Result<Option<Box<dyn Lock>>> {
+    fn try_lock(&self, path: &Path, _: Option<&Rights>) -> io::Result<Option<Box<dyn Lock>>> {
         let path = tidy(path);
-        let mut names = self.names();
+        let mut names = self.table();
         if names.locks.contains(&path) {
             return Ok(None);
         }
         match names.nodes.get(&path) {
-            Some(Node::File(_)) => {}
+            Some(Node::File(inode)) if inode.bytes().is_empty() => {}
+            Some(Node::File(_)) => return Err(io::ErrorKind::AlreadyExists.into()),
             Some(Node::Directory(_)) => return Err(io::ErrorKind::IsADirectory.into()),
             None => drop(names.create(path.clone())?),
         }
@@ -247,7 +264,7 @@ impl Lock for MemoryLock {}
 
 impl Drop for MemoryLock {
     fn drop(&mut self) {
-        let mut names = self.files.names();
+        let mut names = self.files.table();
         // The file may be gone already, with its directory.
         let _ = names.remove_file(&self.path);
         names.locks.remove(&self.path);

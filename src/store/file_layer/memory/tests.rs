@@ -72,10 +72,10 @@ fn the_root_can_be_neither_removed_nor_renamed() {
 #[test]
 fn a_lock_is_shared_by_clones_and_survives_the_loss_of_its_file() {
     let files = MemoryFiles::new();
-    let lock = files.try_lock(Path::new("/l")).unwrap().expect("free");
+    let lock = files.try_lock(Path::new("/l"), None).unwrap().expect("free");
     files.remove_file(Path::new("/l")).unwrap();
-    assert!(files.clone().try_lock(Path::new("/l")).unwrap().is_none());
+    assert!(files.clone().try_lock(Path::new("/l"), None).unwrap().is_none());
     drop(lock);
-    assert!(files.try_lock(Path::new("/l")).unwrap().is_some());
+    assert!(files.try_lock(Path::new("/l"), None).unwrap().is_some());
     assert!(files.files().is_empty());
 }

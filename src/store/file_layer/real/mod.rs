@@ -2,24 +2,27 @@
 //!
 //! In: paths and positions. Out: bytes, and the system's own errors, unchanged. It must not know what the
 //! bytes mean, and it never waits: a FIFO or device at a path is refused, and a held lock is an answer.
+//!
+//! [`RealFiles`] takes any path and follows a link to a database. [`anchored`](FileLayer::anchored) to a folder,
+//! it keeps that folder open, uses names in it and in folders below it, and follows no link.
 
+mod anchored;
+mod lock;
 #[cfg_attr(unix, path = "unix.rs")]
 #[cfg_attr(windows, path = "windows.rs")]
 mod system;
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, Metadata, OpenOptions, TryLockError};
+use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::io;
-use std::path::{Path, PathBuf, absolute};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::{Access, File, FileLayer, Identity, Kind, Lock};
-
-/// How often a lock is tried again because its file was removed between opening and locking it. Each
-/// time somebody else held the lock, so after so many the answer is that it is held.
-const LOCK_ATTEMPTS: usize = 64;
+use super::{Access, File, FileLayer, Identity, Kind, Lock, Rights};
+use anchored::AnchoredFiles;
+use system::Folder;
 
 /// The file system of this machine.
 #[derive(Debug, Clone, Copy, Default)]
@@ -30,27 +33,24 @@ impl FileLayer for RealFiles {
         true
     }
 
+    fn anchored(&self, folder: &Path) -> io::Result<Option<Arc<dyn FileLayer>>> {
+        Ok(Some(Arc::new(AnchoredFiles::new(folder)?)))
+    }
+
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(access != Access::Read);
+        let (folder, name) = place(path)?;
         if access == Access::CreateNew {
-            options.create_new(true);
-        } else {
-            // Opening a FIFO would wait for its other end.
-            check_regular(&fs::metadata(path)?)?;
+            return opened(folder.open_file(&name, access)?);
         }
-        let file = options.open(path)?;
-        // The name may have come to stand for something else since.
-        check_regular(&file.metadata()?)?;
-        Ok(Arc::new(RealFile(file)))
+        if let Some(found) = folder.look_through(&name)? {
+            check_regular(found.kind)?;
+        }
+        opened(folder.open_followed(&name, access)?)
     }
 
     fn kind(&self, path: &Path) -> io::Result<Option<Kind>> {
-        match fs::metadata(path) {
-            Ok(found) => Ok(Some(kind_of(&found))),
-            Err(error) if is_absence(&error) => Ok(None),
-            Err(error) => Err(error),
-        }
+        let found = place(path).and_then(|(folder, name)| folder.look_through(&name));
+        kind_of(found.map(|found| found.map(|found| found.kind)))
     }
 
     fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
@@ -58,82 +58,65 @@ impl FileLayer for RealFiles {
     }
 
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
-        fs::hard_link(from, to)
+        let ((from, name), (to, new_name)) = (place(from)?, place(to)?);
+        from.link(&name, &to, &new_name)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        fs::rename(from, to)
+        let ((from, name), (to, new_name)) = (place(from)?, place(to)?);
+        from.rename(&name, &to, &new_name)
+    }
+
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let ((from, name), (to, new_name)) = (place(from)?, place(to)?);
+        from.rename_new(&name, &to, &new_name)
+    }
+
+    fn identity(&self, path: &Path) -> io::Result<Option<Identity>> {
+        let (folder, name) = place(path)?;
+        Ok(folder.look(&name)?.map(|found| found.identity))
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {
-        fs::remove_file(path)
+        let (folder, name) = place(path)?;
+        folder.remove_file(&name)
     }
 
     fn create_dir(&self, path: &Path) -> io::Result<()> {
-        fs::create_dir(path)
+        let (folder, name) = place(path)?;
+        folder.create_dir(&name)
+    }
+
+    fn names(&self, path: &Path) -> io::Result<Vec<OsString>> {
+        Folder::open(shown(path))?.names()
     }
 
     fn remove_dir_all(&self, path: &Path) -> io::Result<()> {
-        fs::remove_dir_all(path)
+        let (folder, name) = place(path)?;
+        folder.remove_dir_all(&name)
+    }
+
+    fn set_dir_rights(&self, path: &Path, rights: &Rights) -> io::Result<()> {
+        let (folder, name) = place(path)?;
+        folder.sub(&name)?.set_rights(rights)
+    }
+
+    fn longest_name(&self, folder: &Path) -> io::Result<usize> {
+        Folder::open(shown(folder))?.longest_name()
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
-        // The parent of a bare file name is the empty path.
-        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-        if !fs::metadata(path)?.is_dir() {
-            return Err(io::ErrorKind::NotADirectory.into());
-        }
-        system::sync_dir(path)
-    }
-
-    fn copy_permissions(&self, from: &Path, to: &Path) -> io::Result<()> {
-        let allowed = fs::metadata(from)?.permissions();
-        let is_folder = fs::metadata(to)?.is_dir();
-        fs::set_permissions(to, if is_folder { system::of_folder(&allowed) } else { allowed })
+        Folder::open(shown(path))?.sync()
     }
 
     fn is_locked(&self, path: &Path) -> io::Result<bool> {
-        // Looked at first: opening a FIFO would wait for its other end. A link is no lock, as when it is taken.
-        let opened = fs::symlink_metadata(path).and_then(|found| {
-            check_regular(&found)?;
-            fs::File::open(path)
-        });
-        let file = match opened {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-            file => file?,
-        };
-        check_regular(&file.metadata()?)?;
-        match file.try_lock_shared() {
-            Ok(()) => Ok(false),
-            Err(fs::TryLockError::WouldBlock) => Ok(true),
-            Err(fs::TryLockError::Error(error)) => Err(error),
-        }
+        let (folder, name) = place(path)?;
+        lock::is_locked(&folder, &name)
     }
 
-    fn try_lock(&self, path: &Path) -> io::Result<Option<Box<dyn Lock>>> {
-        let path = absolute(path)?;
-        let mut looks = 3;
-        for _ in 0..LOCK_ATTEMPTS {
-            match fs::symlink_metadata(&path) {
-                Ok(found) => check_regular(&found)?,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(error),
-            }
-            let mut options = OpenOptions::new();
-            let file = options.read(true).write(true).create(true).truncate(false).open(&path)?;
-            check_regular(&file.metadata()?)?;
-            match lock_opened(&path, file)? {
-                Attempt::Taken(lock) => return Ok(Some(Box::new(lock))),
-                // Perhaps only by somebody who asks whether it is held.
-                Attempt::Held if looks > 0 => {
-                    looks -= 1;
-                    std::thread::sleep(Duration::from_millis(1));
-                }
-                Attempt::Held => return Ok(None),
-                Attempt::Stale => {}
-            }
-        }
-        Ok(None)
+    fn try_lock(&self, path: &Path, rights: Option<&Rights>) -> io::Result<Option<Box<dyn Lock>>> {
+        let (folder, name) = place(path)?;
+        taken(lock::try_lock(&Arc::new(folder), &name, rights))
     }
 }
 
@@ -164,78 +147,57 @@ impl File for RealFile {
     }
 
     fn identity(&self) -> io::Result<Identity> {
-        Ok(system::identity(&self.0.metadata()?))
+        Ok(system::look_at(&self.0)?.identity)
+    }
+
+    fn rights(&self) -> io::Result<Option<Rights>> {
+        system::rights(&self.0)
+    }
+
+    fn set_rights(&self, rights: &Rights) -> io::Result<()> {
+        system::set_rights(&self.0, rights)
     }
 }
 
-/// A lock that this process holds until it is dropped.
-#[derive(Debug)]
-struct RealLock {
-    path: PathBuf,
-    file: fs::File,
-}
-
-impl Lock for RealLock {}
-
-impl Drop for RealLock {
-    fn drop(&mut self) {
-        // Whoever replaced the file, against the rules, keeps theirs. A file that cannot be removed is
-        // left: it stands for no lock once this one is freed.
-        if stands_for(&self.path, &self.file).unwrap_or(false) {
-            let _ = fs::remove_file(&self.path);
+/// The folder of a path, open, and the name in it.
+fn place(path: &Path) -> io::Result<(Folder, OsString)> {
+    match path.file_name() {
+        Some(name) => {
+            Ok((Folder::open(shown(path.parent().unwrap_or(Path::new(""))))?, name.into()))
         }
-        let _ = self.file.unlock();
+        // The root, or a path that ends in `..`.
+        None => Ok((Folder::open(shown(path))?, OsStr::new(".").into())),
     }
 }
 
-/// What came of trying to lock an open file.
-#[derive(Debug)]
-enum Attempt {
-    Taken(RealLock),
-    /// Somebody else holds it.
-    Held,
-    /// The file was removed since it was opened.
-    Stale,
+/// The parent of a bare file name is the empty path.
+fn shown(path: &Path) -> &Path {
+    if path.as_os_str().is_empty() { Path::new(".") } else { path }
 }
 
-/// Locks a file that was opened by this name. The last holder removes the file before it frees the lock:
-/// then this would be a lock on a file that nobody else will find.
-fn lock_opened(path: &Path, file: fs::File) -> io::Result<Attempt> {
-    match file.try_lock() {
-        Ok(()) if stands_for(path, &file)? => {
-            Ok(Attempt::Taken(RealLock { path: path.to_path_buf(), file }))
-        }
-        Ok(()) => Ok(Attempt::Stale),
-        Err(TryLockError::WouldBlock) => Ok(Attempt::Held),
-        Err(TryLockError::Error(error)) => Err(error),
+/// A file that was opened, unless its name has come to stand for something else since it was looked at.
+fn opened(file: fs::File) -> io::Result<Arc<dyn File>> {
+    check_regular(system::look_at(&file)?.kind)?;
+    Ok(Arc::new(RealFile(file)))
+}
+
+fn taken(lock: io::Result<Option<lock::RealLock>>) -> io::Result<Option<Box<dyn Lock>>> {
+    Ok(lock?.map(|lock| Box::new(lock) as Box<dyn Lock>))
+}
+
+fn kind_of(found: io::Result<Option<Kind>>) -> io::Result<Option<Kind>> {
+    match found {
+        Err(error) if is_absence(&error) => Ok(None),
+        found => found,
     }
-}
-
-/// Whether the name still belongs to this open file.
-fn stands_for(path: &Path, file: &fs::File) -> io::Result<bool> {
-    let named = match fs::symlink_metadata(path) {
-        Ok(named) => system::identity(&named),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(error),
-    };
-    let opened = system::identity(&file.metadata()?);
-    Ok((named.device, named.inode) == (opened.device, opened.inode))
 }
 
 fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-fn kind_of(found: &Metadata) -> Kind {
-    match found {
-        found if found.is_file() => Kind::File,
-        found if found.is_dir() => Kind::Directory,
-        _ => Kind::Other,
-    }
-}
-
-fn check_regular(found: &Metadata) -> io::Result<()> {
-    match kind_of(found) {
+fn check_regular(kind: Kind) -> io::Result<()> {
+    match kind {
         Kind::File => Ok(()),
         Kind::Directory => Err(io::ErrorKind::IsADirectory.into()),
         Kind::Other => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),

@@ -1,5 +1,6 @@
 //! What only the operating system's files can show; the rest is in the contract of all layers.
 
+use super::lock::Attempt;
 use super::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -18,7 +19,7 @@ fn a_fifo_or_device_is_refused_without_waiting() {
         }
     }
     assert_eq!(RealFiles.is_locked(&fifo).unwrap_err().kind(), io::ErrorKind::InvalidInput);
-    assert_eq!(RealFiles.try_lock(&fifo).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+    assert_eq!(RealFiles.try_lock(&fifo, None).unwrap_err().kind(), io::ErrorKind::InvalidInput);
     let error = RealFiles.sync_dir(&fifo).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::NotADirectory);
 }
@@ -32,20 +33,20 @@ fn a_link_is_followed_and_a_lock_is_never_one() {
     std::os::unix::fs::symlink(&file, &link).unwrap();
     assert_eq!(RealFiles.kind(&link).unwrap(), Some(Kind::File));
     assert_eq!(RealFiles.canonical(&link).unwrap(), fs::canonicalize(&file).unwrap());
-    assert_eq!(RealFiles.try_lock(&link).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+    assert_eq!(RealFiles.try_lock(&link, None).unwrap_err().kind(), io::ErrorKind::InvalidInput);
 }
 
 #[test]
 fn a_lock_whose_file_was_replaced_leaves_the_new_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("lock");
-    let first = RealFiles.try_lock(&path).unwrap().expect("free");
+    let first = RealFiles.try_lock(&path, None).unwrap().expect("free");
     // The old file keeps its number while the lock holds it open.
     fs::remove_file(&path).unwrap();
-    let second = RealFiles.try_lock(&path).unwrap().expect("a new file, a new lock");
+    let second = RealFiles.try_lock(&path, None).unwrap().expect("a new file, a new lock");
     drop(first);
     assert!(path.exists());
-    assert!(RealFiles.try_lock(&path).unwrap().is_none());
+    assert!(RealFiles.try_lock(&path, None).unwrap().is_none());
     drop(second);
     assert!(!path.exists());
 }
@@ -54,13 +55,16 @@ fn a_lock_whose_file_was_replaced_leaves_the_new_file() {
 fn a_file_that_its_last_holder_removed_is_no_lock() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("lock");
-    let lock = RealFiles.try_lock(&path).unwrap().expect("free");
+    let folder = Arc::new(system::Folder::open(folder.path()).unwrap());
+    let name = OsStr::new("lock");
+    let lock_opened = |file| lock::lock_opened(&folder, name, file).unwrap();
+    let lock = RealFiles.try_lock(&path, None).unwrap().expect("free");
     let [early, late, later] = [(); 3].map(|()| fs::File::open(&path).unwrap());
-    assert!(matches!(lock_opened(&path, early).unwrap(), Attempt::Held));
+    assert!(matches!(lock_opened(early), Attempt::Held));
     drop(lock);
-    assert!(matches!(lock_opened(&path, late).unwrap(), Attempt::Stale));
-    let _other = RealFiles.try_lock(&path).unwrap().expect("free");
-    assert!(matches!(lock_opened(&path, later).unwrap(), Attempt::Stale));
+    assert!(matches!(lock_opened(late), Attempt::Stale));
+    let _other = RealFiles.try_lock(&path, None).unwrap().expect("free");
+    assert!(matches!(lock_opened(later), Attempt::Stale));
 }
 
 #[test]
@@ -73,7 +77,7 @@ fn threads_that_take_and_free_a_lock_never_hold_it_together() {
             scope.spawn(|| {
                 for _ in 0..500 {
                     // Between the check of a name and its opening the file may vanish, never fail.
-                    let Some(lock) = RealFiles.try_lock(&path).unwrap() else { continue };
+                    let Some(lock) = RealFiles.try_lock(&path, None).unwrap() else { continue };
                     assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
                     taken.fetch_add(1, Ordering::SeqCst);
                     std::thread::yield_now();
@@ -97,7 +101,7 @@ fn a_read_only_folder_gives_the_systems_error() {
     let free = fs::write(folder.path().join("probe"), b"").is_ok();
     let place = if free { PathBuf::from("/sys") } else { folder.path().to_path_buf() };
     for error in [
-        RealFiles.try_lock(&place.join("lock")).unwrap_err(),
+        RealFiles.try_lock(&place.join("lock"), None).unwrap_err(),
         RealFiles.open(&place.join("new"), Access::CreateNew).unwrap_err(),
     ] {
         let refused = [io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem];

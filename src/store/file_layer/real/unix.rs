@@ -1,11 +1,261 @@
-//! What Unix calls the things that std leaves to each system.
+//! An open directory of Unix, and the names in it.
+//!
+//! In: names without a slash. Out: open files, and the system's own errors. Every call is relative to the open
+//! directory, so moving or replacing a directory above it changes nothing; new files are made with `O_EXCL` and
+//! mode 0600, and no call but [`Folder::open_followed`] and [`Folder::look_through`] follows a link.
 
-use std::fs::{File, Metadata, Permissions};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
-use super::Identity;
+use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat};
+
+use super::super::{Access, Identity, Kind, Rights};
+
+/// A directory, open so that names in it can be used.
+#[derive(Debug)]
+pub(super) struct Folder(OwnedFd);
+
+/// What was found under a name.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Looked {
+    pub(super) kind: Kind,
+    pub(super) identity: Identity,
+}
+
+/// Opening a directory with this needs only the right to search it, as using its names does.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const SEARCH: OFlags = OFlags::PATH;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const SEARCH: OFlags = OFlags::RDONLY;
+
+/// `O_NONBLOCK` does nothing to a regular file. Opening a FIFO would wait for its other end without it.
+const PLAIN: OFlags = OFlags::CLOEXEC.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+
+/// Mode of a new file and of a new directory until they get the rights they should have.
+const OWNER_FILE: Mode = Mode::from_raw_mode(0o600);
+const OWNER_FOLDER: Mode = Mode::from_raw_mode(0o700);
+
+impl Folder {
+    /// Opens a directory by its path. Links on the way are followed.
+    pub(super) fn open(path: &Path) -> io::Result<Folder> {
+        let flags = SEARCH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Folder(fs::open(path, flags, Mode::empty())?))
+    }
+
+    /// A directory in it.
+    pub(super) fn sub(&self, name: &OsStr) -> io::Result<Folder> {
+        let flags = SEARCH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(Folder(fs::openat(&self.0, name, flags, Mode::empty())?))
+    }
+
+    /// What has a name, if anything.
+    pub(super) fn look(&self, name: &OsStr) -> io::Result<Option<Looked>> {
+        self.look_with(name, AtFlags::SYMLINK_NOFOLLOW)
+    }
+
+    /// The same, with a link followed.
+    pub(super) fn look_through(&self, name: &OsStr) -> io::Result<Option<Looked>> {
+        self.look_with(name, AtFlags::empty())
+    }
+
+    fn look_with(&self, name: &OsStr, flags: AtFlags) -> io::Result<Option<Looked>> {
+        match fs::statat(&self.0, name, flags).map_err(io::Error::from) {
+            Ok(found) => Ok(Some(looked(&found))),
+            Err(error) if super::is_absence(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Opens a file. The caller has looked what is there, and looks at what was opened.
+    pub(super) fn open_file(&self, name: &OsStr, access: Access) -> io::Result<File> {
+        let flags = match access {
+            Access::Read => OFlags::RDONLY,
+            Access::Write => OFlags::RDWR,
+            Access::CreateNew => OFlags::RDWR | OFlags::CREATE | OFlags::EXCL,
+        };
+        Ok(fs::openat(&self.0, name, flags | OFlags::NOFOLLOW | PLAIN, OWNER_FILE)?.into())
+    }
+
+    /// Opens a file that exists, through a link if there is one.
+    pub(super) fn open_followed(&self, name: &OsStr, access: Access) -> io::Result<File> {
+        let flags = if access == Access::Read { OFlags::RDONLY } else { OFlags::RDWR };
+        Ok(fs::openat(&self.0, name, flags | PLAIN, Mode::empty())?.into())
+    }
+
+    /// Makes a file with the rights that the system gives new files.
+    pub(super) fn create_usual(&self, name: &OsStr) -> io::Result<File> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | PLAIN;
+        Ok(fs::openat(&self.0, name, flags, Mode::from_raw_mode(0o666))?.into())
+    }
+
+    pub(super) fn link(&self, from: &OsStr, to: &Folder, to_name: &OsStr) -> io::Result<()> {
+        Ok(fs::linkat(&self.0, from, &to.0, to_name, AtFlags::empty())?)
+    }
+
+    pub(super) fn rename(&self, from: &OsStr, to: &Folder, to_name: &OsStr) -> io::Result<()> {
+        Ok(fs::renameat(&self.0, from, &to.0, to_name)?)
+    }
+
+    /// Renames without replacing anything. Not all file systems can do that in one step, and not all have
+    /// hard links, which can do it in two; without both, the name is looked at first.
+    pub(super) fn rename_new(&self, from: &OsStr, to: &Folder, to_name: &OsStr) -> io::Result<()> {
+        #[cfg(any(target_vendor = "apple", target_os = "linux", target_os = "android"))]
+        {
+            use rustix::fs::RenameFlags;
+            let renamed = fs::renameat_with(&self.0, from, &to.0, to_name, RenameFlags::NOREPLACE);
+            match renamed.map_err(io::Error::from) {
+                Err(error) if !is_final(&error) => {}
+                renamed => return renamed,
+            }
+        }
+        match self.link(from, to, to_name) {
+            Ok(()) => return self.remove_file(from),
+            Err(error) if is_final(&error) => return Err(error),
+            Err(_) => {}
+        }
+        match to.look(to_name)? {
+            Some(_) => Err(io::ErrorKind::AlreadyExists.into()),
+            None => self.rename(from, to, to_name),
+        }
+    }
+
+    pub(super) fn remove_file(&self, name: &OsStr) -> io::Result<()> {
+        Ok(fs::unlinkat(&self.0, name, AtFlags::empty())?)
+    }
+
+    pub(super) fn create_dir(&self, name: &OsStr) -> io::Result<()> {
+        Ok(fs::mkdirat(&self.0, name, OWNER_FOLDER)?)
+    }
+
+    pub(super) fn remove_dir_all(&self, name: &OsStr) -> io::Result<()> {
+        let inner = self.sub(name)?;
+        for entry in inner.names()? {
+            match inner.look(&entry)? {
+                Some(found) if found.kind == Kind::Directory => inner.remove_dir_all(&entry)?,
+                _ => inner.remove_file(&entry)?,
+            }
+        }
+        Ok(fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
+    }
+
+    pub(super) fn names(&self) -> io::Result<Vec<OsString>> {
+        let mut names = Vec::new();
+        for entry in fs::Dir::new(self.readable()?)? {
+            let name = OsStr::from_bytes(entry?.file_name().to_bytes()).to_os_string();
+            if name != "." && name != ".." {
+                names.push(name);
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    pub(super) fn sync(&self) -> io::Result<()> {
+        Ok(fs::fsync(self.readable()?)?)
+    }
+
+    pub(super) fn longest_name(&self) -> io::Result<usize> {
+        let limit = fs::fstatvfs(&self.0)?.f_namemax;
+        Ok(usize::try_from(limit).ok().filter(|limit| *limit > 0).unwrap_or(255))
+    }
+
+    /// Gives the directory the rights of a file that it holds: whoever may read may look into it, and its
+    /// owner always may. Only a directory that this process has just made gets other rights.
+    pub(super) fn set_rights(&self, rights: &Rights) -> io::Result<()> {
+        let folder = self.readable()?;
+        let found = fs::fstat(&folder)?;
+        let own = found.st_uid == rustix::process::geteuid().as_raw();
+        if !own || found.st_mode & 0o077 != 0 {
+            let cause =
+                "somebody else put a directory there: look who may write to the one above it";
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, cause));
+        }
+        let mode = rights.mode & 0o666;
+        let mode = mode | (mode & 0o444) >> 2 | 0o700;
+        set_rights(&folder, &Rights { mode, ..*rights })
+    }
+
+    /// The directory itself, open for what a search is not enough for.
+    fn readable(&self) -> io::Result<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(fs::openat(&self.0, ".", flags, Mode::empty())?)
+    }
+}
+
+/// Whether another way to rename would come to the same end.
+fn is_final(error: &io::Error) -> bool {
+    use io::ErrorKind::{AlreadyExists, NotFound, StorageFull};
+    matches!(error.kind(), AlreadyExists | NotFound | StorageFull)
+}
+
+fn looked(found: &Stat) -> Looked {
+    let kind = match FileType::from_raw_mode(found.st_mode) {
+        FileType::RegularFile => Kind::File,
+        FileType::Directory => Kind::Directory,
+        _ => Kind::Other,
+    };
+    #[allow(
+        clippy::cast_lossless,
+        clippy::unnecessary_cast,
+        clippy::useless_conversion,
+        reason = "the fields have other widths on other systems"
+    )]
+    let identity = Identity {
+        device: found.st_dev as u64,
+        inode: found.st_ino as u64,
+        links: found.st_nlink as u64,
+    };
+    Looked { kind, identity }
+}
+
+pub(super) fn look_at(file: &File) -> io::Result<Looked> {
+    Ok(looked(&fs::fstat(file)?))
+}
+
+pub(super) fn rights(file: &File) -> io::Result<Option<Rights>> {
+    let found = file.metadata()?;
+    let mode = found.mode() & 0o777;
+    Ok(Some(Rights { mode, owner: Some(found.uid()), group: found.gid() }))
+}
+
+/// Group first, then mode, then owner: at no time may anybody use the file whom the rights do not name.
+pub(super) fn set_rights(file: impl rustix::fd::AsFd, rights: &Rights) -> io::Result<()> {
+    let (found, mut mode) = (fs::fstat(&file)?, rights.mode & 0o777);
+    let refused = |error: rustix::io::Errno| {
+        let kind = io::Error::from(error).kind();
+        matches!(kind, io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported)
+            || kind == io::ErrorKind::InvalidInput
+    };
+    if found.st_gid != rights.group {
+        let group = Some(rustix::fs::Gid::from_raw(rights.group));
+        match fs::fchown(&file, None, group) {
+            // Then its group is another one, whose members are others in the eyes of the database.
+            Err(error) if refused(error) => mode &= 0o707 | (mode & 0o007) << 3,
+            other => other?,
+        }
+    }
+    #[allow(clippy::useless_conversion, reason = "modes have other widths on other systems")]
+    let mode = Mode::from_raw_mode(mode.try_into().unwrap_or(0o600));
+    match fs::fchmod(&file, mode) {
+        // A file system without modes.
+        Err(error) if refused(error) => {}
+        other => other?,
+    }
+    match rights.owner {
+        Some(owner) if owner != found.st_uid => {
+            match fs::fchown(&file, Some(rustix::fs::Uid::from_raw(owner)), None) {
+                Err(error) if refused(error) => Ok(()),
+                other => Ok(other?),
+            }
+        }
+        _ => Ok(()),
+    }
+}
 
 pub(super) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     file.read_at(buffer, offset)
@@ -13,19 +263,4 @@ pub(super) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result
 
 pub(super) fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
     file.write_all_at(bytes, offset)
-}
-
-pub(super) fn sync_dir(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
-}
-
-pub(super) fn identity(found: &Metadata) -> Identity {
-    Identity { device: found.dev(), inode: found.ino(), links: found.nlink() }
-}
-
-/// The permissions of a folder whose files are for those whom a file is for: who may read may look into it. Its owner
-/// always may.
-pub(super) fn of_folder(file: &Permissions) -> Permissions {
-    let mode = file.mode() & 0o666;
-    Permissions::from_mode(mode | (mode & 0o444) >> 2 | 0o700)
 }

@@ -70,7 +70,7 @@ fn put(log: &Path, bytes: &[u8]) {
     fs::write(log, bytes).unwrap();
 }
 
-const ALL: Replayed = Replayed { last: LAST, damage: None };
+const ALL: Replayed = Replayed { last: LAST, verified: true, damage: None };
 
 /// All files below a folder, with their bytes.
 fn all_bytes(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
@@ -151,10 +151,12 @@ fn a_tier_without_its_log_is_damaged() {
 fn a_replay_leaves_every_byte_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let (place, log) = written(folder.path());
-    // The remains of a replay that was killed are no obstacle.
-    fs::create_dir(beside(&place.directory, "-replay")).unwrap();
-    fs::write(beside(&place.directory, "-replay").join(LOG), b"old").unwrap();
     let before = all_bytes(&place.directory);
+    // The remains of a replay that was killed are no obstacle.
+    let old = replay_name(&place.directory);
+    fs::create_dir_all(old.join(NAME)).unwrap();
+    fs::write(old.join(NAME).join(LOG), b"old").unwrap();
+    fs::write(old.join(ID_NAME), encode_id(ID, HotTierKind::Sled)).unwrap();
     assert_eq!(prefix_of(&place, "no damage"), ALL);
     assert_eq!(all_bytes(folder.path()), before, "nothing changed, nothing beside it");
     let length = before[&log].len();
@@ -199,7 +201,7 @@ fn parts_that_sled_gives_are_checked() {
         drop(tier);
         // sled lets go of its files some time after the last handle is dropped: a copy is free.
         let path = place.directory.join(NAME);
-        let copy = Copied::of(&path, beside(&place.directory, "-changed")).unwrap();
+        let copy = Copied::of(&path, folder.path().join("changed")).unwrap();
         let db = config(copy.path()).open().unwrap();
         change(&db);
         db.flush().unwrap();
@@ -227,7 +229,7 @@ fn an_append_that_leaves_a_blob_is_not_acknowledged() {
 fn sled_on_another_layer_is_refused() {
     let layer: Arc<dyn FileLayer> = Arc::new(MemoryFiles::new());
     let directory = Path::new("/corpus.ringer-hot");
-    let error = create(&layer, Path::new("/"), directory, ID, HotTierKind::Sled);
+    let error = create(&layer, None, directory, ID, HotTierKind::Sled);
     let error = error.expect_err("no real files");
     assert!(matches!(error, Error::InvalidArgument { .. }), "{error}");
     assert_eq!(layer.kind(directory).unwrap(), None);

@@ -90,7 +90,7 @@ fn reading_never_fails_and_is_never_counted() {
     let mut bytes = [0; 3];
     assert_eq!(file.read_up_to(&mut bytes, 0).unwrap(), 3);
     assert_eq!(file.length().unwrap(), 3);
-    assert!(files.try_lock(Path::new("/lock")).unwrap().is_some());
+    assert!(files.try_lock(Path::new("/lock"), None).unwrap().is_some());
     file.write_all_at(b"", 0).unwrap();
     assert_eq!((files.operations(), files.struck()), (0, 0));
 }

@@ -165,12 +165,12 @@ fn the_removal_of_a_directory_can_stop_anywhere() {
 #[test]
 fn a_lock_is_in_no_image() {
     let files = FaultyFiles::new();
-    let lock = files.try_lock(Path::new("/lock")).unwrap().expect("free");
+    let lock = files.try_lock(Path::new("/lock"), None).unwrap().expect("free");
     make(&files, "/f", b"x");
     let image = crash(&files, CrashKind::Killed);
     assert_eq!(names(&image), ["/f"]);
-    assert!(image.try_lock(Path::new("/lock")).unwrap().is_some());
-    assert!(files.try_lock(Path::new("/lock")).unwrap().is_none());
+    assert!(image.try_lock(Path::new("/lock"), None).unwrap().is_some());
+    assert!(files.try_lock(Path::new("/lock"), None).unwrap().is_none());
     drop(lock);
 }
 

@@ -1,0 +1,99 @@
+//! The distinct features of a document, gathered piece by piece.
+//!
+//! In: features in any order, with repeats. Out: the distinct ones, in rising order. They take twice the memory of the
+//! distinct ones, and no step takes long: pieces are sorted one by one and merged like the digits of a binary counter.
+
+use ringer::Error;
+
+/// Features that are sorted at a time.
+const PIECE: usize = 1 << 20;
+
+/// Distinct features.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    /// What is not sorted yet.
+    some: Vec<u64>,
+    /// Sorted and without repeats, each more than twice as long as the next.
+    runs: Vec<Vec<u64>>,
+}
+
+impl Gathered {
+    /// Takes some features. `asked` says whether to give up.
+    pub(super) fn take(&mut self, some: &[u64], asked: fn() -> bool) -> Result<(), Error> {
+        self.some.extend_from_slice(some);
+        if self.some.len() < PIECE { Ok(()) } else { self.sort(asked) }
+    }
+
+    fn sort(&mut self, asked: fn() -> bool) -> Result<(), Error> {
+        let mut run = std::mem::take(&mut self.some);
+        run.sort_unstable();
+        run.dedup();
+        while let Some(last) = self.runs.pop_if(|last| last.len() <= 2 * run.len()) {
+            run = merge(&last, &run);
+            if asked() {
+                return Err(Error::Interrupted);
+            }
+        }
+        self.runs.push(run);
+        Ok(())
+    }
+
+    /// All of them, in place of what was in `set`. Nothing is left.
+    pub(super) fn finish(&mut self, set: &mut Vec<u64>, asked: fn() -> bool) -> Result<(), Error> {
+        self.sort(asked)?;
+        *set = self.runs.pop().unwrap_or_default();
+        while let Some(run) = self.runs.pop() {
+            *set = merge(&run, set);
+            if asked() {
+                return Err(Error::Interrupted);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Two sorted runs as one, without repeats.
+fn merge(a: &[u64], b: &[u64]) -> Vec<u64> {
+    let mut merged = Vec::with_capacity(a.len() + b.len());
+    let (mut i, mut j) = (0, 0);
+    while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
+        merged.push(*x.min(y));
+        i += usize::from(x <= y);
+        j += usize::from(y <= x);
+    }
+    merged.extend_from_slice(&a[i..]);
+    merged.extend_from_slice(&b[j..]);
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gathers_what_a_set_would() {
+        let mut state = 7_u64;
+        let mut next = |most: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 20) % most
+        };
+        for most in [1, 1000, u64::MAX >> 20] {
+            let all: Vec<u64> = (0..5 * PIECE / 2).map(|_| next(most)).collect();
+            let (mut gathered, mut set) = (Gathered::default(), vec![9]);
+            for piece in all.chunks(70_001) {
+                gathered.take(piece, || false).unwrap();
+            }
+            gathered.finish(&mut set, || false).unwrap();
+            let expected: std::collections::BTreeSet<u64> = all.into_iter().collect();
+            assert!(set.iter().eq(&expected), "{most}");
+        }
+    }
+
+    #[test]
+    fn gives_up_when_asked() {
+        let mut gathered = Gathered::default();
+        let all: Vec<u64> = (0..2 * PIECE as u64).collect();
+        gathered.take(&all, || true).unwrap();
+        assert_eq!(gathered.take(&all, || true), Err(Error::Interrupted));
+    }
+}

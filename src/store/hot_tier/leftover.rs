@@ -1,0 +1,189 @@
+//! Whose a directory is that has the name of a tier, and how a tier of ours goes (HOT-2, STEP-12).
+//!
+//! In: a directory and the id of a tier. Out: whether it is that database's, or a removal of what is. A
+//! directory that does not say whose it is, and holds anything that nobody can have left in it by a crash, is
+//! somebody else's and is never touched.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{Found, ID_NAME, at, identify, log_tier, sled_tier, sync_parent};
+use crate::error::{Error, Result};
+use crate::format::DatabaseId;
+use crate::format::hot_part::{ID_BYTES, MAX_PART, OPENING, TierId, decode_part, encode_parts};
+use crate::store::companions::{Leftover, beside};
+use crate::store::file_layer::{Access, FileLayer, Kind};
+
+/// The name of a tier that is being made or removed.
+fn unfinished_name(directory: &Path) -> PathBuf {
+    beside(directory, "-new")
+}
+
+/// What stands where a tier of this database is made and removed.
+pub fn unfinished(
+    layer: &Arc<dyn FileLayer>,
+    directory: &Path,
+    database: DatabaseId,
+) -> Result<Leftover> {
+    whose(layer, &unfinished_name(directory), database)
+}
+
+/// The name of a copy that sled reads.
+pub(super) fn replay_name(directory: &Path) -> PathBuf {
+    beside(directory, "-replay")
+}
+
+/// What stands where a copy of this database's tier is made to be read.
+pub fn replay_copy(
+    layer: &Arc<dyn FileLayer>,
+    directory: &Path,
+    database: DatabaseId,
+) -> Result<Leftover> {
+    whose(layer, &replay_name(directory), database)
+}
+
+/// Removes a copy that a replay left that was killed. Refuses what is not ours.
+pub fn remove_replay(
+    layer: &Arc<dyn FileLayer>,
+    directory: &Path,
+    database: DatabaseId,
+) -> Result<()> {
+    let copy = replay_name(directory);
+    match whose(layer, &copy, database)? {
+        Leftover::Nothing => Ok(()),
+        Leftover::Ours => empty(layer, &copy),
+        Leftover::Theirs => Err(not_ours(&copy, directory)),
+    }
+}
+
+/// Whose a directory is that no state names.
+fn whose(layer: &Arc<dyn FileLayer>, new: &Path, database: DatabaseId) -> Result<Leftover> {
+    let id = new.join(ID_NAME);
+    if at(&id, "look at", layer.kind(&id))?.is_some_and(|kind| kind != Kind::File) {
+        return Ok(Leftover::Theirs);
+    }
+    match identify(layer, new)? {
+        Found::Nothing => Ok(Leftover::Nothing),
+        Found::Tier(id, _) if id.database == database => Ok(Leftover::Ours),
+        Found::Tier(..) => Ok(Leftover::Theirs),
+        Found::Unreadable(_) => {
+            let blank = is_blank(layer, new)?;
+            Ok(if blank { Leftover::Ours } else { Leftover::Theirs })
+        }
+    }
+}
+
+/// Whether a directory holds nothing but what making a tier writes before its first sync: a crash may have
+/// left any of that in any state.
+fn is_blank(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<bool> {
+    if at(directory, "look at", layer.kind(directory))? != Some(Kind::Directory) {
+        return Ok(false);
+    }
+    let opening = encode_parts(TierId { database: [0; 16], tier: 0 }, OPENING, b"");
+    let opening: usize = opening.map(|(_, bytes)| bytes.len()).sum();
+    for name in at(directory, "read", layer.names(directory))? {
+        let path = directory.join(&name);
+        let kind = at(&path, "look at", layer.kind(&path))?;
+        let most = match name.to_str() {
+            Some(ID_NAME) => ID_BYTES,
+            Some(log_tier::NAME) => opening,
+            Some(sled_tier::NAME) if kind == Some(Kind::Directory) => {
+                match at(&path, "read", layer.names(&path))?.is_empty() {
+                    true => continue,
+                    false => return Ok(false),
+                }
+            }
+            _ => return Ok(false),
+        };
+        if kind != Some(Kind::File) {
+            return Ok(false);
+        }
+        let file = at(&path, "open", layer.open(&path, Access::Read))?;
+        if at(&path, "look at", file.length())? > most as u64 {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether a directory is a tier of this database: its id says so or, where that cannot be read, the first part
+/// of its log, which verifies for this tier alone.
+pub fn is_own(layer: &Arc<dyn FileLayer>, directory: &Path, id: TierId) -> Result<bool> {
+    match identify(layer, directory)? {
+        Found::Nothing => Ok(false),
+        Found::Tier(found, _) => Ok(found.database == id.database),
+        Found::Unreadable(_) => {
+            let path = directory.join(log_tier::NAME);
+            if at(&path, "look at", layer.kind(&path))? != Some(Kind::File) {
+                return Ok(false);
+            }
+            let file = at(&path, "open", layer.open(&path, Access::Read))?;
+            let mut bytes = [0; MAX_PART];
+            let read = at(&path, "read", file.read_up_to(&mut bytes, 0))?;
+            Ok(decode_part(id, bytes.get(..read).unwrap_or_default()).is_ok())
+        }
+    }
+}
+
+/// Removes a tier of ours, of which nothing is open any more. It takes the name of an unfinished one first, for
+/// good: half removed under its own name it could not say whose it is, and nobody would dare to remove the rest.
+pub fn remove(layer: &Arc<dyn FileLayer>, directory: &Path, id: TierId) -> Result<()> {
+    match is_own(layer, directory, id)? {
+        true => remove_known(layer, directory, id.database),
+        false => Err(not_ours(directory, directory)),
+    }
+}
+
+/// The same for a tier that is known to be this database's.
+pub fn remove_known(
+    layer: &Arc<dyn FileLayer>,
+    directory: &Path,
+    database: DatabaseId,
+) -> Result<()> {
+    remove_unfinished(layer, directory, database)?;
+    let new = unfinished_name(directory);
+    at(directory, "rename", layer.rename_new(directory, &new))?;
+    // Without this a power cut could take the new name back, but not what is removed under it.
+    sync_parent(layer, directory)?;
+    empty(layer, &new)?;
+    sync_parent(layer, directory)
+}
+
+/// Removes what an interrupted creation or removal left. No database names it. Refuses what is not ours.
+pub fn remove_unfinished(
+    layer: &Arc<dyn FileLayer>,
+    directory: &Path,
+    database: DatabaseId,
+) -> Result<()> {
+    match unfinished(layer, directory, database)? {
+        Leftover::Nothing => Ok(()),
+        Leftover::Ours => empty(layer, &unfinished_name(directory)),
+        Leftover::Theirs => Err(not_ours(&unfinished_name(directory), directory)),
+    }
+}
+
+/// Removes a directory of ours. The id goes last, for as long as anything is left it says whose that is.
+pub(super) fn empty(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> {
+    let names = at(directory, "read", layer.names(directory))?;
+    let others: Vec<_> = names.iter().filter(|name| *name != OsStr::new(ID_NAME)).collect();
+    for name in &others {
+        let path = directory.join(name);
+        let removed = match at(&path, "look at", layer.kind(&path))? {
+            Some(Kind::Directory) => layer.remove_dir_all(&path),
+            _ => layer.remove_file(&path),
+        };
+        at(&path, "remove", removed)?;
+    }
+    if !others.is_empty() {
+        at(directory, "sync", layer.sync_dir(directory))?;
+    }
+    at(directory, "remove", layer.remove_dir_all(directory))
+}
+
+/// What has the name of the tier at `directory`, or of an unfinished one, is somebody else's.
+pub fn not_ours(path: &Path, directory: &Path) -> Error {
+    let name = directory.to_string_lossy();
+    let database = name.strip_suffix("-hot").unwrap_or(&name).to_string();
+    Error::NotOurs { path: path.into(), database: database.into() }
+}
