@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
+use ringer::format::temporary_mark::{self, TEMPORARY_OFFSET};
 use ringer::store::file_layer::FileLayer;
 use ringer::store::file_layer::faulty::CrashKind;
 use ringer::store::file_layer::memory::MemoryFiles;
@@ -198,7 +199,10 @@ fn a_refused_open_for_writing_leaves_every_byte_as_it_was() {
         // What recovery would cut off, and what it would remove.
         bytes.extend_from_slice(&[7; 100]);
         let files = MemoryFiles::new().with_file(PATH, bytes);
-        let files = files.with_file(format!("{PATH}-vacuum"), "half a copy");
+        let mut copy = vec![0; TEMPORARY_OFFSET as usize];
+        copy.extend(temporary_mark::encode(original.bytes[32..48].try_into().unwrap()));
+        copy.extend(b"half a copy");
+        let files = files.with_file(format!("{PATH}-vacuum"), copy);
         let before = bytes_of(&files);
         match open(&files) {
             Ok(db) => drop(original.check_answers(&db.snapshot())),

@@ -110,7 +110,7 @@ const MIB: usize = 1 << 20;
 
 /// Documents that take the most memory of each kind.
 fn hostile() -> Vec<(&'static str, Vec<u8>)> {
-    let repeat = |part: &str| part.repeat(4 * MIB / part.len()).into_bytes();
+    let repeat = |part: &str| part.repeat(2 * MIB / part.len()).into_bytes();
     vec![
         ("ligatures", repeat("\u{FDFA}")),
         ("ligatures and ideographs", repeat("\u{FDFA}東")),
@@ -121,7 +121,7 @@ fn hostile() -> Vec<(&'static str, Vec<u8>)> {
         ("short words", repeat("a ")),
         ("short stop words", repeat("the ")),
         ("one word", repeat("a")),
-        ("no UTF-8", vec![0xFF; 4 * MIB]),
+        ("no UTF-8", vec![0xFF; 2 * MIB]),
         ("entities", repeat("&ngE;")),
         ("tags", repeat("<p>")),
     ]
@@ -232,8 +232,10 @@ fn work_is_given_up_when_somebody_asks() {
                 extractor.extract(&document, media, &mut Vec::new()).unwrap();
                 let all = asked.load(Ordering::Relaxed);
                 // One look for each 512 KiB at least. A run of marks is one character to the eye, and sorted
-                // at once; a word of ASCII is read at the speed of memory.
-                let at_once = ["marks", "one word"].contains(&what);
+                // at once; ASCII without white space is read at the speed of memory.
+                let plain = document.is_ascii() && !document.contains(&b' ');
+                let at_once =
+                    what == "marks" || what == "one word" || (plain && media == Media::Plain);
                 let least = if at_once { 1 } else { document.len() as u64 / (MIB as u64 / 2) };
                 assert!(all >= least, "{kind}, {what}: asked {all} times");
                 let half = asked.fetch_sub(all, Ordering::Relaxed) / 2;

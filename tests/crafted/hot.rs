@@ -86,6 +86,8 @@ fn is_typed(error: &Error) -> bool {
             | Error::NotADatabase { .. }
             | Error::HotTierMissing { .. }
             | Error::HotTierDamaged { .. }
+            // The id of another database.
+            | Error::NotOurs { .. }
             // Numbers that no writer goes on from.
             | Error::InvalidArgument { .. }
     )
