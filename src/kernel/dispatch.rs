@@ -235,7 +235,7 @@ impl Kernel {
             #[cfg(target_arch = "x86_64")]
             Chosen::Avx2(kernel) => kernel.run(work),
             #[cfg(target_arch = "x86_64")]
-            Chosen::Avx512(kernel) => kernel.avx2().run(work),
+            Chosen::Avx512(kernel) => kernel.run(work),
             _ => work.run(),
         }
     }
