@@ -7,7 +7,7 @@
 
 use std::arch::x86_64::*;
 
-use super::avx2_lanes::{least_of, pack_short};
+use super::avx2_lanes::{least_of, pack_short, pick_of_16};
 use super::dispatch::Work;
 use super::least::Least;
 use super::{Row, Rows, portable};
@@ -59,6 +59,11 @@ impl Avx2 {
     pub(super) fn pack_short(self, samples: &[u16], first: &mut [u64], rest: &mut [u64]) {
         // SAFETY: as above.
         unsafe { pack_short(samples, first, rest) }
+    }
+
+    pub(super) fn pick(self, table: &[u32; 256], bytes: &[u8; 64], picked: &mut [u32; 64]) {
+        // SAFETY: as above.
+        unsafe { pick_of_16(table, bytes, picked) }
     }
 
     pub(super) fn least(self, table: &[u16], starts: &[u32], lane: usize, least: &mut Least) {

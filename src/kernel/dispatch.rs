@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use super::least::{self, Least};
+use super::least::{self, LANES, Least};
 #[cfg(target_arch = "aarch64")]
 use super::neon::Neon;
 use super::{Row, Rows, portable};
@@ -209,6 +209,23 @@ impl Kernel {
             #[cfg(target_arch = "aarch64")]
             Chosen::Neon(kernel) => kernel.least(table, starts, lane, least),
             Chosen::Portable => least::portable(table, starts, lane, least),
+        }
+    }
+
+    /// The entry of a table for each of 64 bytes, which are all below `most`.
+    pub(crate) fn pick(
+        self,
+        table: &[u32; 256],
+        most: usize,
+        bytes: &[u8; LANES],
+        picked: &mut [u32; LANES],
+    ) {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Chosen::Avx2(kernel) if most <= 16 => kernel.pick(table, bytes, picked),
+            #[cfg(target_arch = "x86_64")]
+            Chosen::Avx512(kernel) if most <= 16 => kernel.avx2().pick(table, bytes, picked),
+            _ => least::pick(table, bytes, picked),
         }
     }
 
