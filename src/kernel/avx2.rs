@@ -8,8 +8,10 @@
 use std::arch::x86_64::*;
 
 use super::avx2_lanes::{least_of, pack_short, pick_of_16};
+use super::avx2_visits::visits;
 use super::dispatch::Work;
 use super::least::Least;
+use super::visits::{Moment, Visitors};
 use super::{Row, Rows, portable};
 
 /// Proof that this machine has AVX2, POPCNT and BMI.
@@ -64,6 +66,11 @@ impl Avx2 {
     pub(super) fn pick(self, table: &[u32; 256], bytes: &[u8; 64], picked: &mut [u32; 64]) {
         // SAFETY: as above.
         unsafe { pick_of_16(table, bytes, picked) }
+    }
+
+    pub(super) fn visits(self, visitors: Visitors<'_>, moment: Moment<'_>, masks: &mut [u32]) {
+        // SAFETY: as above.
+        unsafe { visits(visitors, moment, masks) }
     }
 
     pub(super) fn least(self, table: &[u16], starts: &[u32], lane: usize, least: &mut Least) {
