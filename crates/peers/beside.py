@@ -10,6 +10,9 @@ With `flags` it finds duplicates, and prints rows for `peers dedup`: name, secon
 bit for each set that was flagged, in base 64.
 
     peers documents N | beside.py flags N
+
+With `sketch` it sketches what `peers sketch` sends, a line `samples elements sets` and the sets, and answers each line `round` with
+the seconds of processor time that one round took, until a line `end`.
 """
 import base64
 import os
@@ -107,6 +110,19 @@ def flags(n):
         print(f"rensa flags, {bands} bands, not verified", *(f"{s:.6f}" for s in best), bits, sep="\t", flush=True)
 
 
+def sketch(_):
+    """Sketches the same sets again and again, when asked."""
+    import rensa
+
+    while header := sys.stdin.buffer.readline():
+        samples, elements, count = map(int, header.split())
+        sets = rows_of(np.uint64, elements, count).ravel()
+        ends = np.arange(0, sets.size + 1, elements, dtype=np.uint64)
+        while sys.stdin.buffer.readline() == b"round\n":
+            make = rensa.RMinHash.digest_matrix_from_flat_token_hashes
+            print(timed(lambda: make(sets, ends, samples, 42))[1], flush=True)
+
+
 def faiss(n):
     """Scans all b-bit signatures, bit-sliced, for the ten with the fewest differing bits."""
     import faiss
@@ -136,4 +152,4 @@ def faiss(n):
 
 
 if __name__ == "__main__":
-    {"rensa": rensa, "faiss": faiss, "flags": flags}[sys.argv[1]](int(sys.argv[2]))
+    {"rensa": rensa, "faiss": faiss, "flags": flags, "sketch": sketch}[sys.argv[1]](int(sys.argv[2]))

@@ -7,9 +7,11 @@
 
 use std::arch::x86_64::*;
 
-use super::avx2_lanes::{least_of, pack_short};
+use super::avx2_lanes::{least_of, pack_short, pick_of_16};
+use super::avx2_visits::visits;
 use super::dispatch::Work;
 use super::least::Least;
+use super::visits::{Moment, Visitors};
 use super::{Row, Rows, portable};
 
 /// Proof that this machine has AVX2, POPCNT and BMI.
@@ -59,6 +61,16 @@ impl Avx2 {
     pub(super) fn pack_short(self, samples: &[u16], first: &mut [u64], rest: &mut [u64]) {
         // SAFETY: as above.
         unsafe { pack_short(samples, first, rest) }
+    }
+
+    pub(super) fn pick(self, table: &[u32; 256], bytes: &[u8; 64], picked: &mut [u32; 64]) {
+        // SAFETY: as above.
+        unsafe { pick_of_16(table, bytes, picked) }
+    }
+
+    pub(super) fn visits(self, visitors: Visitors<'_>, moment: Moment<'_>, masks: &mut [u32]) {
+        // SAFETY: as above.
+        unsafe { visits(visitors, moment, masks) }
     }
 
     pub(super) fn least(self, table: &[u16], starts: &[u32], lane: usize, least: &mut Least) {

@@ -67,6 +67,30 @@ pub(super) fn least_of(table: &[u16], starts: &[u32], lane: usize, least: &mut L
     store_bytes(&mut least.rows, [narrow(rows[0], rows[1]), narrow(rows[2], rows[3])]);
 }
 
+/// The entry of a table for each byte. All bytes are below 16.
+#[target_feature(enable = "avx2")]
+pub(super) fn pick_of_16(table: &[u32; 256], bytes: &[u8; LANES], picked: &mut [u32; LANES]) {
+    let (eights, _) = table.as_chunks::<8>();
+    let (low, high) = (load_eight(&eights[0]), load_eight(&eights[1]));
+    let seven = _mm256_set1_epi32(7);
+    for (bytes, picked) in bytes.as_chunks::<8>().0.iter().zip(picked.as_chunks_mut::<8>().0) {
+        let index = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(i64::from_le_bytes(*bytes)));
+        // An index of 8 lanes is taken modulo 8.
+        let (a, b) =
+            (_mm256_permutevar8x32_epi32(low, index), _mm256_permutevar8x32_epi32(high, index));
+        let entries = _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi32(index, seven));
+        // SAFETY: the array has the 32 bytes that are written; the store needs no alignment.
+        unsafe { _mm256_storeu_si256(picked.as_mut_ptr().cast(), entries) }
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn load_eight(words: &[u32; 8]) -> __m256i {
+    // SAFETY: the array has the 32 bytes that are read; the load needs no alignment.
+    unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
+}
+
 /// 16-bit lanes below 256 as bytes, in their order.
 #[inline]
 #[target_feature(enable = "avx2")]

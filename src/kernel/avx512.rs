@@ -9,6 +9,7 @@
 use std::arch::x86_64::*;
 
 use super::avx2::Avx2;
+use super::dispatch::Work;
 use super::least::{self, LANES, Least};
 use super::{Rows, portable};
 
@@ -44,10 +45,20 @@ impl Avx512 {
         unsafe { least_of(table, starts, lane, least) }
     }
 
+    pub(super) fn run<W: Work>(self, work: W) -> W::Done {
+        // SAFETY: as above.
+        unsafe { run(work) }
+    }
+
     pub(super) fn equal_mask(self, a: Rows<'_>, b: Rows<'_>, mask: &mut [u64]) {
         // SAFETY: as above.
         unsafe { equal_mask(a, b, mask) }
     }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,popcnt,bmi1,bmi2")]
+fn run<W: Work>(work: W) -> W::Done {
+    work.run()
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,popcnt")]

@@ -5,9 +5,10 @@
 
 use std::sync::LazyLock;
 
-use super::least::{self, Least};
+use super::least::{self, LANES, Least};
 #[cfg(target_arch = "aarch64")]
 use super::neon::Neon;
+use super::visits::{self, Moment, VISITS, Visitors};
 use super::{Row, Rows, portable};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2::Avx2, avx512::Avx512};
@@ -212,6 +213,43 @@ impl Kernel {
         }
     }
 
+    /// The entry of a table for each of 64 bytes, which are all below `most`.
+    pub(crate) fn pick(
+        self,
+        table: &[u32; 256],
+        most: usize,
+        bytes: &[u8; LANES],
+        picked: &mut [u32; LANES],
+    ) {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Chosen::Avx2(kernel) if most <= 16 => kernel.pick(table, bytes, picked),
+            #[cfg(target_arch = "x86_64")]
+            Chosen::Avx512(kernel) if most <= 16 => kernel.avx2().pick(table, bytes, picked),
+            _ => least::pick(table, bytes, picked),
+        }
+    }
+
+    /// Marks the visitors that go to an open bin: bit i of mask j stands for element `32 j + i`.
+    ///
+    /// # Panics
+    /// When there are no bins or more than 256, or not as many elements as the masks have bits.
+    pub(crate) fn visits(self, visitors: Visitors<'_>, moment: Moment<'_>, masks: &mut [u32]) {
+        assert!((1..=256).contains(&moment.ranks.len()), "1 to 256 bins");
+        let elements = VISITS * masks.len();
+        assert!(
+            [visitors.bins, visitors.rows].iter().all(|all| all.len() == elements),
+            "a bit each"
+        );
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Chosen::Avx2(kernel) => kernel.visits(visitors, moment, masks),
+            #[cfg(target_arch = "x86_64")]
+            Chosen::Avx512(kernel) => kernel.avx2().visits(visitors, moment, masks),
+            _ => visits::portable(visitors, moment, masks),
+        }
+    }
+
     /// Marks the bins that hold anything but `u64::MAX`: bit i of `words` stands for bin i.
     ///
     /// # Panics
@@ -235,7 +273,7 @@ impl Kernel {
             #[cfg(target_arch = "x86_64")]
             Chosen::Avx2(kernel) => kernel.run(work),
             #[cfg(target_arch = "x86_64")]
-            Chosen::Avx512(kernel) => kernel.avx2().run(work),
+            Chosen::Avx512(kernel) => kernel.run(work),
             _ => work.run(),
         }
     }

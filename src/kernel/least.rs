@@ -62,3 +62,11 @@ pub(super) fn portable(table: &[u16], starts: &[u32], lane: usize, least: &mut L
         least.several |= u64::from(found[l] > 1 && least.words[l] != 0) << l;
     }
 }
+
+/// The entry of a table for each of 64 bytes, on every machine.
+#[inline(always)]
+pub(super) fn pick(table: &[u32; 256], bytes: &[u8; LANES], picked: &mut [u32; LANES]) {
+    for (entry, byte) in picked.iter_mut().zip(bytes) {
+        *entry = table[usize::from(*byte)];
+    }
+}

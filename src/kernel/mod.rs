@@ -14,6 +14,8 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx2_lanes;
 #[cfg(target_arch = "x86_64")]
+mod avx2_visits;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 mod dispatch;
 mod least;
@@ -23,6 +25,7 @@ mod neon;
 mod portable;
 mod prefetch;
 mod rows;
+mod visits;
 
 pub use dispatch::Kernel;
 pub(crate) use dispatch::Work;
@@ -30,6 +33,7 @@ pub(crate) use least::{LANES, Least};
 pub use marks::{BLOCK, marks};
 pub use prefetch::prefetch;
 pub use rows::{Row, Rows};
+pub(crate) use visits::{Moment, VISITS, Visitors};
 
 #[cfg(test)]
 mod tests;

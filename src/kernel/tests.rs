@@ -275,3 +275,28 @@ fn short_samples_are_packed_alike() {
         }
     }
 }
+
+/// Visits against the definition, for numbers of bins about all limits.
+#[test]
+fn visitors_of_open_bins_are_marked() {
+    let word = |i: usize| (i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
+    for bins in [1, 2, 15, 16, 17, 63, 64, 100, 127, 128, 129, 255, 256] {
+        let steps = std::array::from_fn(|i| (word(i) % bins as u64) as u8);
+        let ranks: Vec<u16> = (0..bins).map(|i| (word(i + 300) % 5 * 16_000) as u16).collect();
+        let firsts: Vec<u8> = (0..320).map(|i| (word(i + 700) % bins as u64) as u8).collect();
+        let rows: Vec<u8> = (0..320).map(|i| word(i + 1100) as u8).collect();
+        for least in [0, 1, 16_000, 33_000, 64_000, u16::MAX] {
+            let moment = Moment { steps: &steps, ranks: &ranks, least };
+            for kernel in Kernel::available() {
+                let mut masks = [0; 10];
+                kernel.visits(Visitors { bins: &firsts, rows: &rows }, moment, &mut masks);
+                for (i, (first, row)) in firsts.iter().zip(&rows).enumerate() {
+                    let bin = usize::from(*first) + usize::from(steps[usize::from(*row)]);
+                    let open = ranks[bin % bins] >= least;
+                    let found = masks[i / 32] >> (i % 32) & 1 == 1;
+                    assert_eq!(found, open, "{}: element {i} of {bins} bins", kernel.name());
+                }
+            }
+        }
+    }
+}

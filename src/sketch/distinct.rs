@@ -18,6 +18,9 @@ const PLACES: usize = 4;
 /// Most places of memory that is kept from set to set: a few megabytes.
 const KEPT: usize = 1 << 19;
 
+/// So few elements are compared with each other.
+const FEW: usize = 8;
+
 /// A set of elements that only knows what it has seen.
 pub(crate) struct Distinct {
     /// 0 marks a free place: the element 0 is kept apart.
@@ -52,6 +55,9 @@ impl Distinct {
     pub(crate) fn count_of(&mut self, elements: &[u64]) -> u64 {
         if elements.is_sorted_by(|a, b| a < b) {
             return elements.len() as u64;
+        }
+        if elements.len() <= FEW {
+            return count_few(elements);
         }
         // Chains number elements by `u32`, from 1 on.
         if elements.len() >= u32::MAX as usize {
@@ -126,6 +132,16 @@ impl Distinct {
     }
 }
 
+/// The number of distinct elements, by comparing all with all. No branch depends on them.
+fn count_few(elements: &[u64]) -> u64 {
+    let mut repeats = 0;
+    for (i, x) in elements.iter().enumerate() {
+        let equal = elements[..i].iter().fold(false, |equal, y| equal | (x == y));
+        repeats += u64::from(equal);
+    }
+    elements.len() as u64 - repeats
+}
+
 /// The elements of a slice chained by place, the last one first. Elements are numbered from 1 on, and 0
 /// ends a chain.
 #[derive(Default)]
@@ -184,7 +200,17 @@ mod tests {
     #[test]
     fn agrees_with_a_hash_set() {
         let mut distinct = Distinct::default();
-        for (n, modulus) in [(0, 1), (1, 1), (7, 3), (1000, 10), (5000, 100_000), (9, u64::MAX)] {
+        for (n, modulus) in [
+            (0, 1),
+            (1, 1),
+            (7, 3),
+            (8, 4),
+            (8, 6),
+            (9, 4),
+            (1000, 10),
+            (5000, 100_000),
+            (9, u64::MAX),
+        ] {
             let elements: Vec<u64> = (0..n).map(|i| mix(i) % modulus).collect();
             let truth = elements.iter().collect::<HashSet<_>>().len() as u64;
             assert_eq!(distinct.count_of(&elements), truth);

@@ -7,6 +7,7 @@ mod measure;
 mod minwise;
 mod race;
 mod ringer;
+mod sketch;
 mod table;
 mod text;
 mod w2;
@@ -24,6 +25,8 @@ use crate::w2::W2;
 
 const USAGE: &str = "\
 usage: peers table [N [FILE]]   builds, asks and prints the table; rows of other programs from FILE
+       peers sketch [PYTHON SCRIPT]
+                                measures sets to signatures, beside rensa as SCRIPT (beside.py) runs it
        peers text               measures raw text to signatures
        peers dedup [N [FILE]]   finds duplicates and prints the table; rows of other programs from FILE
        peers scans [N]          measures exhaustive queries, and writes rows for such a FILE
@@ -49,6 +52,11 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 fn run(arguments: &[&str]) -> Result<()> {
     if arguments == ["text"] {
         return text::run();
+    }
+    match arguments {
+        ["sketch"] => return sketch::run(None),
+        ["sketch", python, script] => return sketch::run(Some((python, script))),
+        _ => {}
     }
     let sets = arguments.get(1).map_or(Ok(1_000_000), |n| n.parse::<u64>())?;
     if sets == 0 || sets % 100 != 0 {

@@ -5,13 +5,16 @@
 //! `OnePermutation`. From about k ln k elements on, it fills all bins and nothing else is to be done. Fewer elements make about
 //! k ln k visits in all.
 
-use super::orders::{MAX_ROWS, Orders, Start};
+use super::orders::{MAX_ROWS, Orders};
 use super::{EveryBin, NONE, folded};
-use crate::kernel::{Kernel, Work};
+use crate::kernel::{Kernel, Moment, VISITS, Visitors, Work};
 use crate::sketch::one_permutation::absorb_open;
 
 /// Elements that are followed through time together, so that what is known of them stays in the cache.
 const CHUNK: usize = 4096;
+
+/// Up to this many bins their numbers are bytes.
+const MAX_IN_BYTES: usize = 256;
 
 /// From so many elements a bin on, all bins are likely to be visited at time 0.
 const FEW_A_BIN: usize = 4;
@@ -33,7 +36,13 @@ pub(super) struct Later {
 #[derive(Default)]
 struct Chunk {
     hashes: Vec<u64>,
-    starts: Vec<Start>,
+    /// The first bin of each.
+    bins: Vec<u16>,
+    /// The order of each, in whole masks.
+    rows: Vec<u8>,
+    /// The first bins once more, in whole masks, where bytes can hold them.
+    short_bins: Vec<u8>,
+    masks: Vec<u32>,
     /// Visits that may win: the bin, and the number of the element.
     found: Vec<(u16, u16)>,
 }
@@ -91,11 +100,11 @@ impl EveryBin {
     /// All visits at one time.
     fn visit(&self, time: usize, later: &mut Later) {
         let Later { ranks, winners, chunk } = later;
-        let count = chunk.find(&self.orders, time, ranks);
-        for (bin, element) in &chunk.found[..count] {
+        chunk.find(&self.orders, time, ranks);
+        for (bin, element) in &chunk.found {
             let (bin, element) = (usize::from(*bin), usize::from(*element));
             let hash = chunk.hashes[element];
-            let rank = self.orders.ranks()[self.orders.place(chunk.starts[element]) + bin];
+            let rank = self.orders.rank_at(time, chunk.rows[element]);
             let tie = |hash| self.tie(hash, bin, rank);
             let wins = rank < ranks[bin]
                 || winners[bin] == NONE
@@ -111,47 +120,67 @@ impl EveryBin {
 impl Chunk {
     /// Takes up to [`CHUNK`] elements.
     fn fill(&mut self, sampler: &EveryBin, elements: &[u64]) {
+        let padded = elements.len().next_multiple_of(VISITS);
         self.hashes.resize(elements.len(), NONE);
-        self.starts.resize(elements.len(), Start { bin: 0, row: 0 });
-        self.found.resize(elements.len(), (0, 0));
+        self.bins.resize(elements.len(), 0);
+        self.rows.resize(padded, 0);
         Kernel::best().run(Hashes { sampler, elements, hashes: &mut self.hashes });
-        for (start, hash) in self.starts.iter_mut().zip(&self.hashes) {
-            *start = sampler.orders.start(*hash, folded(*hash));
+        for ((hash, bin), row) in self.hashes.iter().zip(&mut self.bins).zip(&mut self.rows) {
+            let start = sampler.orders.start(*hash, folded(*hash));
+            (*bin, *row) = (start.bin, start.row);
+        }
+        self.short_bins.clear();
+        if sampler.orders.bins() <= MAX_IN_BYTES {
+            self.short_bins.extend(self.bins.iter().map(|bin| *bin as u8));
+            self.short_bins.resize(padded, 0);
+            self.masks.resize(padded / VISITS, 0);
         }
     }
 
     /// All visits at time 0.
     fn visit_first(&self, bins: &mut [u64]) {
-        for (start, hash) in self.starts.iter().zip(&self.hashes) {
-            let bin = &mut bins[usize::from(start.bin)];
+        for (start, hash) in self.bins.iter().zip(&self.hashes) {
+            let bin = &mut bins[usize::from(*start)];
             *bin = (*bin).min(*hash);
         }
     }
 
-    /// Finds the visits at one time that are not later than the first visit of their bin so far, and says how many there
-    /// are. No branch depends on the elements.
-    fn find(&mut self, orders: &Orders, time: usize, ranks: &[u16]) -> usize {
+    /// Finds the visits at one time that are not later than the first visit of their bin so far.
+    fn find(&mut self, orders: &Orders, time: usize, ranks: &[u16]) {
         let (steps, least) = (orders.steps_at(time), orders.least_rank(time));
-        if let Ok(steps) = steps.try_into() {
-            return self.find_by(steps, least, ranks);
+        self.found.clear();
+        if orders.bins() <= MAX_IN_BYTES {
+            return self.find_short(steps, least, ranks);
         }
-        let mut all = [0; MAX_ROWS];
-        all[..steps.len()].copy_from_slice(steps);
-        self.find_by(&all, least, ranks)
+        let bins = ranks.len() as u16;
+        for (element, (first, row)) in self.bins.iter().zip(&self.rows).enumerate() {
+            let bin = first + steps[usize::from(*row)];
+            let bin = bin.min(bin.wrapping_sub(bins));
+            if ranks[usize::from(bin)] >= least {
+                self.found.push((bin, element as u16));
+            }
+        }
     }
 
-    /// The same with as many orders as there can be, so that none has to be checked.
-    #[inline(never)]
-    fn find_by(&mut self, steps: &[u16; MAX_ROWS], least: u16, ranks: &[u16]) -> usize {
-        let (bins, mut count) = (ranks.len() as u16, 0);
-        let found = &mut self.found[..self.starts.len()];
-        for (element, start) in self.starts.iter().enumerate() {
-            let bin = start.bin + steps[usize::from(start.row)];
-            let bin = bin.min(bin.wrapping_sub(bins));
-            found[count] = (bin, element as u16);
-            count += usize::from(ranks[usize::from(bin)] >= least);
+    /// The same for bins whose numbers are bytes.
+    fn find_short(&mut self, steps: &[u16], least: u16, ranks: &[u16]) {
+        let mut short_steps = [0; MAX_ROWS];
+        short_steps.iter_mut().zip(steps).for_each(|(short, step)| *short = *step as u8);
+        let moment = Moment { steps: &short_steps, ranks, least };
+        let visitors = Visitors { bins: &self.short_bins, rows: &self.rows };
+        Kernel::best().visits(visitors, moment, &mut self.masks);
+        for (at, mask) in self.masks.iter().enumerate() {
+            let mut mask = *mask;
+            while mask != 0 {
+                let element = VISITS * at + mask.trailing_zeros() as usize;
+                mask &= mask - 1;
+                // The last mask has bits of elements that do not exist.
+                if let Some(first) = self.bins.get(element) {
+                    let bin = moment.bin(*first as u8, self.rows[element]);
+                    self.found.push((bin as u16, element as u16));
+                }
+            }
         }
-        count
     }
 }
 

@@ -11,6 +11,9 @@ use crate::kernel::{Kernel, Least};
 /// Most elements of a small set.
 pub(super) const MAX_FEW: usize = 127;
 
+/// So few elements seldom meet at time 0, and whether they do is found by comparing all with all.
+const TINY: usize = 8;
+
 /// Whether this evaluation is faster than that by time.
 pub(super) fn worthwhile(elements: usize, _bins: usize) -> bool {
     elements <= MAX_FEW
@@ -25,6 +28,10 @@ pub(super) struct Few {
     folded: [u32; 256],
     /// Where the table of ranks has each element's visit to bin 0.
     places: [u32; 256],
+    /// The first bin of each element.
+    bins: [u16; 256],
+    /// Whether two elements may visit a bin at time 0. Otherwise rank 0 tells the winner, like any other.
+    meet: bool,
     /// The least hash of the elements that visit each bin at time 0, or [`NONE`]. In whole groups.
     first: Vec<u64>,
     least: Least,
@@ -34,7 +41,16 @@ impl Default for Few {
     fn default() -> Few {
         let (folded, places) = ([0; 256], [0; 256]);
         let (first, least) = (Vec::new(), Least::default());
-        Few { count: 0, hashes: [0; 256], folded, places, first, least }
+        Few {
+            count: 0,
+            hashes: [0; 256],
+            folded,
+            places,
+            bins: [0; 256],
+            meet: false,
+            first,
+            least,
+        }
     }
 }
 
@@ -42,8 +58,6 @@ impl Few {
     /// Takes 1 to [`MAX_FEW`] elements, and their visits at time 0.
     #[inline(always)]
     pub(super) fn take(&mut self, sampler: &EveryBin, elements: &[u64]) {
-        self.first.clear();
-        self.first.resize(sampler.orders.bins().next_multiple_of(GROUP), NONE);
         self.count = elements.len().min(MAX_FEW);
         for (hash, x) in self.hashes.iter_mut().zip(&elements[..self.count]) {
             *hash = sampler.hash(*x);
@@ -54,8 +68,22 @@ impl Few {
             let start = sampler.orders.start(hash, folded);
             self.folded[i] = folded;
             self.places[i] = sampler.orders.place(start) as u32;
-            let first = &mut self.first[usize::from(start.bin)];
-            *first = (*first).min(hash);
+            self.bins[i] = start.bin;
+        }
+        self.meet = self.count > TINY || any_equal(&self.bins[..self.count]);
+        if self.meet {
+            self.visit_first(sampler);
+        }
+    }
+
+    /// All visits at time 0.
+    #[inline(always)]
+    fn visit_first(&mut self, sampler: &EveryBin) {
+        self.first.clear();
+        self.first.resize(sampler.orders.bins().next_multiple_of(GROUP), NONE);
+        for i in 0..self.count {
+            let first = &mut self.first[usize::from(self.bins[i])];
+            *first = (*first).min(self.hashes[i]);
         }
     }
 
@@ -63,16 +91,18 @@ impl Few {
     #[inline(always)]
     pub(super) fn win(&mut self, sampler: &EveryBin, start: usize, values: &mut [u32; GROUP]) {
         let places = &self.places[..self.count];
-        Kernel::best().least(sampler.orders.ranks(), places, start, &mut self.least);
+        let kernel = Kernel::best();
+        kernel.least(sampler.orders.ranks(), places, start, &mut self.least);
         let bins = sampler.orders.bins() - start;
         let several = self.least.several & (u64::MAX >> (GROUP - bins.min(GROUP)));
         if several != 0 {
             self.settle(sampler, start, several);
         }
-        let Some(first) = self.first[start..].first_chunk::<GROUP>() else { return };
-        for (value, row) in values.iter_mut().zip(&self.least.rows) {
-            *value = self.folded[usize::from(*row)];
+        kernel.pick(&self.folded, self.count, &self.least.rows, values);
+        if !self.meet {
+            return;
         }
+        let Some(first) = self.first[start..].first_chunk::<GROUP>() else { return };
         for l in 0..GROUP {
             let later = 0_u32.wrapping_sub(u32::from(first[l] == NONE));
             values[l] = values[l] & later | folded(first[l]) & !later;
@@ -94,4 +124,16 @@ impl Few {
             self.least.rows[l] = winner.unwrap_or(0) as u8;
         }
     }
+}
+
+/// Whether two numbers are equal.
+#[inline(always)]
+fn any_equal(numbers: &[u16]) -> bool {
+    let mut any = false;
+    for (i, a) in numbers.iter().enumerate() {
+        for b in &numbers[..i] {
+            any |= a == b;
+        }
+    }
+    any
 }

@@ -28,6 +28,8 @@ pub(super) struct Orders {
     tie_bits: u32,
     /// How far the bin at time t of order r is from the first bin, at `t << row_bits | r`.
     steps: Vec<u16>,
+    /// The rank of a visit at time t by an element of order r, at the same place.
+    ranks_by_time: Vec<u16>,
     /// The rank of the visit to bin i by an element of order r and first bin b, at `r * stride + bins + i - b`. A row holds
     /// each rank once, and then the first ones once more, as far as the last group of bins needs them.
     ranks: Vec<u16>,
@@ -47,18 +49,21 @@ impl Orders {
         let tie_bits = u16::BITS - (usize::BITS - (bins - 1).leading_zeros());
         let (rows, stride) = (1 << row_bits, stride(bins));
         let (mut steps, mut ranks) = (vec![0; bins * rows], vec![0; stride * rows]);
+        let mut ranks_by_time = steps.clone();
         let keys = Keys::new(scheme.seed, Purpose::Visits);
         for (row, ranks) in ranks.chunks_exact_mut(stride).enumerate() {
             let keys = Keys::below(keys.key(row as u64));
             for (time, step) in shuffled(bins, keys).into_iter().enumerate() {
                 steps[time << row_bits | row] = step;
-                ranks[usize::from(step)] = rank(time as u64, tie_bits, keys);
+                let rank = rank(time as u64, tie_bits, keys);
+                ranks[usize::from(step)] = rank;
+                ranks_by_time[time << row_bits | row] = rank;
             }
             for at in bins..stride {
                 ranks[at] = ranks[at - bins];
             }
         }
-        Orders { bins, row_bits, tie_bits, steps, ranks }
+        Orders { bins, row_bits, tie_bits, steps, ranks_by_time, ranks }
     }
 
     /// How many bins there are.
@@ -77,6 +82,12 @@ impl Orders {
     /// How far from its first bin an element of each order is at a time.
     pub(super) fn steps_at(&self, time: usize) -> &[u16] {
         &self.steps[time << self.row_bits..][..1 << self.row_bits]
+    }
+
+    /// The rank of a visit at a time by an element of an order.
+    #[inline(always)]
+    pub(super) fn rank_at(&self, time: usize, row: u8) -> u16 {
+        self.ranks_by_time[time << self.row_bits | usize::from(row)]
     }
 
     /// The least rank of a visit at a time.
@@ -142,6 +153,7 @@ mod tests {
                         assert!(!std::mem::replace(&mut visited[at], true));
                         let rank = usize::from(orders.ranks()[orders.place(start) + at]);
                         assert_eq!(rank >> orders.tie_bits, time, "{bins} bins, row {row}");
+                        assert_eq!(usize::from(orders.rank_at(time, row as u8)), rank);
                     }
                     assert_eq!(orders.ranks()[orders.place(start) + bin], 0);
                 }
