@@ -124,6 +124,32 @@ fn lazy(report: &mut Ratio, samples: u32, size: usize) {
     );
 }
 
+/// Every-bin samples against one permutation, with the set sizes that the presets keep: all sets at once, and one by one as
+/// `put` sketches them. `crates/peers/run sketch` has rensa beside them.
+fn every_bin(report: &mut Ratio, preset: Parameters, size: usize) {
+    let sets: Vec<Vec<u64>> = sets(size).into_iter().take((400_000 / size).min(40_000)).collect();
+    let [one, every] = [Sampler::OnePermutation, Sampler::EveryBin].map(|sampler| {
+        let slots = Slots::NONE;
+        Sketcher::new(&Scheme::new(Parameters { sampler, slots, ..preset }).unwrap())
+    });
+    let one_by_one = |sketcher: &Sketcher| {
+        for set in &sets {
+            black_box(sketcher.sketch(set).unwrap());
+        }
+    };
+    report.compare(
+        &format!("{size}-element sets, k = {}, sizes kept", preset.samples),
+        "M sets/s",
+        sets.len() as f64 / 1e6,
+        ("one permutation", &mut || drop(black_box(one.sketch_all(&sets)))),
+        &mut [
+            ("every bin", &mut || drop(black_box(every.sketch_all(&sets)))),
+            ("one permutation, one by one", &mut || one_by_one(&one)),
+            ("every bin, one by one", &mut || one_by_one(&every)),
+        ],
+    );
+}
+
 fn main() {
     // One thread: the bare loop has one, too.
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global().expect("the first pool");
@@ -147,6 +173,11 @@ fn main() {
         case::<256>(&mut report, 1000, false);
         case::<128>(&mut report, 200, true);
         small_sets(&mut report);
+        for preset in [presets::NEAR_DUPLICATE, presets::PRECISE] {
+            for size in [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 10_000] {
+                every_bin(&mut report, preset, size);
+            }
+        }
         for samples in [32, 128] {
             for size in [1, 5, 10, 100, 1000, 10_000] {
                 lazy(&mut report, samples, size);

@@ -7,7 +7,7 @@
 
 use std::arch::x86_64::*;
 
-use super::avx2_lanes::{least_of, pack_short, pick_of_16};
+use super::avx2_lanes::{least_of, pack, pack_short, pick_of_16};
 use super::avx2_visits::visits;
 use super::dispatch::Work;
 use super::least::Least;
@@ -382,60 +382,6 @@ fn occupied(bins: &[u64], words: &mut [u64]) {
     portable::occupied(left, &mut words[groups.len()..]);
 }
 
-/// Samples become bytes, 32 to a vector, and the sign bits of bytes are gathered by one instruction.
-#[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
-fn pack(samples: &[u64], first: &mut [u64], rest: &mut [u64]) {
-    let words = samples.len().div_ceil(64);
-    let (groups, left) = samples.as_chunks::<64>();
-    let mut last = [0; 64];
-    last[..left.len()].copy_from_slice(left);
-    let last = (!left.is_empty()).then_some(&last);
-    for (word, group) in groups.iter().chain(last).enumerate() {
-        let (halves, _) = group.as_chunks::<32>();
-        let mut bytes = [low_bytes(&halves[0], 0), low_bytes(&halves[1], 0)];
-        let planes = first.chunks_exact_mut(words).chain(rest.chunks_exact_mut(words));
-        for (plane, words) in planes.enumerate() {
-            if plane == 8 {
-                bytes = [low_bytes(&halves[0], 8), low_bytes(&halves[1], 8)];
-            }
-            words[word] = sign_bits_of(bytes, plane % 8);
-        }
-    }
-}
-
-/// Bit `bit` of 64 bytes.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub(super) fn sign_bits_of(bytes: [__m256i; 2], bit: usize) -> u64 {
-    // A shift of 16-bit lanes moves each byte's bit to its sign; what crosses over is not looked at.
-    let shift = _mm_cvtsi64_si128(7 - bit as i64);
-    let signs = |x| _mm256_movemask_epi8(_mm256_sll_epi16(x, shift)) as u32;
-    u64::from(signs(bytes[0])) | u64::from(signs(bytes[1])) << 32
-}
-
-/// The bytes of 32 samples at bit `shift`, in their order.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn low_bytes(samples: &[u64; 32], shift: i64) -> __m256i {
-    let (fours, _) = samples.as_chunks::<4>();
-    let shift = _mm_cvtsi64_si128(shift);
-    let byte = _mm256_set1_epi64x(0xFF);
-    // Byte j of 64-bit lane l becomes sample 4 j + l.
-    let mut merged = _mm256_setzero_si256();
-    for four in fours.iter().rev() {
-        let low = _mm256_and_si256(_mm256_srl_epi64(load(four), shift), byte);
-        merged = _mm256_or_si256(_mm256_slli_epi64::<8>(merged), low);
-    }
-    // Within each half: bytes (l, j), (l + 1, j) side by side; then the halves interleaved.
-    let pairs = _mm256_setr_epi8(
-        0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15, 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5,
-        13, 6, 14, 7, 15,
-    );
-    let paired = _mm256_shuffle_epi8(merged, pairs);
-    let (low, high) = (_mm256_castsi256_si128(paired), _mm256_extracti128_si256::<1>(paired));
-    _mm256_set_m128i(_mm_unpackhi_epi16(low, high), _mm_unpacklo_epi16(low, high))
-}
-
 /// The bits set in each 64-bit lane. The two halves of a byte are looked up as 4 + bits and 4 - bits: the
 /// differences, of which one instruction takes the sum, are the bits of whole bytes.
 #[inline]
@@ -480,7 +426,7 @@ fn prefetch<const BLOCK: usize>(blocks: &[[u64; BLOCK]], next: &[[u64; BLOCK]], 
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn load(words: &[u64; 4]) -> __m256i {
+pub(super) fn load(words: &[u64; 4]) -> __m256i {
     // SAFETY: the array has the 32 bytes that are read; the load needs no alignment.
     unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
 }

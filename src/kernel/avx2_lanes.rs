@@ -1,10 +1,64 @@
-//! The kernels for x86-64 with AVX2 over lanes of 16 bits: samples that are packed, and rows whose least words are looked for.
+//! The kernels for x86-64 with AVX2 that pack samples and look for the least words of rows.
 #![allow(unsafe_code, reason = "vector loads and stores")]
 
 use std::arch::x86_64::*;
 
-use super::avx2::sign_bits_of;
+use super::avx2::load;
 use super::least::{self, LANES, Least};
+
+/// Samples become bytes, 32 to a vector, and the sign bits of bytes are gathered by one instruction.
+#[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
+pub(super) fn pack(samples: &[u64], first: &mut [u64], rest: &mut [u64]) {
+    let words = samples.len().div_ceil(64);
+    let (groups, left) = samples.as_chunks::<64>();
+    let mut last = [0; 64];
+    last[..left.len()].copy_from_slice(left);
+    let last = (!left.is_empty()).then_some(&last);
+    for (word, group) in groups.iter().chain(last).enumerate() {
+        let (halves, _) = group.as_chunks::<32>();
+        let mut bytes = [low_bytes(&halves[0], 0), low_bytes(&halves[1], 0)];
+        let planes = first.chunks_exact_mut(words).chain(rest.chunks_exact_mut(words));
+        for (plane, words) in planes.enumerate() {
+            if plane == 8 {
+                bytes = [low_bytes(&halves[0], 8), low_bytes(&halves[1], 8)];
+            }
+            words[word] = sign_bits_of(bytes, plane % 8);
+        }
+    }
+}
+
+/// Bit `bit` of 64 bytes.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn sign_bits_of(bytes: [__m256i; 2], bit: usize) -> u64 {
+    // A shift of 16-bit lanes moves each byte's bit to its sign; what crosses over is not looked at.
+    let shift = _mm_cvtsi64_si128(7 - bit as i64);
+    let signs = |x| _mm256_movemask_epi8(_mm256_sll_epi16(x, shift)) as u32;
+    u64::from(signs(bytes[0])) | u64::from(signs(bytes[1])) << 32
+}
+
+/// The bytes of 32 samples at bit `shift`, in their order.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn low_bytes(samples: &[u64; 32], shift: i64) -> __m256i {
+    let (fours, _) = samples.as_chunks::<4>();
+    let shift = _mm_cvtsi64_si128(shift);
+    let byte = _mm256_set1_epi64x(0xFF);
+    // Byte j of 64-bit lane l becomes sample 4 j + l.
+    let mut merged = _mm256_setzero_si256();
+    for four in fours.iter().rev() {
+        let low = _mm256_and_si256(_mm256_srl_epi64(load(four), shift), byte);
+        merged = _mm256_or_si256(_mm256_slli_epi64::<8>(merged), low);
+    }
+    // Within each half: bytes (l, j), (l + 1, j) side by side; then the halves interleaved.
+    let pairs = _mm256_setr_epi8(
+        0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15, 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5,
+        13, 6, 14, 7, 15,
+    );
+    let paired = _mm256_shuffle_epi8(merged, pairs);
+    let (low, high) = (_mm256_castsi256_si128(paired), _mm256_extracti128_si256::<1>(paired));
+    _mm256_set_m128i(_mm_unpackhi_epi16(low, high), _mm_unpacklo_epi16(low, high))
+}
 
 #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
 pub(super) fn pack_short(samples: &[u16], first: &mut [u64], rest: &mut [u64]) {

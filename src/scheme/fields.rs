@@ -104,7 +104,8 @@ coded! {
         SignProjection = 5, "sign-projection";
         /// Every element visits all bins in an order of its own, and each bin keeps the one that comes first. Accurate for
         /// sets of any size: up to about k elements the variance is a third to a half of that of independent
-        /// permutations. Sets of 8 k elements and more take one hash an element.
+        /// permutations, and that of one permutation is larger. From 8 k elements on it is as fast as one permutation, since
+        /// it takes one hash an element.
         EveryBin = 6, "every-bin";
     }
 }
