@@ -221,11 +221,17 @@ impl Kernel {
         bytes: &[u8; LANES],
         picked: &mut [u32; LANES],
     ) {
+        // A vector holds 16 entries. Other processors look each one up.
+        #[cfg_attr(
+            not(target_arch = "x86_64"),
+            expect(unused_variables, reason = "x86-64 alone has such a vector")
+        )]
+        let few = most <= 16;
         match self.0 {
             #[cfg(target_arch = "x86_64")]
-            Chosen::Avx2(kernel) if most <= 16 => kernel.pick(table, bytes, picked),
+            Chosen::Avx2(kernel) if few => kernel.pick(table, bytes, picked),
             #[cfg(target_arch = "x86_64")]
-            Chosen::Avx512(kernel) if most <= 16 => kernel.avx2().pick(table, bytes, picked),
+            Chosen::Avx512(kernel) if few => kernel.avx2().pick(table, bytes, picked),
             _ => least::pick(table, bytes, picked),
         }
     }
