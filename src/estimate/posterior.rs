@@ -204,7 +204,7 @@ struct Cell {
 /// How much more frequent unlike pairs are than alike ones, where an interval describes a pair that was reported: their density falls
 /// by this power of e from resemblance 0 to 1. In a corpus it does, so that more of the reported pairs are less alike
 /// than they seem than the other way round. The figure was chosen on real sets.
-const UNLIKE: f64 = 16.0;
+const UNLIKE: f64 = 32.0;
 
 /// The distribution of a resemblance: cells in rising order, whose masses add up to 1.
 #[derive(Debug)]
