@@ -9,6 +9,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 
 use super::hash::mix;
+use crate::kernel::{Kernel, Work};
 
 static KEY: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0_u64));
 
@@ -29,7 +30,8 @@ pub(crate) struct Distinct {
     zero: bool,
     count: usize,
     key: u64,
-    chains: Chains,
+    short_chains: Chains<u16>,
+    chains: Chains<u32>,
 }
 
 impl Default for Distinct {
@@ -40,6 +42,7 @@ impl Default for Distinct {
             zero: false,
             count: 0,
             key: *KEY,
+            short_chains: Chains::default(),
             chains: Chains::default(),
         }
     }
@@ -59,12 +62,15 @@ impl Distinct {
         if elements.len() <= FEW {
             return count_few(elements);
         }
-        // Chains number elements by `u32`, from 1 on.
-        if elements.len() >= u32::MAX as usize {
+        let repeats = if elements.len() <= usize::from(u16::MAX) {
+            self.short_chains.repeats(elements, self.key)
+        } else if elements.len() <= u32::MAX as usize {
+            self.chains.repeats(elements, self.key)
+        } else {
             self.reset(0);
             return elements.iter().filter(|x| self.insert(**x)).count() as u64;
-        }
-        (elements.len() - self.chains.repeats(elements, self.key)) as u64
+        };
+        (elements.len() - repeats) as u64
     }
 
     /// Distinct elements inserted since the last reset.
@@ -142,53 +148,112 @@ fn count_few(elements: &[u64]) -> u64 {
     elements.len() as u64 - repeats
 }
 
-/// The elements of a slice chained by place, the last one first. Elements are numbered from 1 on, and 0
-/// ends a chain.
-#[derive(Default)]
-struct Chains {
-    /// The last element at each place.
-    last: Vec<u32>,
-    /// The one before each element at its place.
-    before: Vec<u32>,
-    /// Elements whose place was taken.
-    second: Vec<u32>,
+/// A number of an element, from 1 on; 0 stands for none.
+trait Number: Copy + Default + PartialEq {
+    fn of(number: usize) -> Self;
+    fn get(self) -> usize;
 }
 
-impl Chains {
-    /// How many elements are equal to an earlier one.
+impl Number for u16 {
+    #[inline(always)]
+    fn of(number: usize) -> u16 {
+        number as u16
+    }
+
+    #[inline(always)]
+    fn get(self) -> usize {
+        usize::from(self)
+    }
+}
+
+impl Number for u32 {
+    #[inline(always)]
+    fn of(number: usize) -> u32 {
+        number as u32
+    }
+
+    #[inline(always)]
+    fn get(self) -> usize {
+        self as usize
+    }
+}
+
+/// The elements of a slice chained by place, the last one first.
+#[derive(Default)]
+struct Chains<T> {
+    /// The last element at each place.
+    last: Vec<T>,
+    /// The one before each element at its place.
+    before: Vec<T>,
+    /// Elements whose place was taken.
+    second: Vec<T>,
+}
+
+impl<T: Number> Chains<T> {
+    /// How many elements are equal to an earlier one. Their numbers fit.
     ///
     /// The place is the top of a product with a random odd number: two elements share one of m places
     /// with a probability of at most 2/m (Dietzfelbinger et al., 1997), whatever they are, so long as who
-    /// chose them does not know the number. One multiplication: this is half as much again as the bare
-    /// loop of a sketch. Not inlined, so that the loop has all registers for itself.
-    #[inline(never)]
+    /// chose them does not know the number.
     fn repeats(&mut self, elements: &[u64], key: u64) -> usize {
         let (count, size) = (elements.len(), (PLACES * elements.len()).next_power_of_two());
         self.last.clear();
-        self.last.resize(size, 0);
+        self.last.resize(size, T::default());
         if self.before.len() < count {
-            self.before.resize(count, 0);
-            self.second.resize(count, 0);
+            self.before.resize(count, T::default());
+            self.second.resize(count, T::default());
         }
-        let last = &mut self.last[..size];
-        let (before, second) = (&mut self.before[..count], &mut self.second[..count]);
-        let shift = u64::BITS - size.trailing_zeros();
-        let mut taken = 0;
-        // No branch depends on the elements.
-        for (i, (x, before)) in elements.iter().zip(before.iter_mut()).enumerate() {
-            let place = (x.wrapping_mul(key | 1) >> shift) as usize & (size - 1);
-            *before = std::mem::replace(&mut last[place], i as u32 + 1);
-            second[taken] = i as u32;
-            taken += usize::from(*before != 0);
-        }
-        let is_repeat = |i: &&u32| {
-            let (x, mut earlier) = (elements[**i as usize], before[**i as usize] as usize);
+        let taken = Kernel::best().run(Chain {
+            elements,
+            factor: key | 1,
+            last: &mut self.last,
+            before: &mut self.before[..count],
+            second: &mut self.second[..count],
+        });
+        let is_repeat = |i: &&T| {
+            let (x, mut earlier) = (elements[i.get() - 1], self.before[i.get() - 1].get());
             while earlier != 0 && elements[earlier - 1] != x {
-                earlier = before[earlier - 1] as usize;
+                earlier = self.before[earlier - 1].get();
             }
             earlier != 0
         };
-        second[..taken].iter().filter(is_repeat).count()
+        self.second[..taken].iter().filter(is_repeat).count()
+    }
+}
+
+/// The loop that chains the elements and says how many found their place taken.
+struct Chain<'a, T> {
+    elements: &'a [u64],
+    factor: u64,
+    last: &'a mut [T],
+    before: &'a mut [T],
+    second: &'a mut [T],
+}
+
+impl<T: Number> Work for Chain<'_, T> {
+    type Done = usize;
+
+    /// Places first, several at a time, then the chains. No branch depends on the elements.
+    #[inline(always)]
+    fn run(self) -> usize {
+        let Chain { elements, factor, last, before, second } = self;
+        let mask = last.len() - 1;
+        let shift = u64::BITS - last.len().trailing_zeros();
+        let (mut places, mut number, mut taken) = ([0; 64], 0, 0);
+        for (elements, before) in elements.chunks(64).zip(before.chunks_mut(64)) {
+            for (place, x) in places.iter_mut().zip(elements) {
+                *place = (x.wrapping_mul(factor) >> shift) as u32;
+            }
+            for (place, before) in places.iter().zip(before) {
+                number += 1;
+                let last = &mut last[*place as usize & mask];
+                *before = *last;
+                *last = T::of(number);
+                second[taken] = T::of(number);
+                taken += usize::from(*before != T::default());
+            }
+        }
+        taken
     }
 }
 
