@@ -310,6 +310,18 @@ impl Comparison {
         self.containment(|(_, second)| second, Measures::containment_of_second)
     }
 
+    /// Everything that follows from resemblance and sizes, with the resemblance worked out once. Sets that are empty have no
+    /// containment: [`Error::Undefined`].
+    pub fn measures(&self) -> Result<Measures> {
+        let measure = "containment";
+        self.check_sets(measure)?;
+        let Sizes { first, second } = self.sizes_or(measure)?;
+        if first.value == 0.0 || second.value == 0.0 || self.known == Some(Known::OneEmpty) {
+            return Err(Error::Undefined { measure });
+        }
+        Ok(Measures { resemblance: self.similarity(), first, second })
+    }
+
     fn containment(
         &self,
         whole: fn((Cardinality, Cardinality)) -> Cardinality,

@@ -9,6 +9,7 @@
 //! Both factors are sums over all bins. A comparison needs them many times, so they are computed once for each k at
 //! about 150 union sizes and interpolated.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
@@ -65,7 +66,18 @@ pub(crate) fn variance_factor(sampling: Sampling, union: f64, samples: u32) -> f
     if union.is_nan() || union >= INDEPENDENT_FROM * f64::from(samples) {
         return 1.0;
     }
-    table(kind, samples).at(union)
+    LAST.with_borrow_mut(|last| match last {
+        Some((known, table)) if *known == (kind, samples) => table.at(union),
+        _ => last.insert(((kind, samples), table(kind, samples))).1.at(union),
+    })
+}
+
+/// A table with what it is for.
+type Known = ((Kind, u32), Arc<Table>);
+
+thread_local! {
+    /// The table that this thread used last. Nearly always it is the next one, too, and needs no lock.
+    static LAST: RefCell<Option<Known>> = const { RefCell::new(None) };
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -108,11 +108,34 @@ pub(crate) fn put_measures(
     ];
     for (name, estimate) in measures {
         if let Ok(estimate) = estimate {
-            object.insert(name.into(), estimate.value.into());
-            object.insert(format!("{name}_std_error"), estimate.std_error.into());
-            object.insert(format!("{name}_low"), estimate.low.into());
-            object.insert(format!("{name}_high"), estimate.high.into());
+            put_measure(object, name, &estimate);
         }
+    }
+}
+
+fn put_measure(object: &mut Map<String, Value>, name: &str, estimate: &Estimate) {
+    object.insert(name.into(), estimate.value.into());
+    object.insert(format!("{name}_std_error"), estimate.std_error.into());
+    object.insert(format!("{name}_low"), estimate.low.into());
+    object.insert(format!("{name}_high"), estimate.high.into());
+}
+
+/// The similarity and all measures that need set sizes, worked out together.
+fn put_all(object: &mut Map<String, Value>, comparison: &Comparison, names: [&str; 2]) {
+    let Ok(measures) = comparison.measures() else {
+        put_comparison(object, comparison);
+        return;
+    };
+    put_similarity(object, comparison.measure(), &measures.resemblance);
+    object.insert("exact".into(), comparison.is_exact().into());
+    for (name, estimate) in [
+        (names[0], measures.containment_of_first()),
+        (names[1], measures.containment_of_second()),
+        ("intersection", measures.intersection()),
+        ("union", measures.union()),
+        ("hamming", measures.hamming()),
+    ] {
+        put_measure(object, name, &estimate);
     }
 }
 
@@ -122,9 +145,8 @@ pub(crate) fn json_match(query: &Value, found: &Match) -> Value {
     object.insert("query".into(), query.clone());
     object.insert("key".into(), json_key(&found.key));
     object.insert("matching_slots".into(), found.matching_slots.into());
-    put_comparison(&mut object, &found.comparison);
     let names = ["containment_of_query", "containment_in_query"];
-    put_measures(&mut object, &found.comparison, names);
+    put_all(&mut object, &found.comparison, names);
     Value::Object(object)
 }
 
