@@ -89,6 +89,8 @@ fn sources_that_changed_are_named() {
     assert!(!pairs.is_empty());
     let missing = tool.run(&["pairs", "db.ringer", "--min", "0.6", "--verify-sets", "none.tsv"]);
     assert!(missing.with_status(3).err.contains("none.tsv"));
+    let twice = tool.run(&["pairs", "db.ringer", "--min", "0.6", "--verify-sets", "-"]);
+    assert!(twice.with_status(2).err.contains("cannot be read twice"));
 }
 
 #[test]
@@ -113,6 +115,19 @@ fn dedup_prints_exact_resemblances_and_identical_files() {
     let json = tool.run(&["dedup", "--json", "d"]).with_status(0).json();
     assert_eq!(json[0]["exact"], true);
     assert!((json[0]["min_resemblance"].as_f64().unwrap() - 295.0 / 305.0).abs() < 1e-12);
+}
+
+/// Lines that end with CRLF behind a mark of byte order are found again.
+#[test]
+fn lines_of_every_kind_are_found_again() {
+    let sets = chain();
+    let text = format!("\u{feff}{}", lines(&sets).replace('\n', "\r\n"));
+    let tool = Tool::with_sets(&text);
+    tool.write("sets.tsv", text);
+    let ask = ["pairs", "db.ringer", "--min", "0.8", "--json", "--verify-sets", "sets.tsv"];
+    let found = tool.run(&ask).with_status(0);
+    assert!(!found.err.contains("warning"), "{}", found.err);
+    assert_eq!(pairs_of(&found.json()), exact_pairs(&sets, 0.8));
 }
 
 /// Every measure of `estimate --json` and of matches has an interval.

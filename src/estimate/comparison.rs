@@ -225,6 +225,9 @@ impl Comparison {
 
     /// Whether the similarity may be this or more: the upper end of its 99.9 % interval is.
     pub fn possibly_at_least(&self, threshold: f64) -> bool {
+        if threshold <= self.agreement.law.least() {
+            return true;
+        }
         if self.known.is_none() && !reaches(self.most_similarity(), threshold) {
             return false;
         }

@@ -58,7 +58,8 @@ impl Evidence {
         let (total, law) = (f1 + f2, self.agreement.law);
         let of = |a: f64| a / (total - a);
         let below = (resemblance / (1.0 + resemblance) * total).floor().clamp(0.0, f1.min(f2));
-        if below >= f1.min(f2) {
+        // No equal samples are likelier, the less alike sets are.
+        if below >= f1.min(f2) || self.agreement.equal == 0 {
             return of(below);
         }
         let above = below + 1.0;

@@ -21,9 +21,9 @@ use super::threshold::Accept;
 use crate::scheme::{Cardinality, Sampler, Scheme};
 use crate::sketch::SharedDonors;
 
-/// Samples up to which the joint distribution of seeing and passing is computed; with more, the two are as good as
-/// independent.
-const MOST_SAMPLES: u32 = 2048;
+/// Steps up to which the joint distribution of seeing and passing is computed. Schemes that need more have so many samples that the
+/// two are as good as independent.
+const MOST_STEPS: u64 = 1 << 22;
 
 /// Sizes up to which a set is looked for that can have the resemblance exactly.
 const SMALL: f64 = 64.0;
@@ -85,7 +85,10 @@ impl Returned<'_> {
     }
 
     fn is_tractable(&self) -> bool {
-        self.scheme.samples <= MOST_SAMPLES
+        let slots = self.scheme.slots;
+        let each = u64::from(self.min_matches) * (u64::from(slots.samples_per_slot) + 1);
+        let steps = each.saturating_mul(u64::from(slots.count) * u64::from(self.scheme.samples));
+        steps <= MOST_STEPS
     }
 
     /// Sizes of the query's set and of one like those that are looked for.

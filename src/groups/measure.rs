@@ -10,8 +10,10 @@ use crate::kernel::Kernel;
 use crate::scheme::{Cardinality, Scheme};
 use crate::sketch::SlotReader;
 
-/// Codes of set sizes up to this many have their least counts worked out before signatures are compared.
+/// Codes of set sizes up to this many have their least counts worked out before signatures are compared: all pairs of them, which
+/// takes microseconds each by estimate, and a hundred times as long by interval.
 const FEW_CODES: usize = 128;
+const FEW_CODES_BY_INTERVAL: usize = 48;
 
 /// Decisions that are remembered where sizes have too many codes.
 const MOST_REMEMBERED: usize = 1 << 16;
@@ -70,7 +72,11 @@ impl Measure {
     /// The fewest equal samples that a pair can have; one more than there are if none have enough.
     fn least_equal(&mut self, codes: &[u32]) -> u32 {
         let codes: BTreeSet<u32> = codes.iter().copied().collect();
-        if codes.len() <= FEW_CODES {
+        let few = match self.accept {
+            Accept::Estimate => FEW_CODES,
+            Accept::Possible | Accept::Certain => FEW_CODES_BY_INTERVAL,
+        };
+        if codes.len() <= few {
             let codes: Vec<u32> = codes.into_iter().collect();
             let mut least = self.scheme.samples + 1;
             for (i, a) in codes.iter().enumerate() {

@@ -72,7 +72,7 @@ pub enum Lost {
 
 /// Sets that were used lately.
 struct Lately {
-    sets: LruCache<Box<[u8]>, Arc<[u64]>>,
+    sets: LruCache<Box<[u8]>, Known>,
     bytes: usize,
 }
 
@@ -122,47 +122,80 @@ impl<'a> Originals<'a> {
         sketcher: &Sketcher,
         stored: impl FnOnce() -> Result<Signature>,
     ) -> Result<Option<Arc<[u64]>>> {
-        if let Some(set) = locked(&self.lately).sets.get(key) {
-            return Ok(Some(Arc::clone(set)));
+        let known = locked(&self.lately).sets.get(key).cloned();
+        if self.kept
+            && let Some(known) = known
+        {
+            return Ok(Some(known.set));
         }
-        if locked(&self.lost).contains_key(key) {
-            return Ok(None);
+        let stored = if self.kept { None } else { Some(stored()?) };
+        // A set under the key may have been replaced since it was read.
+        if let (Some(known), Some(stored)) = (known, &stored)
+            && known.is_of(stored)
+        {
+            return Ok(Some(known.set));
         }
         let Some(mut set) = (self.fetch)(key)? else {
             locked(&self.lost).insert(key.into(), Lost::Gone);
             return Ok(None);
         };
-        if !self.kept {
+        let mut signature = None;
+        if let Some(stored) = stored {
             set.sort_unstable();
             set.dedup();
-            let (now, stored) = (sketcher.sketch(&set)?, stored()?);
-            let same = now.planes() == stored.planes() && now.is_empty() == stored.is_empty();
-            if !same || now.cardinality_code() != stored.cardinality_code() {
+            let now = sketcher.sketch(&set)?;
+            if !same(&now, &stored) {
                 locked(&self.lost).insert(key.into(), Lost::Changed);
                 return Ok(None);
             }
+            signature = Some(stored);
         }
-        let set: Arc<[u64]> = set.into();
-        self.keep(key, &set);
-        Ok(Some(set))
+        locked(&self.lost).remove(key);
+        let known = Known { set: set.into(), signature };
+        self.keep(key, &known);
+        Ok(Some(known.set))
     }
 
-    fn keep(&self, key: &[u8], set: &Arc<[u64]>) {
-        let bytes = |key: &[u8], set: &[u64]| key.len() + size_of_val(set) + BYTES_PER_SET;
-        let new = bytes(key, set);
+    fn keep(&self, key: &[u8], known: &Known) {
+        let bytes = |key: &[u8], known: &Known| {
+            let signature = known.signature.as_ref().map_or(0, |s| size_of_val(s.planes()));
+            key.len() + size_of_val(&*known.set) + signature + BYTES_PER_SET
+        };
+        let new = bytes(key, known);
         if new > self.memory {
             return;
         }
         let mut lately = locked(&self.lately);
         lately.bytes += new;
-        if let Some(old) = lately.sets.put(key.into(), Arc::clone(set)) {
+        if let Some(old) = lately.sets.put(key.into(), known.clone()) {
             lately.bytes -= bytes(key, &old);
         }
         while lately.bytes > self.memory {
-            let Some((key, set)) = lately.sets.pop_lru() else { break };
-            lately.bytes -= bytes(&key, &set);
+            let Some((key, known)) = lately.sets.pop_lru() else { break };
+            lately.bytes -= bytes(&key, &known);
         }
     }
+}
+
+/// A set that was read.
+#[derive(Clone)]
+struct Known {
+    set: Arc<[u64]>,
+    /// What was stored for it. Sets that the database keeps need none.
+    signature: Option<Signature>,
+}
+
+impl Known {
+    fn is_of(&self, stored: &Signature) -> bool {
+        self.signature.as_ref().is_some_and(|signature| same(signature, stored))
+    }
+}
+
+/// Whether two signatures are those of one set, as far as they tell. Neither need carry it.
+fn same(a: &Signature, b: &Signature) -> bool {
+    a.planes() == b.planes()
+        && a.is_empty() == b.is_empty()
+        && a.cardinality_code() == b.cardinality_code()
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

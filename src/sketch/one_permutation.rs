@@ -1,5 +1,5 @@
 //! `OnePermutation`: one hash an element, k bins, the least image in each; empty bins copy others.
-//! The default sampler.
+//! The sampler of bounded universes, and of databases that were made with it.
 //!
 //! In: the elements of a set that is not empty. Out: k samples. Normative: `format-spec/hashing.md`.
 //! A copied sample is remixed with the slot it fills: otherwise chance agreements of b-bit samples

@@ -179,6 +179,35 @@ fn equal_signatures_are_not_taken_for_equal_sets() {
     );
 }
 
+/// Originals outlive a snapshot: what was read for an earlier set under a key is not taken for the present one.
+#[test]
+fn originals_follow_the_sets_that_are_stored() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.ringer");
+    let db = Database::create(path, &Scheme::near_duplicate(), Options::default()).unwrap();
+    let sets = std::sync::Mutex::new(HashMap::from([
+        (b'a', (0..100).collect::<Vec<u64>>()),
+        (b'b', (2..102).collect::<Vec<u64>>()),
+    ]));
+    let originals = Originals::new(|key| Ok(sets.lock().unwrap().get(&key[0]).cloned()));
+    let exact = || {
+        sets.lock().unwrap().iter().for_each(|(key, set)| {
+            db.put([*key], set).unwrap();
+        });
+        let pairs = db.snapshot().pairs(0.5).verify(&originals).collect().unwrap();
+        pairs.iter().map(|pair| pair.similarity().value).collect::<Vec<_>>()
+    };
+    assert_eq!(exact(), [98.0 / 102.0]);
+    sets.lock().unwrap().insert(b'b', (5..105).collect());
+    assert_eq!(exact(), [95.0 / 105.0]);
+    // The source changes first, and is lost until the database has it, too.
+    sets.lock().unwrap().insert(b'b', (9..109).collect());
+    let pairs = db.snapshot().pairs(0.5).verify(&originals).collect().unwrap();
+    assert_eq!(pairs.len(), 1, "what was read before is still the set that is stored");
+    assert_eq!(exact(), [91.0 / 109.0]);
+    assert!(originals.lost().is_empty());
+}
+
 /// Verified queries give exactly the neighbours that brute force finds among what the slots see, ranked exactly.
 #[test]
 fn verified_queries_are_exact() {

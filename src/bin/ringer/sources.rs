@@ -13,8 +13,9 @@ use ringer::scheme::Measure;
 use ringer::{Error, Lost, Originals, Scheme, Sketcher};
 
 use crate::exit::{self, Failure};
-use crate::input::{Records, Worker};
-use crate::show;
+use crate::input::{DocumentLimits, Lines, MAX_LINE_BYTES, Records, Worker, content};
+use crate::problems::Problem;
+use crate::{interrupt, show};
 
 /// Keys that are named when their sources are gone or have changed. Further ones are counted.
 const MOST_NAMED: usize = 20;
@@ -46,8 +47,8 @@ pub(crate) struct Sources {
 
 /// Sources that are ready to be read.
 pub(crate) enum Opened {
-    Files,
-    Lines(Lines),
+    Files(DocumentLimits),
+    Lines(LineIndex),
 }
 
 impl Sources {
@@ -66,14 +67,13 @@ impl Sources {
             }
             (None, None) if self.verify_files => {
                 check_measure(scheme)?;
-                return Ok(Some(Opened::Files));
+                // What was stored was within the limits of that time.
+                return Ok(Some(Opened::Files(DocumentLimits::NONE)));
             }
             (None, None) => return Ok(None),
         };
         check_measure(scheme)?;
-        let lines = Lines::index(path, records);
-        let unreadable = |error| Failure::Io(format!("cannot read {}: {error}", show::path(path)));
-        Ok(Some(Opened::Lines(lines.map_err(unreadable)?)))
+        Ok(Some(Opened::Lines(LineIndex::new(path, records)?)))
     }
 }
 
@@ -90,12 +90,19 @@ impl Opened {
     /// The sets, by their keys.
     pub(crate) fn originals<'a>(&'a self, sketcher: &'a Sketcher) -> Originals<'a> {
         Originals::new(move |key| {
-            let mut worker = Worker::new(sketcher);
-            match self {
+            let set = match self {
                 // What cannot be read, or is no text any more, is gone.
-                Opened::Files => Ok(worker.set_of_file(path_of(key)).ok().flatten()),
-                Opened::Lines(lines) => lines.set(key, &mut worker),
-            }
+                Opened::Files(limits) => {
+                    let mut worker = Worker::new(sketcher).limited(*limits);
+                    worker.set_of_file(path_of(key)).ok().flatten()
+                }
+                Opened::Lines(lines) => {
+                    let mut worker = Worker::new(sketcher).limited(DocumentLimits::NONE);
+                    lines.set(key, &mut worker)?
+                }
+            };
+            // What was given up halfway is not gone.
+            if interrupt::asked() { Err(Error::Interrupted) } else { Ok(set) }
         })
     }
 }
@@ -135,31 +142,40 @@ fn compare_bytes(a: &Path, b: &Path) -> io::Result<bool> {
 }
 
 /// Lines of a file, found by their keys.
-pub(crate) struct Lines {
+pub(crate) struct LineIndex {
     file: Mutex<File>,
     records: Records,
     /// The hash of each key and where its line starts, sorted.
     places: Vec<(u64, u64)>,
 }
 
-impl Lines {
+impl LineIndex {
     /// Goes through a file once and remembers where each key is.
-    fn index(path: &Path, records: Records) -> io::Result<Lines> {
-        let mut input = BufReader::with_capacity(1 << 20, File::open(path)?);
-        let (mut places, mut line, mut start) = (Vec::new(), Vec::new(), 0);
-        loop {
-            line.clear();
-            let read = input.read_until(b'\n', &mut line)? as u64;
-            if read == 0 {
-                break;
+    fn new(path: &Path, records: Records) -> Result<LineIndex, Failure> {
+        let unreadable = |problem: Problem| Failure::Io(problem.message);
+        let mut lines = Lines::open(path, None).map_err(unreadable)?;
+        if lines.bytes().is_none() {
+            return Err(Failure::Usage(format!(
+                "{} cannot be read twice: give a file",
+                lines.name()
+            )));
+        }
+        let mut places = Vec::new();
+        while let Some(block) = lines.next_block().map_err(unreadable)? {
+            if interrupt::asked() {
+                return Err(Failure::Interrupted);
             }
-            if let Ok(Some((key, _))) = records.parse(text(&line, start)) {
-                places.push((hash(&key), start));
+            // A line that was refused when it was added is the source of nothing.
+            for line in (0..block.len()).map(|i| block.line(i)) {
+                if let Ok(Some((key, _))) = records.parse(line.text) {
+                    places.push((hash(&key), line.start));
+                }
             }
-            start += read;
         }
         places.sort_unstable();
-        Ok(Lines { file: Mutex::new(File::open(path)?), records, places })
+        let file = File::open(path)
+            .map_err(|error| Failure::Io(format!("cannot read {}: {error}", show::path(path))))?;
+        Ok(LineIndex { file: Mutex::new(file), records, places })
     }
 
     /// The set of a key. The last line of several is the one that was stored.
@@ -169,7 +185,7 @@ impl Lines {
         for (_, start) in self.places[..end].iter().rev().take_while(|(other, _)| *other == hash) {
             // A line that cannot be read, or is another one by now, is gone.
             let Ok(line) = self.line(*start) else { continue };
-            if let Ok(Some((found, content))) = self.records.parse(text(&line, *start))
+            if let Ok(Some((found, content))) = self.records.parse(&line)
                 && *found == *key
             {
                 return worker.set_of_content(&content).map(Some);
@@ -182,16 +198,14 @@ impl Lines {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.seek(SeekFrom::Start(start))?;
         let mut line = Vec::new();
-        BufReader::with_capacity(4096, file.by_ref()).read_until(b'\n', &mut line)?;
-        Ok(line)
+        let bounded = file.by_ref().take(MAX_LINE_BYTES as u64 + 2);
+        BufReader::with_capacity(4096, bounded).read_until(b'\n', &mut line)?;
+        if line.ends_with(b"\n") {
+            line.pop();
+        }
+        let content = content(&line, start == 0);
+        Ok(line[content].to_vec())
     }
-}
-
-/// A line without its end, and the first one without a mark of byte order.
-fn text(line: &[u8], start: u64) -> &[u8] {
-    let line = line.strip_suffix(b"\n").unwrap_or(line);
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
-    if start == 0 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line }
 }
 
 fn hash(key: &[u8]) -> u64 {

@@ -72,8 +72,8 @@ pub(crate) struct Choices {
     /// What is kept of set sizes: none, linear4, linear8, log8 or exact.
     #[arg(long, value_name = "FIELD")]
     cardinality: Option<CardinalityField>,
-    /// Keep the sets themselves beside their signatures, so that what sets have in common can be counted: in 64 bits an
-    /// element, or in fewer, 8 to 63, which takes less room and makes counts estimates.
+    /// Keep the sets themselves beside their signatures, so that answers are exact: 64 bits of each element, or fewer, 8 to
+    /// 63, which take less room; answers stay estimates then.
     #[arg(long, value_name = "BITS", num_args = 0..=1, require_equals = true, default_missing_value = "64")]
     keep_sets: Option<u8>,
     /// The seed of all hashing [default: a random one, so that nobody can make sets that collide]. Signatures of

@@ -43,7 +43,8 @@ pub(crate) struct Dedup {
     #[arg(long, default_value_t = 0.8, value_name = "R", allow_negative_numbers = true)]
     min: f64,
     /// Keep the database here: a new one, or one that is there already and is added to. Then files are compared
-    /// with those of earlier runs, too, which are marked in the output: they may be gone by now.
+    /// with those of earlier runs, too, which are marked in the output. Those that are gone by now are named and left out,
+    /// unless --estimate trusts their signatures.
     #[arg(long, value_name = "DB")]
     db: Option<PathBuf>,
     /// What files are compared by: text, grams, spots or chunks [default: text, or as the database says].
@@ -160,7 +161,7 @@ impl Dedup {
         let exhaustive = self.min >= CHEAP_RESEMBLANCE || sets <= MOST_FILES_COMPARED;
         let linkage = if self.strict_linkage { Linkage::Strict } else { Linkage::Connected };
         let conditions = Conditions { min_matches: None, exhaustive, reach: Reach::default() };
-        let (sources, sketcher) = (Opened::Files, db.sketcher());
+        let (sources, sketcher) = (Opened::Files(self.walk.limits()), db.sketcher());
         let verified = !self.estimate && db.scheme().measure == Measure::Jaccard;
         let originals = verified.then(|| sources.originals(sketcher));
         let clustering = Clustering {

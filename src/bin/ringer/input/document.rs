@@ -42,6 +42,10 @@ pub(crate) struct DocumentLimits {
 }
 
 impl DocumentLimits {
+    /// No limits, for documents that were within them before.
+    pub(crate) const NONE: DocumentLimits =
+        DocumentLimits { text: Some(u64::MAX), features: Some(u64::MAX) };
+
     fn of_texts(self) -> Limits {
         let usual = Limits::default();
         Limits {

@@ -12,7 +12,7 @@ use crate::problems::{Problem, Reason};
 use crate::show;
 
 /// Longest line.
-const MAX_LINE_BYTES: usize = 64 << 20;
+pub(crate) const MAX_LINE_BYTES: usize = 64 << 20;
 
 /// Bytes of a block: it ends with the line that reaches this.
 const BLOCK_BYTES: usize = 4 << 20;
@@ -30,6 +30,8 @@ pub(crate) struct Lines {
     /// The length, if it is known.
     bytes: Option<u64>,
     number: u64,
+    /// Bytes that were read.
+    offset: u64,
     most_lines: usize,
 }
 
@@ -37,7 +39,7 @@ pub(crate) struct Lines {
 #[derive(Default)]
 pub(crate) struct LineBlock {
     text: Vec<u8>,
-    lines: Vec<(u64, Range<usize>)>,
+    lines: Vec<(u64, u64, Range<usize>)>,
     /// Lines that could not be held.
     pub(crate) problems: Vec<Problem>,
     /// Bytes that were read for it.
@@ -48,6 +50,8 @@ pub(crate) struct LineBlock {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Line<'a> {
     pub(crate) number: u64,
+    /// Where it starts in the input, in bytes.
+    pub(crate) start: u64,
     pub(crate) text: &'a [u8],
 }
 
@@ -57,8 +61,8 @@ impl LineBlock {
     }
 
     pub(crate) fn line(&self, i: usize) -> Line<'_> {
-        let (number, range) = &self.lines[i];
-        Line { number: *number, text: &self.text[range.clone()] }
+        let (number, start, range) = &self.lines[i];
+        Line { number: *number, start: *start, text: &self.text[range.clone()] }
     }
 }
 
@@ -70,7 +74,7 @@ impl Lines {
         if path == Path::new("-") {
             let input = BufReader::with_capacity(BUFFER_BYTES, Box::new(io::stdin()) as Box<_>);
             let name = "standard input".into();
-            return Ok(Lines { name, input, bytes: None, number: 0, most_lines });
+            return Ok(Lines { name, input, bytes: None, number: 0, offset: 0, most_lines });
         }
         let unreadable = |error: io::Error| {
             let message = format!("cannot read {}: {error}", show::path(path));
@@ -83,7 +87,7 @@ impl Lines {
         }
         let bytes = found.is_file().then_some(found.len());
         let input = BufReader::with_capacity(BUFFER_BYTES, Box::new(file) as Box<_>);
-        Ok(Lines { name: show::path(path), input, bytes, number: 0, most_lines })
+        Ok(Lines { name: show::path(path), input, bytes, number: 0, offset: 0, most_lines })
     }
 
     /// The length of the input, if it is known.
@@ -115,7 +119,9 @@ impl Lines {
             }
             block.bytes += read;
             self.number += 1;
-            let mut line = start..block.text.len();
+            let offset = self.offset;
+            self.offset += read;
+            let line = start..block.text.len();
             if line.len() > MAX_LINE_BYTES {
                 block.text.truncate(start);
                 let (name, number) = (&self.name, self.number);
@@ -124,14 +130,8 @@ impl Lines {
                 block.problems.push(Problem::new(Reason::TooLarge, message));
                 continue;
             }
-            let bytes = &block.text[line.clone()];
-            if bytes.ends_with(b"\r") {
-                line.end -= 1;
-            }
-            if self.number == 1 && bytes.starts_with(b"\xef\xbb\xbf") {
-                line.start += 3;
-            }
-            block.lines.push((self.number, line));
+            let content = content(&block.text[line], self.number == 1);
+            block.lines.push((self.number, offset, start + content.start..start + content.end));
         }
         Ok((block.bytes > 0).then_some(block))
     }
@@ -148,6 +148,13 @@ impl Lines {
         }
         Ok(read)
     }
+}
+
+/// What a line says, without the CR at its end and, if it is the first, without a mark of byte order.
+pub(crate) fn content(line: &[u8], is_first: bool) -> Range<usize> {
+    let mark = is_first && line.starts_with(b"\xef\xbb\xbf");
+    let start = if mark { 3 } else { 0 };
+    start..line.len() - usize::from(line[start..].ends_with(b"\r"))
 }
 
 /// Reads up to the end of the line and keeps nothing.

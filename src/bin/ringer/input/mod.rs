@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 
 pub(crate) use document::{DocumentLimits, Worker, reason_of};
 pub(crate) use files::{Files, Walk};
-pub(crate) use lines::{Line, LineBlock, Lines};
+pub(crate) use lines::{Line, LineBlock, Lines, MAX_LINE_BYTES, content};
 pub(crate) use records::{Content, Records};
 
 use crate::exit::Failure;
