@@ -6,9 +6,6 @@
 
 #[path = "ratio/mod.rs"]
 mod ratio;
-#[path = "../crates/peers/src/w2.rs"]
-#[allow(dead_code, unused_imports, reason = "the bench beside peers uses the rest")]
-mod w2;
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -16,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use ringer::{Database, Found, Linkage, Options, Scheme, Snapshot};
-use w2::{MEMBERS, W2};
+use testkit::w2::{self, MEMBERS, W2};
 
 const ROUNDS: usize = 5;
 const GO_ON: ControlFlow<()> = ControlFlow::Continue(());

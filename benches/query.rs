@@ -7,9 +7,6 @@
 
 #[path = "ratio/mod.rs"]
 mod ratio;
-#[path = "../crates/peers/src/w2.rs"]
-#[allow(dead_code, unused_imports, reason = "the bench beside peers uses the rest")]
-mod w2;
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -20,7 +17,7 @@ use ringer::format::signature_page;
 use ringer::index::{Postings, merge};
 use ringer::scheme::Slots;
 use ringer::{Database, Like, Options, Parameters, Plan, Scheme, Signature, Snapshot, presets};
-use w2::W2;
+use testkit::w2::{self, W2};
 
 const QUERIES: u64 = 500;
 const ROUNDS: usize = 10;

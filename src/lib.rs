@@ -83,9 +83,6 @@ pub mod groups;
 
 pub mod db;
 
-#[cfg(test)]
-mod spec_tables;
-
 pub use db::{
     Batch, BulkLoad, CheckReport, Committed, Database, Depth, Finding, OpenReport, Reader,
     RepairReport, SalvageReport, Snapshot, Stat, Stored,

@@ -2,8 +2,8 @@
 //! never an older one than before, whatever the writer is at (STEP-6, STEP-9).
 #![cfg(unix)]
 
-mod child;
-mod folder;
+use testkit::child;
+use testkit::folder;
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::MetadataExt;

@@ -4,8 +4,8 @@
 //!
 //! `RINGER_CRASHES=all` goes on to a second crash from hundreds of disks instead of a few.
 
-mod cared;
-mod history;
+use testkit::cared;
+use testkit::history;
 
 use std::collections::HashSet;
 use std::path::Path;

@@ -2,8 +2,8 @@
 //! for good, the call says so with a typed error, the old database is as it was, nothing half made has the new
 //! one's name, and once the disk works again the next try succeeds.
 
-mod cared;
-mod history;
+use testkit::cared;
+use testkit::history;
 
 use std::collections::BTreeSet;
 use std::ops::Range;

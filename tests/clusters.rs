@@ -1,6 +1,6 @@
 //! Clusters of a database against connected components and leaders found by brute force.
 
-mod likes;
+use testkit::likes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;

@@ -2,7 +2,7 @@
 //! there can leave, the database opens without help, holds every acknowledged commit, and no part of any
 //! other. The same when the crash hits the recovery from a crash.
 
-mod history;
+use testkit::history;
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -1,6 +1,6 @@
 //! Defects that crash and fault tests found, each in its smallest form.
 
-mod history;
+use testkit::history;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 //! gives the same answers as before or a typed error, and each answer that it still gives is right. It does
 //! not panic, does not go on forever and does not ask for memory that damaged lengths name.
 
-mod damaged;
-mod history;
+use testkit::damaged;
+use testkit::history;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

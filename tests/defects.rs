@@ -1,6 +1,6 @@
 //! Defects that were found in the engine, each kept as the behaviour that it broke.
 
-mod oracle;
+use testkit::oracle;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -2,7 +2,10 @@
 //! memory is a stated multiple of a document's bytes, also of those that become many times longer by normalisation;
 //! limits are kept; and work is given up soon after somebody asks for that.
 
-mod allocations;
+use testkit::allocations;
+
+#[global_allocator]
+static ALLOCATOR: allocations::Counting = allocations::Counting;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

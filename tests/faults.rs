@@ -1,7 +1,7 @@
 //! Failures of the disk: whichever operation fails, once or for good, the call says so with a typed error,
 //! reads go on, no commit is acknowledged that a power cut could take, and the next open has everything.
 
-mod history;
+use testkit::history;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};

@@ -2,8 +2,8 @@
 //! space again everything that was acknowledged is there (STEP-10).
 #![cfg(unix)]
 
-mod child;
-mod folder;
+use testkit::child;
+use testkit::folder;
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

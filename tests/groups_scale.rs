@@ -1,10 +1,11 @@
 //! A hundred thousand sets: pairs against exact resemblances, and what a run takes. Memory and comparisons are
 //! counted; time is not measured.
 
-mod allocations;
-#[path = "../crates/peers/src/w2.rs"]
-#[allow(dead_code, unused_imports, reason = "the bench beside peers uses the rest")]
-mod w2;
+use testkit::allocations;
+
+#[global_allocator]
+static ALLOCATOR: allocations::Counting = allocations::Counting;
+use testkit::w2;
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;

@@ -1,7 +1,10 @@
 //! Data that nobody would wish for: a hundred thousand sets that are equal, empty, or alike in one slot.
 //! Inserts work, answers are right, and what a query does and takes is bounded. Work is counted, not timed.
 
-mod allocations;
+use testkit::allocations;
+
+#[global_allocator]
+static ALLOCATOR: allocations::Counting = allocations::Counting;
 
 use std::path::Path;
 use std::sync::Arc;

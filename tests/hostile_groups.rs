@@ -1,7 +1,10 @@
 //! A hundred thousand sets that are equal, empty, or alike in one slot: what it costs to take them in, and to ask for
 //! all pairs, clusters and threes of them. Work and memory are counted, not timed.
 
-mod allocations;
+use testkit::allocations;
+
+#[global_allocator]
+static ALLOCATOR: allocations::Counting = allocations::Counting;
 
 use std::ops::ControlFlow;
 use std::path::Path;

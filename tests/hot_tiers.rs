@@ -1,7 +1,7 @@
 //! The two kinds of hot tier on real files: whichever is chosen, what the other left is read, damage is
 //! told, and the answers are the same (HOT-1, HOT-11, HOT-12).
 
-mod folder;
+use testkit::folder;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 //! belongs to somebody else, and says at the next commit what happened.
 #![cfg(unix)]
 
-mod folder;
+use testkit::folder;
 
 use std::fs;
 use std::path::Path;

@@ -6,7 +6,7 @@
 //!
 //! `RINGER_RACES=n` makes n commits in each writer: 40,000 take a minute or more.
 
-mod child;
+use testkit::child;
 
 use std::collections::BTreeMap;
 use std::path::Path;

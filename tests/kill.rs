@@ -2,8 +2,8 @@
 //! and whole, and the one it was at is there whole or not at all (STEP-3, STEP-5).
 #![cfg(unix)]
 
-mod child;
-mod folder;
+use testkit::child;
+use testkit::folder;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Estimates of three sets and more over thousands of seeds: mean, coverage, and exactly 1 for equal
 //! sets. Bounds are in standard errors of what is checked, plus .002 for the bias of a ratio.
 
-mod trials;
+use testkit::trials;
 
 use ringer::Estimate;
 use ringer::estimate::many::Patterns;

@@ -1,8 +1,8 @@
 //! Random sequences of all that can be done to a database, against a plain map: whatever the order of
 //! commits, loads, merges, vacuums, closings and crashes (STEP-1 to STEP-9), it says what the map says.
 
-mod folder;
-mod oracle;
+use testkit::folder;
+use testkit::oracle;
 
 use std::ops::Bound;
 use std::path::{Path, PathBuf};

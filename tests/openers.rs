@@ -5,8 +5,8 @@
 //! `RINGER_OPENERS=n` starts n times as many processes.
 #![cfg(target_os = "linux")]
 
-mod child;
-mod folder;
+use testkit::child;
+use testkit::folder;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

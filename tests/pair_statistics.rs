@@ -1,7 +1,7 @@
 //! Two-set estimates over thousands of seeds: unbiased, of the stated variance, and covered by their
 //! intervals as often as stated. Every bound is in standard errors of what is checked.
 
-mod trials;
+use testkit::trials;
 
 use ringer::estimate::pair::{Agreement, Sampling};
 use ringer::estimate::small_sets::variance_factor;

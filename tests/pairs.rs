@@ -1,7 +1,7 @@
 //! All pairs of a database against brute force over its signatures, and against a query for each key.
 
-mod all_pairs;
-mod likes;
+use testkit::all_pairs;
+use testkit::likes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! What can be asked of pairs beside a resemblance, and what is refused: groups of copies, undecided pairs, the end
 //! of a run before its end, limits.
 
-mod all_pairs;
-mod likes;
+use testkit::all_pairs;
+use testkit::likes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;

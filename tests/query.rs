@@ -1,6 +1,6 @@
 //! Queries against brute force over signatures: the same answers whatever the plan, wherever rows live.
 
-mod likes;
+use testkit::likes;
 
 use likes::{Ask, Brute, Dice, Rows, compare_plans};
 use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};

@@ -1,7 +1,7 @@
 //! Queries at their edges: conditions that make no sense, sets that are nothing, signatures as long as can
 //! be, and snapshots that are older than what the memtables hold.
 
-mod likes;
+use testkit::likes;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The rare ways of a query, each forced by data that is made for it: lists that are put off, long lists,
 //! ties at the end of the ranking, copies that are gone. All against brute force.
 
-mod likes;
+use testkit::likes;
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Queries while commits, bulk loads, checkpoints, merges and vacuums go on: every answer is that of brute
 //! force for the commit that its snapshot stands at, however long it was held.
 
-mod likes;
+use testkit::likes;
 
 use std::path::Path;
 use std::sync::Arc;

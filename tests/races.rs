@@ -1,7 +1,7 @@
 //! Threads that write, merge, vacuum and read one database at once: every thread finds what it wrote, every
 //! snapshot stays as it was, and all of it is there after opening again (STEP-7).
 
-mod folder;
+use testkit::folder;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -3,9 +3,9 @@
 //! After a close, and after a kill that left a hot tier.
 #![cfg(unix)]
 
-mod child;
-mod folder;
-mod unprivileged;
+use testkit::child;
+use testkit::folder;
+use testkit::unprivileged;
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

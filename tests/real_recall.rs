@@ -3,7 +3,7 @@
 //! The data is not part of the repository. Set `RINGER_DATA` to its folder; by default it is looked for in
 //! `../shared/data`. Without it these tests say so and pass.
 
-mod real;
+use testkit::real;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 

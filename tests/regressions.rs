@@ -1,7 +1,6 @@
 //! Every find of the fuzzers and every seed of theirs, replayed through the same entry functions.
 
-#[path = "../fuzz/attacks/mod.rs"]
-mod attacks;
+use testkit::attacks;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -176,7 +175,13 @@ fn seeds_are_whole() {
     let made = seeds::make();
     if std::env::var_os("RINGER_MAKE_SEEDS").is_some() {
         for (name, bytes) in &made {
-            fs::write(fuzz().join("attacks/seeds").join(name), bytes).expect("a writable folder");
+            fs::write(
+                Path::new(env!("CARGO_MANIFEST_DIR"))
+                    .join("crates/testkit/src/attacks/seeds")
+                    .join(name),
+                bytes,
+            )
+            .expect("a writable folder");
         }
         return;
     }

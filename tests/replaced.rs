@@ -4,7 +4,7 @@
 //! is not the database's own.
 #![cfg(unix)]
 
-mod folder;
+use testkit::folder;
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -3,8 +3,8 @@
 //! system does not give ends a program; the database is whole then too. Without threads everything is done on one.
 #![cfg(target_os = "linux")]
 
-mod child;
-mod folder;
+use testkit::child;
+use testkit::folder;
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;

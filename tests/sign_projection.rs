@@ -7,7 +7,7 @@
 //! the second coordinate of the direction, which agree half of the time: 90 degrees. (2, 1) and (3, 1), 8.1 degrees apart, would
 //! always agree: 0. And the sign of (1, 1) would be none at all half of the time.
 
-mod binomial;
+use testkit::binomial;
 
 use std::f64::consts::PI;
 

@@ -5,9 +5,9 @@
 //! `RINGER_FAULTS=all` strikes every call of every life in every way; `RINGER_FAULTS=n` one in n.
 #![cfg(target_os = "linux")]
 
-mod child;
-mod folder;
-mod traced;
+use testkit::child;
+use testkit::folder;
+use testkit::traced;
 
 use std::path::Path;
 use std::process::Output;

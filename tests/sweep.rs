@@ -6,9 +6,9 @@
 //! `cargo test` runs a share. `RINGER_SWEEP=full cargo test --test sweep -- --nocapture` runs all of it and
 //! random damage, 10 million images together; `RINGER_SWEEP=100000` all of it and so many random ones.
 
-mod damaged;
-mod likes;
-mod swept;
+use testkit::damaged;
+use testkit::likes;
+use testkit::swept;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -3,8 +3,8 @@
 //! The real data is not part of the repository. Set `RINGER_DATA` to its folder (the one that holds
 //! `words65536/`); by default it is looked for in `../shared/data`. Without it that test says so and passes.
 
-mod likes;
-mod real;
+use testkit::likes;
+use testkit::real;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, File};

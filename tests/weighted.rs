@@ -3,8 +3,8 @@
 //! Seeds are fixed. Means and variances have to be within four standard errors of those of independent samples that
 //! agree with probability `2^-b + (1 - 2^-b) J`.
 
-mod binomial;
-mod real;
+use testkit::binomial;
+use testkit::real;
 
 use std::collections::BTreeMap;
 
@@ -137,7 +137,7 @@ fn multiplicities_agree_with_the_expanded_multiset() {
     assert_eq!(twice, sketcher(4).sketch_weighted(&[(7, 2.0), (8, 1.0)]));
     let mut random = Random(2);
     for size in [3_u64, 20, 100] {
-        let mut counted = || (0..size).map(|x| (x, random.next() % 6)).collect::<Vec<_>>();
+        let mut counted = || (0..size).map(|x| (x, random.word() % 6)).collect::<Vec<_>>();
         let [a, b] = [counted(), counted()];
         let listed = |set: &[(u64, u64)]| -> Vec<u64> {
             set.iter().flat_map(|(x, m)| (0..*m).map(|_| *x)).collect()

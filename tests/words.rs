@@ -4,7 +4,7 @@
 //! `words65536/`); by default it is looked for in `../shared/data`. Without it these tests say so and pass.
 //! `cargo test --test words -- --nocapture` prints the comparison.
 
-mod real;
+use testkit::real;
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};

@@ -4,45 +4,15 @@
 //! themselves, for each way to read them. Standard input should be empty: `.ci/fuzz` sees to that.
 #![no_main]
 
-#[path = "../../src/bin/ringer/arguments.rs"]
-mod arguments;
-#[path = "../attacks/mod.rs"]
-mod attacks;
-#[path = "../../src/bin/ringer/commands/mod.rs"]
-mod commands;
-#[path = "../../src/bin/ringer/exit.rs"]
-mod exit;
-#[path = "../../src/bin/ringer/grouping.rs"]
-mod grouping;
-#[path = "../../src/bin/ringer/input/mod.rs"]
-mod input;
-#[path = "../../src/bin/ringer/interrupt.rs"]
-mod interrupt;
-#[path = "../../src/bin/ringer/load.rs"]
-mod load;
-#[path = "../../src/bin/ringer/open.rs"]
-mod open;
-#[path = "../../src/bin/ringer/problems.rs"]
-mod problems;
-#[path = "../../src/bin/ringer/progress.rs"]
-mod progress;
-#[path = "../../src/bin/ringer/show.rs"]
-mod show;
-#[path = "../../src/bin/ringer/sources.rs"]
-mod sources;
-
 use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
-use arguments::Arguments;
-use attacks::arguments::{Files, given};
-use clap::Parser;
-use input::{Records, Worker};
 use libfuzzer_sys::fuzz_target;
 use ringer::scheme::{CardinalityField, Features, Sampler};
 use ringer::{Parameters, Scheme, Sketcher, presets};
+use testkit::attacks::arguments::{Files, given};
 
 /// A folder of its own for each input: in memory, if there is such a place.
 fn folder() -> tempfile::TempDir {
@@ -59,14 +29,8 @@ fn files() -> &'static Files {
 
 fuzz_target!(|bytes: &[u8]| {
     let given = given(bytes);
-    for (records, sketcher) in readings() {
-        let mut worker = Worker::new(sketcher);
-        for line in given.lines.split(|byte| *byte == b'\n') {
-            if let Ok(Some((key, content))) = records.parse(line) {
-                assert!(!key.is_empty());
-                drop(worker.of_content(&content));
-            }
-        }
+    for (json, weighted, sketcher) in readings() {
+        ringer_cli::sketch_lines(&given.lines, *json, *weighted, sketcher);
     }
     if given.arguments.is_empty() {
         return;
@@ -77,8 +41,7 @@ fuzz_target!(|bytes: &[u8]| {
     files().fill(&work, &given.lines).expect("it can be filled");
     std::env::set_current_dir(&work).expect("it is there");
     let command = [std::ffi::OsString::from("ringer")].into_iter().chain(given.arguments);
-    if let Ok(Arguments { command, style }) = Arguments::try_parse_from(command) {
-        let status = exit::report(command.run(style));
+    if let Some(status) = ringer_cli::run(command) {
         assert!([0, 1, 2, 3, 4, 5, 6].map(ExitCode::from).contains(&status), "{status:?}");
     }
     let beside: Vec<_> = fs::read_dir(root.path()).expect("it is there").collect();
@@ -87,9 +50,9 @@ fuzz_target!(|bytes: &[u8]| {
     std::env::set_current_dir("/").expect("it is there");
 });
 
-/// All ways to read a line.
-fn readings() -> &'static [(Records, Sketcher)] {
-    static READINGS: OnceLock<Vec<(Records, Sketcher)>> = OnceLock::new();
+/// All ways to read a line: whether it is JSON, whether elements have weights, and how they are sketched.
+fn readings() -> &'static [(bool, bool, Sketcher)] {
+    static READINGS: OnceLock<Vec<(bool, bool, Sketcher)>> = OnceLock::new();
     READINGS.get_or_init(|| {
         let mut readings = Vec::new();
         for features in [Features::Tokens, Features::Ids, Features::TEXT] {
@@ -102,10 +65,8 @@ fn readings() -> &'static [(Records, Sketcher)] {
                 let measure = sampler.measure();
                 let scheme = Parameters { features, sampler, measure, ..preset };
                 let Ok(scheme) = Scheme::new(scheme) else { continue };
-                let [key_field, text_field] = ["id", "text"].map(String::from);
-                let json = Records::Json { key_field, text_field, features, weighted };
-                for records in [Records::Sets { weighted }, json] {
-                    readings.push((records, Sketcher::new(&scheme)));
+                for json in [false, true] {
+                    readings.push((json, weighted, Sketcher::new(&scheme)));
                 }
             }
         }

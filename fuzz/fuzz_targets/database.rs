@@ -1,12 +1,9 @@
 //! Any bytes as a whole database file: read, asked, salvaged, packed, repaired or written to, and checked.
 #![no_main]
 
-#[path = "../attacks/mod.rs"]
-mod attacks;
-
-use attacks::allocations::{Counting, capped};
-use attacks::database::database_in_one_way;
 use libfuzzer_sys::fuzz_target;
+use testkit::attacks::allocations::{Counting, capped};
+use testkit::attacks::database::database_in_one_way;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;

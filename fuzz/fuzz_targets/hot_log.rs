@@ -1,12 +1,9 @@
 //! Any bytes as the log of a hot tier.
 #![no_main]
 
-#[path = "../attacks/mod.rs"]
-mod attacks;
-
-use attacks::allocations::{Counting, capped};
-use attacks::hot_log::hot_log;
 use libfuzzer_sys::fuzz_target;
+use testkit::attacks::allocations::{Counting, capped};
+use testkit::attacks::hot_log::hot_log;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;

@@ -1,12 +1,9 @@
 //! Operations, crashes and failures against a map.
 #![no_main]
 
-#[path = "../attacks/mod.rs"]
-mod attacks;
-
-use attacks::allocations::{Counting, capped};
-use attacks::model::model;
 use libfuzzer_sys::fuzz_target;
+use testkit::attacks::allocations::{Counting, capped};
+use testkit::attacks::model::model;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;

@@ -1,12 +1,9 @@
 //! Any bytes as a page of any kind.
 #![no_main]
 
-#[path = "../attacks/mod.rs"]
-mod attacks;
-
-use attacks::allocations::{Counting, capped};
-use attacks::pages::pages;
 use libfuzzer_sys::fuzz_target;
+use testkit::attacks::allocations::{Counting, capped};
+use testkit::attacks::pages::pages;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;

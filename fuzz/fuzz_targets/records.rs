@@ -1,12 +1,9 @@
 //! Any bytes as a record: superblock, mark, manifest, segment header, hot tier records, commit.
 #![no_main]
 
-#[path = "../attacks/mod.rs"]
-mod attacks;
-
-use attacks::allocations::{Counting, capped};
-use attacks::records::records;
 use libfuzzer_sys::fuzz_target;
+use testkit::attacks::allocations::{Counting, capped};
+use testkit::attacks::records::records;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;

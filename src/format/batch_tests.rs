@@ -74,7 +74,7 @@ fn spec_table_matches_the_struct() {
         ("cardinality code", offset_of!(Layout, cardinality_code), 4),
     ];
     let spec = include_str!("../../format-spec/batch.md");
-    crate::spec_tables::assert_matches(spec, "Commit payload", &code);
+    testkit::spec_tables::assert_matches(spec, "Commit payload", &code);
     assert_eq!(size_of::<Layout>(), 7);
 }
 

@@ -85,7 +85,7 @@ mod tests {
             ("checksum", offset_of!(Layout, checksum), 4),
         ];
         let spec = include_str!("../../format-spec/file.md");
-        crate::spec_tables::assert_matches(spec, "Commit mark", &code);
+        testkit::spec_tables::assert_matches(spec, "Commit mark", &code);
     }
 
     /// MARK-1: a mark with any bit flipped, or of another database, is no mark.

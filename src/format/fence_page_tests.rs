@@ -96,7 +96,7 @@ fn spec_tables_match_the_structs() {
         ("count", offset_of!(Layout, count), 2),
         ("zero2", offset_of!(Layout, zero2), 2),
     ];
-    crate::spec_tables::assert_matches(spec, "Fence pages", &head);
+    testkit::spec_tables::assert_matches(spec, "Fence pages", &head);
     let entry = [
         ("page", offset_of!(EntryLayout, page), 4),
         ("first row", offset_of!(EntryLayout, first_row), 4),
@@ -104,7 +104,7 @@ fn spec_tables_match_the_structs() {
         ("key end", offset_of!(EntryLayout, key_end), 4),
         ("filter end", offset_of!(EntryLayout, filter_end), 4),
     ];
-    crate::spec_tables::assert_matches(spec, "Fence entry", &entry);
+    testkit::spec_tables::assert_matches(spec, "Fence entry", &entry);
     assert_eq!((size_of::<Layout>(), size_of::<EntryLayout>()), (8, 20));
 }
 

@@ -111,7 +111,7 @@ fn spec_table_matches_the_struct() {
         ("zero", offset_of!(Layout, zero), 7),
     ];
     let spec = include_str!("../../format-spec/segment.md");
-    crate::spec_tables::assert_matches(spec, "Leaf pages", &code);
+    testkit::spec_tables::assert_matches(spec, "Leaf pages", &code);
     assert_eq!((size_of::<Layout>(), size_of::<Copy>()), (24, 6));
     assert_eq!((offset_of!(Copy, place), offset_of!(Copy, id)), (0, 2));
 }

@@ -77,7 +77,7 @@ fn spec_tables_match_the_structs() {
         ("segment count", offset_of!(Layout, segment_count), 4),
         ("reserved", offset_of!(Layout, reserved), 4),
     ];
-    crate::spec_tables::assert_matches(spec, "Manifest", &head);
+    testkit::spec_tables::assert_matches(spec, "Manifest", &head);
     let entry = [
         ("segment id", offset_of!(EntryLayout, segment_id), 8),
         ("offset", offset_of!(EntryLayout, offset), 8),
@@ -90,7 +90,7 @@ fn spec_tables_match_the_structs() {
         ("liveness offset", offset_of!(EntryLayout, liveness_offset), 8),
         ("liveness length", offset_of!(EntryLayout, liveness_length), 8),
     ];
-    crate::spec_tables::assert_matches(spec, "Manifest entry", &entry);
+    testkit::spec_tables::assert_matches(spec, "Manifest entry", &entry);
     assert_eq!((size_of::<Layout>(), size_of::<EntryLayout>()), (ENTRY, 64));
 }
 

@@ -331,7 +331,7 @@ mod tests {
             ("page number", offset_of!(Layout, page_number), 4),
             ("payload length", offset_of!(Layout, payload_length), 4),
         ];
-        crate::spec_tables::assert_matches(
+        testkit::spec_tables::assert_matches(
             include_str!("../../format-spec/pages.md"),
             "Page header",
             &code,

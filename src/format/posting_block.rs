@@ -191,7 +191,7 @@ mod tests {
             ("lengths", offset_of!(Block, lengths), 56),
         ];
         let spec = include_str!("../../format-spec/postings.md");
-        crate::spec_tables::assert_matches(spec, "Directory pages", &code);
+        testkit::spec_tables::assert_matches(spec, "Directory pages", &code);
     }
 
     /// Against the specification's bits written one by one: lengths of all sizes, ends at and around words.

@@ -40,7 +40,7 @@ fn spec_tables_match_the_structs() {
         ("length", offset_of!(TableEntry, length), 4),
         ("page", offset_of!(TableEntry, page), 4),
     ];
-    crate::spec_tables::assert_matches(spec, "List table", &table);
+    testkit::spec_tables::assert_matches(spec, "List table", &table);
     let start = [
         ("slot", offset_of!(ListStart, slot), 2),
         ("zero", offset_of!(ListStart, zero), 2),
@@ -48,7 +48,7 @@ fn spec_tables_match_the_structs() {
         ("count", offset_of!(ListStart, count), 4),
         ("base", offset_of!(ListStart, base), 4),
     ];
-    crate::spec_tables::assert_matches(spec, "List pages", &start);
+    testkit::spec_tables::assert_matches(spec, "List pages", &start);
 }
 
 /// A block as the specification says it: gaps minus one, integer i in lane i mod 4, word j of lane l the

@@ -323,7 +323,7 @@ mod tests {
             ("long lists", offset_of!(Layout, long_lists), 4),
             ("zero2", offset_of!(Layout, zero2), 4),
         ];
-        crate::spec_tables::assert_matches(
+        testkit::spec_tables::assert_matches(
             include_str!("../../format-spec/segment.md"),
             "Segment header",
             &code,
@@ -333,7 +333,7 @@ mod tests {
             ("elements length", offset_of!(KeptLayout, elements_length), 8),
             ("set bytes", offset_of!(KeptLayout, set_bytes), 8),
         ];
-        crate::spec_tables::assert_matches(
+        testkit::spec_tables::assert_matches(
             include_str!("../../format-spec/elements.md"),
             "Segment header of kept sets",
             &kept,

@@ -268,7 +268,7 @@ mod tests {
             ("unused", offset_of!(Layout, unused), 3995),
             ("checksum", offset_of!(Layout, checksum), 4),
         ];
-        crate::spec_tables::assert_matches(spec, "Superblock", &code);
+        testkit::spec_tables::assert_matches(spec, "Superblock", &code);
         assert_eq!(size_of::<Layout>(), BLOCK);
     }
 

@@ -61,7 +61,7 @@ mod tests {
             ("checksum", offset_of!(Layout, checksum), 4),
         ];
         let spec = include_str!("../../format-spec/file.md");
-        crate::spec_tables::assert_matches(spec, "Temporary mark", &code);
+        testkit::spec_tables::assert_matches(spec, "Temporary mark", &code);
     }
 
     /// TEMP-1: a mark with any bit flipped is no mark.

@@ -210,7 +210,7 @@ mod tests {
             ("universe size", offset_of!(Layout, universe_size), 8),
             ("seed", offset_of!(Layout, seed), 8),
         ];
-        crate::spec_tables::assert_matches(spec, "Layout", &code);
+        testkit::spec_tables::assert_matches(spec, "Layout", &code);
         assert_eq!(super::SCHEME_BYTES, 48);
     }
 }

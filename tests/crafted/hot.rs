@@ -10,12 +10,13 @@ use ringer::format::hot_part::{TierId, encode_id};
 use ringer::store::file_layer::memory::MemoryFiles;
 use ringer::{Database, Depth, Error, HotTierKind, Options, Reader, Recovery, Result};
 
-use crate::attacks::seeds::{PATH, UNCLEAN, UNCLEAN_LOG, key, options};
-use crate::attacks::watched::Watched;
-use crate::attacks::{checksums, hot_log};
-use crate::fields::{Field, Fields, number};
-use crate::images::Base;
-use crate::{all_hold, one_in, values};
+use crate::{all_hold, one_in};
+use testkit::attacks::seeds::{PATH, UNCLEAN, UNCLEAN_LOG, key, options};
+use testkit::attacks::watched::Watched;
+use testkit::attacks::{checksums, hot_log};
+use testkit::forged::fields::{Field, Fields, number};
+use testkit::forged::images::Base;
+use testkit::forged::values;
 
 const SAVED: &str = "/saved.ringer";
 

@@ -8,25 +8,17 @@
 //!
 //! A part of the changes in each run; `RINGER_CRAFTED=full` makes all of them, `RINGER_CRAFTED=n` one in n.
 
-#[path = "../../fuzz/attacks/mod.rs"]
-mod attacks;
-mod fields;
 mod hot;
-mod images;
-#[path = "../../src/spec_tables.rs"]
-#[allow(dead_code, reason = "its other half compares the code")]
-mod spec_tables;
-mod values;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use attacks::allocations::{Counting, capped_call};
-use attacks::database::{self, Work};
-use attacks::seeds;
-use images::Base;
+use testkit::attacks::allocations::{Counting, capped_call};
+use testkit::attacks::database::{self, Work};
+use testkit::attacks::seeds;
+use testkit::forged::images::Base;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -112,8 +104,8 @@ fn no_field_is_forgotten() {
         seen.extend(base.fields.iter().map(|field| (field.table, field.name.clone())));
     }
     seen.extend(hot::fields().into_iter().map(|field| (field.table, field.name)));
-    for (spec, table) in fields::TABLES {
-        for (name, ..) in spec_tables::offsets(spec, table) {
+    for (spec, table) in testkit::forged::fields::TABLES {
+        for (name, ..) in testkit::spec_tables::offsets(spec, table) {
             assert!(seen.contains(&(table, name.clone())), "{table}: {name}");
         }
     }

@@ -5,8 +5,7 @@
 //! below the threshold; probabilities are calibrated within .05 for resemblances drawn uniformly; the promised recall is within
 //! four standard errors and .02 of the share that is returned. `cargo test --test trust -- --nocapture` prints all figures.
 
-#[path = "../real/mod.rs"]
-mod real;
+use testkit::real;
 mod rows;
 mod uniform;
 

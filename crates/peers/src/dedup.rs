@@ -12,7 +12,7 @@ use ::ringer::{Database, Found, Linkage, Options, Scheme, Sketcher, Snapshot, pr
 
 use crate::Result;
 use crate::measure::Watch;
-use crate::w2::{ELEMENTS, MEMBERS, Set, W2};
+use testkit::w2::{ELEMENTS, MEMBERS, Set, W2};
 
 /// The resemblance from which on two sets are duplicates.
 const WANTED: f64 = 0.8;
@@ -119,7 +119,7 @@ fn filled(path: &Path, scheme: &Scheme, w2: &W2) -> Result<(Snapshot, Keys, Data
     let sketcher = Sketcher::new(scheme);
     let (mut load, mut numbers) = (database.bulk_load(), Keys::new());
     for i in 0..w2.len() {
-        let key = crate::w2::mix(i).to_be_bytes();
+        let key = testkit::w2::mix(i).to_be_bytes();
         load.put_signature(key, &sketcher.sketch(&document(w2, i))?)?;
         numbers.insert(key.into(), i);
     }

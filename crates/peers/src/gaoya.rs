@@ -6,7 +6,7 @@ use ::gaoya::minhash::{MinHashIndex, SmallVecContainer, calculate_minhash_params
 use crate::measure::{Contender, Watch, queries_of, resident_bytes};
 use crate::minwise::{Minwise, SAMPLES, Signature};
 use crate::table::Row;
-use crate::w2::W2;
+use testkit::w2::W2;
 
 /// The least resemblance that it is planned for.
 const THRESHOLD: f64 = 0.5;

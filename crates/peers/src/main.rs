@@ -10,7 +10,6 @@ mod ringer;
 mod sketch;
 mod table;
 mod text;
-mod w2;
 
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
@@ -21,7 +20,7 @@ use crate::minwise::Minwise;
 use crate::race::Race;
 use crate::ringer::{Ringer, SCHEMES};
 use crate::table::Row;
-use crate::w2::W2;
+use testkit::w2::W2;
 
 const USAGE: &str = "\
 usage: peers table [N [FILE]]   builds, asks and prints the table; rows of other programs from FILE
@@ -118,7 +117,7 @@ fn find_duplicates(w2: &W2, others: Option<&str>) -> Result<()> {
     dedup::table(w2, in_folder()?.path(), others)
 }
 
-fn write_sets(sets: impl Iterator<Item = w2::Set>) -> Result<()> {
+fn write_sets(sets: impl Iterator<Item = testkit::w2::Set>) -> Result<()> {
     let mut out = BufWriter::with_capacity(1 << 20, std::io::stdout().lock());
     for set in sets {
         for x in set {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use cpu_time::ProcessTime;
 
-use crate::w2::{MEMBERS, W2};
+use testkit::w2::{MEMBERS, W2};
 
 /// Queries of a round, where the workload has as many.
 const QUERIES: u64 = 1000;

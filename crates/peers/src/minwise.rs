@@ -1,7 +1,7 @@
 //! Plain minwise signatures for the peers that take them ready made: sample i of a set is the minimum of
 //! `a_i x + b_i mod 2^64` over its elements x, of which the upper 32 bits are kept.
 
-use crate::w2::{Random, Set};
+use testkit::w2::{Random, Set};
 
 /// Samples of a signature.
 pub(crate) const SAMPLES: usize = 128;
@@ -39,7 +39,7 @@ impl Minwise {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::w2::{MEMBERS, W2, resemblance};
+    use testkit::w2::{MEMBERS, W2, resemblance};
 
     #[test]
     fn samples_agree_as_often_as_sets_are_alike() {

@@ -3,7 +3,7 @@
 
 use crate::measure::{Contender, Queries};
 use crate::table::Row;
-use crate::w2::{W2, resemblance};
+use testkit::w2::{W2, resemblance};
 
 /// Every contender is timed so often.
 const ROUNDS: usize = 20;

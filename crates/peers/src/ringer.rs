@@ -12,7 +12,7 @@ use ::ringer::{
 use crate::Result;
 use crate::measure::{Contender, Queries, Watch, queries_of};
 use crate::table::Row;
-use crate::w2::{MEMBERS, Random, W2};
+use testkit::w2::{MEMBERS, Random, W2};
 
 /// Sets that are sketched before they are loaded: sketching is not timed.
 const BLOCK: usize = 4096;

@@ -12,7 +12,7 @@ use ::ringer::{Parameters, Scheme, Sketcher, presets};
 
 use crate::Result;
 use crate::measure::Watch;
-use crate::w2::Random;
+use testkit::w2::Random;
 
 const SIZES: [usize; 12] = [1, 2, 5, 10, 20, 50, 100, 200, 300, 500, 1000, 2000];
 const ELEMENTS: usize = 1_000_000;

@@ -14,7 +14,7 @@ use ::ringer::{Parameters, Scheme, Sketcher, presets};
 use crate::Result;
 use crate::measure::Watch;
 use crate::minwise::SAMPLES;
-use crate::w2::Random;
+use testkit::w2::Random;
 
 const TEXTS: usize = 2000;
 const WORDS: usize = 1000;

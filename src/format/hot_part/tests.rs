@@ -9,7 +9,7 @@ use super::*;
 const ID: TierId = TierId { database: *b"0123456789abcdef", tier: 7 };
 
 fn spec(heading: &str) -> Vec<(String, usize, usize)> {
-    crate::spec_tables::offsets(include_str!("../../../format-spec/hot-tier.md"), heading)
+    testkit::spec_tables::offsets(include_str!("../../../format-spec/hot-tier.md"), heading)
 }
 
 fn rows(code: &[(&str, usize, usize)]) -> Vec<(String, usize, usize)> {

@@ -1,0 +1,67 @@
+//! The `ringer` command-line tool. One file a command, and nothing but Ringer's public interface.
+//!
+//! It is a library so that tests and fuzz targets can run commands without a process. Programs should use the
+//! crate `ringer`: what is public here may change at any time.
+
+mod arguments;
+mod commands;
+mod exit;
+mod grouping;
+mod input;
+mod interrupt;
+mod load;
+mod open;
+mod problems;
+mod progress;
+mod show;
+mod sources;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+use ringer::Sketcher;
+
+use arguments::Arguments;
+use input::{Records, Worker};
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(|panic| {
+        // The one panic that is not a bug: the system has no memory for a thread's stack. As after a kill,
+        // everything that was acknowledged is stored.
+        if panic.payload_as_str().is_some_and(|text| text.contains("Cannot allocate memory")) {
+            exit::say("error: the system has no memory to give: let the command have more");
+            std::process::exit(3);
+        }
+        exit::say(&format!("error: ringer has a bug, please report it: {panic}"));
+    }));
+    // clap exits with status 2 on bad usage, and prints help and version itself.
+    let Arguments { command, style } = Arguments::parse();
+    exit::report(command.run(style))
+}
+
+/// Runs a command line, the program's name first. `None` if it is not a valid one, or asks for help.
+#[doc(hidden)]
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
+    let Arguments { command, style } = Arguments::try_parse_from(arguments).ok()?;
+    Some(exit::report(command.run(style)))
+}
+
+/// Reads lines of sets, or JSON objects with the fields `id` and `text`, as `add` does, and sketches what they hold.
+#[doc(hidden)]
+pub fn sketch_lines(lines: &[u8], json: bool, weighted: bool, sketcher: &Sketcher) {
+    let [key_field, text_field] = ["id", "text"].map(String::from);
+    let features = sketcher.scheme().features;
+    let records = match json {
+        true => Records::Json { key_field, text_field, features, weighted },
+        false => Records::Sets { weighted },
+    };
+    let mut worker = Worker::new(sketcher);
+    for line in lines.split(|byte| *byte == b'\n') {
+        if let Ok(Some((key, content))) = records.parse(line) {
+            assert!(!key.is_empty());
+            drop(worker.of_content(&content));
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Documents that would take too much: the tool leaves them out, says which, and ends with the status of its contract;
+//! an interrupt is heard while it works on one document.
+#![cfg(unix)]
+
+use crate::run;
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use run::Tool;
+
+/// Three bytes that have 33 in their normal form.
+const LIGATURE: &str = "\u{FDFA}";
+
+#[test]
+fn documents_over_a_limit_are_listed_and_counted() {
+    let tool = Tool::new();
+    tool.run(&["create", "db.ringer"]).with_status(0);
+    tool.write("in/good.txt", "one two three four five six seven");
+    tool.write("in/large.txt", LIGATURE.repeat(200));
+    let arguments = ["add", "db.ringer", "in", "--max-text", "1000"];
+    let added = tool.run(&arguments).with_status(6);
+    assert!(
+        added.err.contains("in/large.txt: the document has more than 1000 bytes"),
+        "{}",
+        added.err
+    );
+    assert!(added.err.contains("added 1 set; left out: 1 over a limit"), "{}", added.err);
+    assert!(added.err.contains("raise --max-text or --max-features"), "{}", added.err);
+    let keys = tool.run(&["keys", "db.ringer"]).with_status(0);
+    assert_eq!(keys.out, "in/good.txt\n");
+    let json = tool.run(&[&arguments[..], &["--json"]].concat()).with_status(6).json();
+    assert_eq!(json[0]["left_out"]["over a limit"], 1);
+    let added = tool.run(&["add", "db.ringer", "in", "--max-features", "7"]).with_status(6);
+    assert!(added.err.contains("more than 7 features"), "{}", added.err);
+    // Nothing at all could be used.
+    let added =
+        tool.run(&["add", "db.ringer", "in/large.txt", "--max-text", "1000"]).with_status(3);
+    assert!(added.err.contains("none of the input could be used"), "{}", added.err);
+    tool.run(&[&arguments[..], &["--strict"]].concat()).with_status(6);
+    tool.run(&["add", "db.ringer", "in"]).with_status(0);
+    let found = tool.run(&["dedup", "in", "--max-text", "1000"]).with_status(6);
+    assert!(found.err.contains("left out: 1 over a limit"), "{}", found.err);
+}
+
+#[test]
+fn lines_over_a_limit_are_listed_and_counted() {
+    let tool = Tool::new();
+    tool.run(&["create", "db.ringer", "--features", "tokens"]).with_status(0);
+    let lines = "a\tx y z\nb\tx y\nc\tx x x x\n";
+    let arguments = ["add", "db.ringer", "--sets", "-", "--max-features", "3"];
+    let added = tool.run_with(lines, &arguments).with_status(6);
+    assert!(added.err.contains("line 3: the document has more than 3 features"), "{}", added.err);
+    assert!(added.err.contains("added 2 sets; left out: 1 over a limit"), "{}", added.err);
+}
+
+/// Files that are cut into chunks are read piece by piece: they have a limit only where one is asked for.
+#[test]
+fn chunks_are_limited_where_that_is_asked_for() {
+    let tool = Tool::new();
+    tool.run(&["create", "db.ringer", "--features", "chunks"]).with_status(0);
+    let bytes: Vec<u8> =
+        (0..50_000_u32).flat_map(|i| i.wrapping_mul(0x9E37_79B1).to_be_bytes()).collect();
+    tool.write("in/file", bytes);
+    tool.run(&["add", "db.ringer", "in", "--max-features", "100"]).with_status(3);
+    tool.run(&["add", "db.ringer", "in"]).with_status(0);
+}
+
+/// One file of 60 MiB of ligatures took 8 GB and a minute, and an interrupt was heard after most of that. Here the
+/// address space is what 64 MiB of text may take, and the tool ends by itself: it has met the limit.
+#[test]
+fn a_text_that_grows_by_normalisation_takes_neither_memory_nor_patience() {
+    let tool = Tool::new();
+    tool.write("in/bomb.txt", LIGATURE.repeat(20 << 20));
+    tool.write("in/good.txt", "one two three four five six seven");
+    for features in ["text", "grams"] {
+        let name = format!("{features}.ringer");
+        tool.run(&["create", &name, "--features", features]).with_status(0);
+        let mut command = std::process::Command::new("sh");
+        let line =
+            format!("ulimit -v 1500000; exec {} add {name} in", env!("CARGO_BIN_EXE_ringer"));
+        let ran = command.arg("-c").arg(line).current_dir(tool.path(".")).output().unwrap();
+        let err = run::text(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(6), "{features}: {err}");
+        assert!(err.contains("1 over a limit"), "{err}");
+    }
+}
+
+/// The tool ends by itself after an interrupt in the middle of one document, with what was read before: without that it
+/// would go on for minutes, because nothing limits the document.
+#[test]
+fn an_interrupt_is_heard_in_the_middle_of_a_document() {
+    let tool = Tool::new();
+    tool.write("in/bomb.txt", LIGATURE.repeat(20 << 20));
+    tool.run(&[
+        "create",
+        "db.ringer",
+        "--features",
+        "grams",
+        "--sampler",
+        "independent",
+        "--samples",
+        "512",
+    ])
+    .with_status(0);
+    let arguments =
+        ["add", "db.ringer", "in", "--max-text", "99999999999", "--max-features", "99999999999"];
+    let mut child =
+        tool.command(&arguments).stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    let id = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(tool.run(&["keys", "db.ringer"]).with_status(0).out, "");
+}

@@ -1,0 +1,16 @@
+//! What the `ringer` command says, returns and refuses, command by command.
+
+mod add;
+#[cfg(unix)]
+mod arguments;
+mod dedup;
+mod limits;
+mod maintenance;
+mod measures;
+#[cfg(unix)]
+mod planted_links;
+mod query;
+#[cfg(unix)]
+mod reserved_names;
+mod run;
+mod verify;

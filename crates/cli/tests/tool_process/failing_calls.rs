@@ -1,0 +1,313 @@
+//! The real binary under `strace`: at each system call that changes the disk it is killed, finds no space, once or
+//! for good, or finds the device broken. It ends with a documented status and without a panic; what it acknowledged is
+//! there and nothing in part; a new file is whole or not there; and the next command goes on.
+//!
+//! `RINGER_FAULTS=all` strikes every call of every command in every way; `RINGER_FAULTS=n` one in n.
+#![cfg(target_os = "linux")]
+
+use crate::rows;
+use crate::run;
+use testkit::folder;
+use testkit::traced;
+
+use std::fs;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+use ringer::{Database, Options, Sketcher};
+
+use rows::{Put, Rows, acknowledged, dump, lines, put};
+use run::{Ran, Tool, ran, words};
+use traced::{Call, STRIKES, Strike};
+
+/// One command, from what it starts, and what may be there afterwards.
+struct Scene {
+    name: &'static str,
+    start: Tool,
+    command: Vec<&'static str>,
+    /// The database that it changes or makes.
+    file: &'static str,
+    /// The rows before it, after each of its commits, and so at its end. Without the first one, the file is
+    /// whole or not there.
+    states: Vec<Rows>,
+    /// How many sets a commit has; 0 where nothing is acknowledged before the end.
+    every: u64,
+    /// What brings things in order afterwards, and its status.
+    again: (Vec<&'static str>, i32),
+    /// What may be there when a device error at the hot tier made it go on without: it says so, with status 1.
+    without: Vec<Rows>,
+}
+
+const DB: &str = "db.ringer";
+const NEW: &str = "new.ringer";
+
+/// Sets number `first` and following under keys of which some are there already.
+fn puts(first: u64, count: u64) -> Vec<Put> {
+    (first..first + count).map(|n| (format!("key{:02}", n * 7 % 23), n)).collect()
+}
+
+/// A database with two segments and hidden rows, the rows, and what sketches its sets.
+fn start() -> (Tool, Rows, Sketcher) {
+    let tool = Tool::new();
+    tool.run(&["create", DB, "--features", "tokens"]).with_status(0);
+    let reader = Database::open_read_only(tool.path(DB), Options::default()).unwrap();
+    let sketcher = Sketcher::new(&reader.scheme());
+    let mut rows = Rows::new();
+    for (first, count) in [(0, 15), (40, 9)] {
+        tool.run_with(lines(&puts(first, count)), &["add", DB, "--sets", "-"]).with_status(0);
+        put(&mut rows, &puts(first, count), &sketcher);
+    }
+    assert!(dump(&tool, DB) == rows);
+    (tool, rows, sketcher)
+}
+
+/// A database that a killed process left, with commits in its hot tier; its rows before these, and after each.
+fn killed() -> (Tool, Vec<Rows>) {
+    let (tool, rows, sketcher) = start();
+    tool.write("more", lines(&puts(80, 9)));
+    let add = ["add", DB, "--sets", "more", "--commit-every", "1", "--ack"];
+    // The first syncs make the hot tier.
+    let call = Call { name: "fdatasync".into(), n: 12 };
+    let (struck, hit) = strike(&tool, &add, &call, Strike::Kill);
+    let safe = acknowledged(&struck.out);
+    assert!(hit && (2..9).contains(&safe), "{safe}: {}", struck.err);
+    assert!(tool.path("db.ringer-hot").exists());
+    // The process was killed before it could sync one more, which stands in the log all the same.
+    let mut states = vec![rows];
+    for commit in puts(80, safe + 1) {
+        let mut next = states.last().unwrap().clone();
+        put(&mut next, &[commit], &sketcher);
+        states.push(next);
+    }
+    (tool, states)
+}
+
+/// What came of a command of which one call was struck, and whether it was reached.
+fn strike(tool: &Tool, arguments: &[&str], call: &Call, how: Strike) -> (Ran, bool) {
+    let command = tool.command(arguments);
+    let (output, hit) = traced::strike(&command, &tool.path(LOG), call, how);
+    (ran(&output), hit)
+}
+
+const LOG: &str = "calls.trace";
+
+/// Damages a file at these places.
+fn damage(tool: &Tool, name: &str, places: impl Fn(&[u8]) -> Vec<usize>) {
+    let mut bytes = fs::read(tool.path(name)).unwrap();
+    let places = places(&bytes);
+    assert!(!places.is_empty());
+    places.iter().for_each(|at| bytes[*at] ^= 0x55);
+    fs::write(tool.path(name), bytes).unwrap();
+}
+
+const ABSENT: [&str; 3] = ["delete", DB, "no such key"];
+
+/// A command that changes the database.
+fn change(name: &'static str, start: Tool, command: &[&'static str], states: Vec<Rows>) -> Scene {
+    let (command, again) = (command.to_vec(), (ABSENT.to_vec(), 1));
+    Scene { name, start, command, file: DB, states, every: 0, again, without: Vec::new() }
+}
+
+/// A command that makes a new database.
+fn making(name: &'static str, start: Tool, command: &[&'static str], rows: Rows) -> Scene {
+    let command = command.to_vec();
+    let again = (command.clone(), 0);
+    let (states, without) = (vec![rows], Vec::new());
+    Scene { name, start, command, file: NEW, states, every: 0, again, without }
+}
+
+/// Commands that add, delete and clean up, on closed and on killed databases.
+fn changes() -> Vec<Scene> {
+    let (tool, before, sketcher) = start();
+    let more = puts(80, 12);
+    tool.write("more", lines(&more));
+    let mut small = vec![before.clone()];
+    for chunk in more.chunks(3) {
+        let mut next = small.last().unwrap().clone();
+        put(&mut next, chunk, &sketcher);
+        small.push(next);
+    }
+    let at_once = vec![before.clone(), small.last().unwrap().clone()];
+    let add = ["add", DB, "--sets", "more", "--ack"];
+    let in_commits = [&add[..], &["--commit-every", "3"]].concat();
+    let adding = Scene { every: 3, ..change("add in commits", tool, &in_commits, small) };
+    let (tool, ..) = start();
+    tool.write("more", lines(&more));
+    let loading = Scene { every: 12, ..change("add at once", tool, &add, at_once) };
+    let mut fewer = before.clone();
+    fewer.retain(|key, _| key != "key00" && key != "key07");
+    let deletion = ["delete", DB, "key00", "key07"];
+    let (hot, mut all) = killed();
+    vec![
+        adding,
+        loading,
+        change("delete", start().0, &deletion, vec![before.clone(), fewer]),
+        change("compact", start().0, &["compact", DB], vec![before]),
+        change("recover", hot, &ABSENT, all.split_off(all.len() - 1)),
+    ]
+}
+
+/// Where the fences of a database are.
+fn fences(bytes: &[u8]) -> Vec<usize> {
+    let units = 192..bytes.len() / 64;
+    units.filter(|u| bytes[u * 64 + 4..u * 64 + 6] == [4, 1]).map(|u| u * 64 + 30).collect()
+}
+
+/// Commands that make databases, and that mend them.
+fn makings() -> Vec<Scene> {
+    let (tool, rows, _) = start();
+    let empty = Tool::new();
+    let create = ["create", NEW, "--features", "tokens"];
+    let (hot, mut all) = killed();
+    damage(&hot, DB, |bytes| [fences(bytes), vec![4096 + 100]].concat());
+    let repair = change("repair", hot, &["repair", DB], all.split_off(all.len() - 1));
+    let (hot, mut without) = killed();
+    damage(&hot, DB, |_| vec![100]);
+    let saved = without.pop().unwrap();
+    let salvage = making("salvage", hot, &["salvage", DB, NEW], saved);
+    let texts = Tool::new();
+    for i in 0..4 {
+        texts.write(&format!("texts/{i}"), words(i / 2) + &words(9 + i)[..20]);
+    }
+    let dedup = ["dedup", "texts", "--db", NEW];
+    texts.run(&dedup).with_status(0);
+    let files = dump(&texts, NEW);
+    fs::remove_file(texts.path(NEW)).unwrap();
+    assert_eq!(files.len(), 4);
+    vec![
+        making("create", empty, &create, Rows::new()),
+        making("pack", tool, &["pack", DB, NEW], rows),
+        Scene { again: (vec!["repair", DB], 0), ..repair },
+        Scene { without, ..salvage },
+        Scene { states: vec![Rows::new(), files], ..making("dedup", texts, &dedup, Rows::new()) },
+    ]
+}
+
+impl Scene {
+    /// A folder to work in, as it is before the command.
+    fn folder(&self) -> Tool {
+        let tool = Tool::new();
+        folder::copy(self.start.folder.path(), tool.folder.path());
+        tool
+    }
+
+    /// Strikes calls of the command, one in so many. Gives how many calls there are, and how many were struck.
+    fn run(&self, share: usize) -> (usize, usize) {
+        let tool = self.folder();
+        let (usual, calls) = traced::calls(&tool.command(&self.command), &tool.path(LOG));
+        let usual = usual.status.code().expect("a status");
+        let all = calls.iter().flat_map(|call| STRIKES.map(|strike| (call, strike)));
+        // Four ways for each call: an odd share takes turns in them.
+        let tries: Vec<_> = all.step_by(share).collect();
+        let hits = AtomicUsize::new(0);
+        tries.par_iter().panic_fuse().for_each(|(call, how)| {
+            let place = format!("{}: {how:?} at {} {}", self.name, call.name, call.n);
+            let tool = self.folder();
+            let (struck, hit) = strike(&tool, &self.command, call, *how);
+            hits.fetch_add(usize::from(hit), Ordering::Relaxed);
+            let bug = struck.err.contains("panicked") || struck.err.contains("has a bug");
+            assert!(!bug, "{place}: {}", struck.err);
+            let lossy = !self.without.is_empty() && hit && *how == Strike::Device;
+            if lossy && struck.status == Some(1) {
+                assert!(struck.err.contains("warning: the hot tier is damaged"), "{place}");
+                assert!(struck.err.contains("Input/output error"), "{place}: {}", struck.err);
+                self.check(&tool, &struck, usual, &self.without, &place);
+            } else {
+                check_end(&struck, *how, hit, usual, &place);
+                self.check(&tool, &struck, usual, &self.states, &place);
+            }
+        });
+        (calls.len(), hits.into_inner())
+    }
+
+    /// What is there after a command was struck, and after the next one.
+    fn check(&self, tool: &Tool, ran: &Ran, usual: i32, states: &[Rows], place: &str) {
+        let others = |tool: &Tool| {
+            let own = |name: &String| !name.starts_with(self.file);
+            let names = folder::names(tool.folder.path()).into_iter().filter(own);
+            let files = names.filter(|name| tool.path(name).is_file());
+            files.map(|name| (fs::read(tool.path(&name)).unwrap(), name)).collect::<Vec<_>>()
+        };
+        let untouched = |tool| assert!(others(tool) == others(&self.start), "{place}: a source");
+        untouched(tool);
+        let done = ran.status == Some(usual);
+        let last = states.len() - 1;
+        // A line is printed after each commit: at most one commit more than were told of is there.
+        let told = acknowledged(&ran.out).checked_div(self.every).unwrap_or(0) as usize;
+        let (least, most) = if done { (last, last) } else { (told, last.min(told + 1)) };
+        let there = tool.path(self.file).exists();
+        assert!(there || !done, "{place}: it is not there");
+        let making = self.file == NEW;
+        let (again, status) = &self.again;
+        let (again, status) = match making && there {
+            // What is there is left alone by another try; a writer goes on with it.
+            true if self.states.len() == 1 => {
+                tool.run(again).with_status(5);
+                (&vec!["delete", NEW, "no such key"], 1)
+            }
+            _ => (again, *status),
+        };
+        let went = tool.run(again);
+        assert_eq!(went.status, Some(status), "{place}: {}{}", went.out, went.err);
+        let (least, most) = match making {
+            true if ran.status == Some(1) => (0, last),
+            true => (last, last),
+            false => (least, most),
+        };
+        tool.run(&["check", self.file, "--deep"]).with_status(0);
+        let rows = dump(tool, self.file);
+        let found = (least..=most).any(|i| states[i] == rows);
+        assert!(found, "{place}: not the rows after {least} to {most} commits: {}", ran.err);
+        untouched(tool);
+        let own = |name: &String| name.starts_with(self.file);
+        let names: Vec<_> = folder::names(tool.folder.path()).into_iter().filter(own).collect();
+        assert_eq!(names, [self.file], "{place}");
+    }
+}
+
+/// A command ends as documented, whatever happens to it.
+fn check_end(ran: &Ran, how: Strike, hit: bool, usual: i32, place: &str) {
+    let text = format!("{place}: {:?}: {}", ran.status, ran.err);
+    match (how, hit) {
+        (Strike::Kill, true) => assert_eq!(ran.status, None, "{text}"),
+        (_, true) => {
+            assert!(ran.status == Some(usual) || ran.status == Some(3), "{text}");
+            // Where nothing can be written any more, nothing can be said.
+            let mute = how == Strike::FullForGood && place.contains("at write ");
+            let told = mute || ran.err.lines().any(|line| line.starts_with("error: "));
+            assert!(ran.status == Some(usual) || told, "{text}");
+        }
+        (_, false) => assert_eq!(ran.status, Some(usual), "{text}"),
+    }
+}
+
+/// One in how many is struck.
+fn share() -> usize {
+    match std::env::var("RINGER_FAULTS").as_deref() {
+        Ok("all") => 1,
+        Ok(share) => share.parse().expect("RINGER_FAULTS is `all` or a number"),
+        Err(_) => 7,
+    }
+}
+
+fn run_all(scenes: &[Scene]) {
+    for scene in scenes {
+        let (calls, struck) = scene.run(share());
+        println!("{}: {struck} strikes at {calls} calls", scene.name);
+        assert!(calls > 10 && struck > 0);
+    }
+}
+
+#[test]
+fn a_struck_command_that_changes_a_database_loses_nothing() {
+    if traced::is_possible() {
+        run_all(&changes());
+    }
+}
+
+#[test]
+fn a_struck_command_that_makes_or_mends_a_database_leaves_a_whole_one_or_none() {
+    if traced::is_possible() {
+        run_all(&makings());
+    }
+}

@@ -1,0 +1,167 @@
+//! What the real tool touches on disk when it is given forged databases: the database, its companions, what it is
+//! told to write, and nothing else, whatever a file says.
+//!
+//! In: changes of whole files with right checksums (see `crafted`), closed and with a hot tier. Out: every name that
+//! a command gives to the operating system, as `strace` sees it. A name outside is only read, and only one that the
+//! same command reads for a whole database, too: libraries, and what the system says of itself. Temporary files are new,
+//! nobody else's, and gone at the end. Says that it shows nothing where there is no `strace`.
+#![cfg(target_os = "linux")]
+
+use crate::strace;
+use testkit::attacks;
+use testkit::forged::fields;
+use testkit::forged::images;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use attacks::seeds;
+use images::Base;
+use ringer::HotTierKind;
+use ringer::format::hot_part::{TierId, encode_id};
+use strace::{Call, traced};
+
+/// Commands on `db.ringer`.
+const COMMANDS: [&[&str]; 12] = [
+    &["check", "db.ringer", "--deep"],
+    &["query", "db.ringer", "--set", "7 8 9", "--exhaustive"],
+    &["pairs", "db.ringer", "--min", "0.9"],
+    &["repair", "db.ringer"],
+    &["salvage", "db.ringer", "saved.ringer"],
+    &["add", "db.ringer", "--sets", "lines"],
+    &["stat", "db.ringer"],
+    &["pack", "db.ringer", "packed.ringer"],
+    &["dump", "db.ringer", "--json"],
+    &["compact", "db.ringer"],
+    &["clusters", "db.ringer", "--min", "0.5"],
+    &["delete", "db.ringer", "key007xxx"],
+];
+
+/// One change in so many of each file; `RINGER_CRAFTED=n` makes it one in n.
+const ONE_IN: usize = 701;
+
+/// What a name in the folder may be: the input, or a database and what may follow its name.
+fn is_own(name: &str) -> bool {
+    let databases = ["db.ringer", "saved.ringer", "packed.ringer"];
+    let companions = ["", "-new", "-lock", "-vacuum", "-hot", "-hot-new", "-hot-replay"];
+    let inside = ["id", "log", "log-new"];
+    let beside = |rest: &str| {
+        let (companion, file) = rest.split_once('/').unwrap_or((rest, "id"));
+        let aside = companion.strip_prefix("-hot-quarantine-");
+        let aside = aside.is_some_and(|n| n.parse::<u32>().is_ok());
+        (companions.contains(&companion) || aside) && inside.contains(&file)
+    };
+    let rests = databases.iter().filter_map(|database| name.strip_prefix(database));
+    name == "lines" || name == "." || rests.into_iter().any(beside)
+}
+
+/// A folder with one database in it, and one for temporary files.
+struct Place {
+    root: tempfile::TempDir,
+}
+
+impl Place {
+    fn new(file: &[u8], log: Option<&[u8]>) -> Place {
+        let root = tempfile::tempdir().unwrap();
+        let work = root.path().join("work");
+        fs::create_dir(&work).unwrap();
+        fs::create_dir(root.path().join("temporary")).unwrap();
+        fs::write(work.join("lines"), "new\t1 2 3\n").unwrap();
+        fs::write(work.join("db.ringer"), file).unwrap();
+        if let Some(log) = log {
+            let hot = work.join("db.ringer-hot");
+            fs::create_dir(&hot).unwrap();
+            let database = seeds::UNCLEAN[32..48].try_into().unwrap();
+            let tier = TierId { database, tier: fields::number(seeds::UNCLEAN, 80, 8) };
+            fs::write(hot.join("id"), encode_id(tier, HotTierKind::Log)).unwrap();
+            fs::write(hot.join("log"), log).unwrap();
+        }
+        Place { root }
+    }
+
+    /// Runs a command, checks all that it touches inside, and gives what it touches outside.
+    fn run(&self, command: &[&str]) -> BTreeSet<String> {
+        let root = self.root.path();
+        let (status, calls) = traced(command, &root.join("work"), &root.join("temporary"));
+        assert!((0..=6).contains(&status), "{command:?}: {status}");
+        let mut outside = BTreeSet::new();
+        for call in &calls {
+            for path in &call.paths {
+                self.check(call, path, &mut outside);
+            }
+        }
+        let left: Vec<_> = fs::read_dir(root.join("temporary")).unwrap().collect();
+        assert!(left.is_empty(), "{command:?}: {left:?}");
+        outside
+    }
+
+    fn check(&self, call: &Call, path: &str, outside: &mut BTreeSet<String>) {
+        let root = self.root.path().to_str().unwrap();
+        let in_work = path.strip_prefix(&format!("{root}/work")).map(|p| p.trim_start_matches('/'));
+        let relative = (!path.starts_with('/')).then_some(path);
+        if let Some(name) = in_work.or(relative) {
+            assert!(name.is_empty() || is_own(name), "{call:?}");
+        } else if path.starts_with(&format!("{root}/temporary")) {
+            assert!(!call.opens_for_writing() || call.is_private(), "{call:?}");
+        } else {
+            assert!(!call.changes(), "{call:?}");
+            outside.insert(path.to_string());
+        }
+    }
+}
+
+/// What each command touches outside for a whole database.
+fn usual(file: &[u8], log: Option<&[u8]>) -> BTreeMap<usize, BTreeSet<String>> {
+    let commands = COMMANDS.iter().enumerate();
+    commands.map(|(i, command)| (i, Place::new(file, log).run(command))).collect()
+}
+
+/// Each change meets three of the commands.
+fn attack(base: &Base, log: Option<&[u8]>) -> usize {
+    let usual = usual(&base.bytes, log);
+    let one_in = std::env::var("RINGER_CRAFTED").map_or(ONE_IN, |text| text.parse().unwrap());
+    let images = base.images();
+    let mut count = 0;
+    for (turn, image) in images.iter().step_by(one_in).enumerate() {
+        let bytes = base.forged(image);
+        for i in (0..3).map(|i| (3 * turn + i) % COMMANDS.len()) {
+            let outside = Place::new(&bytes, log).run(COMMANDS[i]);
+            let label = base.label(image);
+            let more: Vec<_> = outside.difference(&usual[&i]).collect();
+            assert!(more.is_empty(), "{label}, {:?}: {more:?}", COMMANDS[i]);
+            count += 1;
+        }
+    }
+    count
+}
+
+#[test]
+fn only_the_database_and_its_companions_are_touched() {
+    if !strace::is_there() {
+        println!("there is no strace: nothing is shown");
+        return;
+    }
+    let closed = seeds::CLOSED.iter().map(|(name, bytes)| (Base::new(*name, bytes.to_vec()), None));
+    let unclean = Base::new("unclean", seeds::UNCLEAN.to_vec());
+    for (base, log) in closed.chain([(unclean, Some(seeds::UNCLEAN_LOG))]) {
+        println!("{}: {} commands on forged files", base.name, attack(&base, log));
+    }
+}
+
+/// The temporary database of `dedup` is in a folder that nobody else can look into, and goes.
+#[test]
+fn a_temporary_database_is_private() {
+    if !strace::is_there() {
+        println!("there is no strace: nothing is shown");
+        return;
+    }
+    let place = Place::new(b"never put off till tomorrow", None);
+    let root = place.root.path();
+    let (status, calls) =
+        traced(&["dedup", "db.ringer", "lines"], &root.join("work"), &root.join("temporary"));
+    assert_eq!(status, 0);
+    let made: Vec<&Call> = calls.iter().filter(|call| call.name == "mkdir").collect();
+    let private = made.iter().filter(|call| call.text.contains("0700"));
+    assert!(private.count() >= 1, "{made:?}");
+    assert_eq!(fs::read_dir(root.join("temporary")).unwrap().count(), 0);
+}

@@ -1,0 +1,84 @@
+//! All pairs by definition: every key is compared with every other. What the tests of pairs share.
+//!
+//! In: the live rows, a rule. Out: the right pairs; and what the library finds, checked for order and repeats.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::ControlFlow;
+
+use ringer::{Found, Options, Pair, Pairs};
+
+use crate::likes::{Brute, Dice, Rows};
+
+pub const GO_ON: ControlFlow<()> = ControlFlow::Continue(());
+
+pub fn options() -> Options {
+    Options { background: false, merge: false, ..Options::default() }
+}
+
+/// Pairs of keys with common slots, equal samples and whether it is not certain that they reach the threshold.
+pub type All = BTreeMap<(Vec<u8>, Vec<u8>), (u32, u32, bool)>;
+
+/// The right answer, by definition: all keys with all keys.
+pub fn brute_force(rows: &Rows, least_slots: u32, min: f64) -> All {
+    let mut all = All::new();
+    // Estimates are costly, and depend on these alone.
+    let mut estimates = HashMap::new();
+    let rows: Vec<_> = rows.iter().filter(|(_, signature)| !signature.is_empty()).collect();
+    for (i, (a, signature)) in rows.iter().enumerate() {
+        let brute = Brute::new(signature);
+        for (b, other) in &rows[i + 1..] {
+            let comparison = signature.compare(other).unwrap();
+            let equal = comparison.equal_samples();
+            let of = (equal, signature.cardinality_code(), other.cardinality_code());
+            let (value, undecided) = *estimates.entry(of).or_insert_with(|| {
+                (comparison.similarity().value, !comparison.certainly_at_least(min))
+            });
+            if value < min - 1e-9 {
+                continue;
+            }
+            let slots = brute.slots(other, false);
+            if slots >= least_slots {
+                let what = (slots, equal, undecided);
+                all.insert((a.to_vec(), b.to_vec()), what);
+            }
+        }
+    }
+    all
+}
+
+pub fn what(pair: &Pair) -> (u32, u32, bool) {
+    (pair.matching_slots, pair.comparison.equal_samples(), pair.undecided)
+}
+
+/// All pairs of keys, taken apart by the library; each must come once, the smaller key first.
+pub fn expanded(pairs: Pairs<'_>) -> All {
+    let mut all = All::new();
+    let report = pairs
+        .expand()
+        .run(|found| {
+            let Found::Pair(pair) = found else { panic!("a group where all are taken apart") };
+            assert!(pair.a < pair.b && (pair.a_keys, pair.b_keys) == (1, 1));
+            let old = all.insert((pair.a.to_vec(), pair.b.to_vec()), what(&pair));
+            assert_eq!(old, None, "twice: {pair:?}");
+            GO_ON
+        })
+        .unwrap();
+    assert!(!report.truncated && !report.cancelled);
+    all
+}
+
+/// Sets in families: members differ from each other a little, or not at all; some are empty.
+pub fn set(dice: &mut Dice, families: u64) -> Vec<u64> {
+    let family = dice.roll(families);
+    let size = [6, 70, 100, 400][(family % 4) as usize];
+    match dice.roll(20) {
+        0 => Vec::new(),
+        1..=4 => (0..size).map(|i| family * 331 + i).collect(),
+        _ => {
+            let missing = dice.roll(size / 2);
+            let mut set: Vec<u64> = (missing..size).map(|i| family * 331 + i).collect();
+            set.extend((0..dice.roll(size / 2 + 1)).map(|_| dice.roll(1 << 14)));
+            set
+        }
+    }
+}

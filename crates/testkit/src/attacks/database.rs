@@ -1,0 +1,409 @@
+//! A whole database file from anywhere: opened, read in every way, checked, salvaged, packed, and now and
+//! then repaired and written to.
+//!
+//! No panic, whatever the bytes, and:
+//! - what goes wrong when reading is damage or an unknown version, never anything else;
+//! - a deeper check finds something where a shallower one does;
+//! - if a full check finds nothing, every page can be read; if a deep check finds nothing, every reader gets
+//!   the same rows, salvage and pack save exactly those, and queries find what brute force finds in them;
+//! - what salvage and pack write has no damage, whatever they read;
+//! - nothing but the database, its companions and what is to be written is touched, and the bytes that are read
+//!   are a small multiple of those of the file.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+use ringer::care::{check, repair, salvage};
+use ringer::format::bytes::Seal;
+use ringer::store::file_layer::Access;
+use ringer::store::file_layer::memory::MemoryFiles;
+use ringer::store::page_cache::PageCache;
+use ringer::store::page_source::PageSource;
+use ringer::store::segment::Segment;
+use ringer::store::state_file;
+use ringer::{Database, Depth, Error, Like, Reader, Result, Signature, Stored};
+
+use super::edits::{Edited, edited};
+use super::seeds::{PATH, key, options};
+use super::watched::Watched;
+use crate::likes::{self, Ask};
+
+/// Rows by key.
+type Rows = BTreeMap<Box<[u8]>, Stored>;
+
+/// No file grows beyond this.
+const LONGEST: u64 = 16 << 20;
+
+/// Where salvage and pack write.
+const SAVED: &str = "/saved.ringer";
+const PACKED: &str = "/packed.ringer";
+
+/// See [`edited`] for what an input says. All that is here is done with the file.
+pub fn database(bytes: &[u8]) {
+    let Edited { bytes, write, keys, .. } = edited(bytes);
+    whole(&bytes, write, &keys);
+}
+
+/// The one thing that an input says: ten times as many inputs in the same time.
+pub fn database_in_one_way(bytes: &[u8]) {
+    let Edited { bytes, write, keys, part, .. } = edited(bytes);
+    let file = File::new(&bytes, &keys);
+    match part {
+        0..=2 => file.read(),
+        3..=5 => file.queried(),
+        6 | 7 => file.postings(),
+        // Equal ones only: intervals around other thresholds take most of the time.
+        8 => file.paired(1.0, write),
+        9 | 10 => file.salvaged(),
+        11 | 12 => file.packed(),
+        13 => drop(bounded(&file.repaired(), &bytes, MOST_WRITTEN)),
+        _ => drop(bounded(&file.written(), &bytes, MOST_WRITTEN)),
+    }
+    bounded(&file.layer, &bytes, MOST_READ);
+}
+
+/// All of it, with a file, whether it is to be written to, too, and keys to ask for.
+pub fn whole(bytes: &[u8], write: bool, keys: &[u8]) -> Work {
+    let file = File::new(bytes, keys);
+    assert!(file.is_sound(Depth::Quick) || !file.is_sound(Depth::Full));
+    assert!(file.is_sound(Depth::Full) || !file.is_sound(Depth::Deep));
+    file.read();
+    file.postings();
+    file.queried();
+    file.paired(0.9, false);
+    file.paired(0.8, true);
+    file.salvaged();
+    file.packed();
+    let mut work = Work { read: bounded(&file.layer, bytes, MOST_READ), ..Work::default() };
+    work.clean = file.is_sound(Depth::Deep);
+    if write {
+        work.repair = bounded(&file.repaired(), bytes, MOST_WRITTEN);
+        work.written = bounded(&file.written(), bytes, MOST_WRITTEN);
+    }
+    work
+}
+
+/// A file to be attacked, and what is known of it so far.
+struct File<'a> {
+    bytes: &'a [u8],
+    keys: &'a [u8],
+    layer: Watched,
+    /// Whether checks of each depth found nothing.
+    sound: [OnceCell<bool>; 3],
+    rows: OnceCell<Result<Rows>>,
+}
+
+impl<'a> File<'a> {
+    fn new(bytes: &'a [u8], keys: &'a [u8]) -> File<'a> {
+        let (sound, rows) = Default::default();
+        File { bytes, keys, layer: layer_of(bytes), sound, rows }
+    }
+
+    /// Whether a check finds nothing.
+    fn is_sound(&self, depth: Depth) -> bool {
+        *self.sound[depth as usize].get_or_init(|| {
+            let report = check::check(&self.layer, Path::new(PATH), depth);
+            report.expect("a file in memory can be read").findings.is_empty()
+        })
+    }
+
+    fn rows(&self) -> &Result<Rows> {
+        self.rows.get_or_init(|| read(&self.layer, PATH, self.keys))
+    }
+
+    /// The rows of a file in which the deepest check finds nothing.
+    fn clean(&self) -> Option<&Rows> {
+        let clean = || self.rows().as_ref().expect("a full check found nothing");
+        self.is_sound(Depth::Deep).then(clean)
+    }
+
+    /// What goes wrong is damage, and a full check finds it.
+    fn allow<T>(&self, result: &Result<T>) {
+        if let Err(error) = result {
+            assert!(is_damage(error), "{error}");
+            assert!(!self.is_sound(Depth::Full), "{error}");
+        }
+    }
+
+    fn read(&self) {
+        self.allow(self.rows());
+    }
+
+    fn postings(&self) {
+        self.allow(&postings(&self.layer, self.is_sound(Depth::Deep)));
+    }
+
+    fn queried(&self) {
+        self.allow(&queried(&self.layer, self.clean(), self.keys));
+    }
+
+    fn paired(&self, min: f64, exhaustive: bool) {
+        self.allow(&paired(&self.layer, min, exhaustive));
+    }
+
+    fn salvaged(&self) {
+        salvaged(&self.layer, self.clean());
+    }
+
+    fn packed(&self) {
+        packed(&self.layer, self.rows().as_ref().ok(), self.is_sound(Depth::Deep));
+    }
+
+    fn repaired(&self) -> Watched {
+        repaired(self.bytes)
+    }
+
+    fn written(&self) -> Watched {
+        written(self.bytes, self.clean())
+    }
+}
+
+/// How many times the bytes of the file were read: by all readers, by a repair, by a writer.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Work {
+    pub read: u64,
+    pub repair: u64,
+    pub written: u64,
+    /// Whether a deep check found nothing.
+    pub clean: bool,
+}
+
+/// About twice what the seeds need as they are: all of this reads a file some two hundred times.
+const MOST_READ: u64 = 400;
+const MOST_WRITTEN: u64 = 20;
+
+fn bounded(layer: &Watched, bytes: &[u8], most: u64) -> u64 {
+    let (_, read) = layer.read();
+    let times = read / (bytes.len() as u64).max(LEAST_BYTES);
+    assert!(times <= most, "a file of {} bytes was read {times} times", bytes.len());
+    times
+}
+
+/// What a reader takes from any file: superblocks and manifest, each time that it is opened.
+const LEAST_BYTES: u64 = 12_288;
+
+fn layer_of(bytes: &[u8]) -> Watched {
+    let files = MemoryFiles::new().with_file(PATH, bytes).limited_to(LONGEST);
+    Watched::new(files, &[PATH, SAVED, PACKED])
+}
+
+fn is_damage(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Corrupt { .. } | Error::UnsupportedFormat { .. } | Error::NotADatabase { .. }
+    )
+}
+
+/// Reads in every way there is, and on after an error. Gives all rows, or the first error.
+fn read(layer: &Watched, path: &str, keys: &[u8]) -> Result<Rows> {
+    let reader = Reader::open_in(layer.share(), Path::new(path), options())?;
+    let snapshot = reader.snapshot();
+    let mut failed = Ok(());
+    let mut note = |result: Result<()>| {
+        if failed.is_ok() {
+            failed = result;
+        }
+    };
+    let unknown =
+        [&keys[..keys.len().min(1)], &keys[..keys.len().min(9)], b"", b"key1", &[255; 5000]];
+    let known: Vec<Vec<u8>> = (0..24).map(|n| key(n * 3)).collect();
+    for key in known.iter().map(|key| &**key).chain(unknown) {
+        note(reader.get(key).map(drop));
+        note(snapshot.contains(key).map(drop));
+    }
+    for prefix in unknown {
+        note(snapshot.prefix(prefix).take(20).try_for_each(|row| row.map(drop)));
+        note(snapshot.prefix_keys(prefix).take(20).try_for_each(|key| key.map(drop)));
+    }
+    let (from, to) = (&known[3], &known[7]);
+    note(snapshot.range::<Vec<u8>>(from..=to).try_for_each(|row| row.map(drop)));
+    note(snapshot.keys::<Vec<u8>>(from..).try_for_each(|key| key.map(drop)));
+    note(snapshot.len().map(drop));
+    note(snapshot.is_empty().map(drop));
+    note(reader.stat().map(drop));
+    note(reader.refresh());
+    let _ = (reader.unsealed(), reader.is_clean(), reader.scheme(), snapshot.sequence());
+    let rows: Result<Rows> = snapshot.range::<&[u8]>(..).collect();
+    failed.and(rows)
+}
+
+/// Reads posting lists, and on after an error; gives the first one. In a whole database every id but that of
+/// the empty set is in one list of each slot.
+fn postings(layer: &Watched, whole: bool) -> Result<()> {
+    let path = Path::new(PATH);
+    let file = state_file::open(layer, path, Access::Read)?;
+    let state = state_file::read(&*file, path)?;
+    let seal = Seal::of(state.superblock.database);
+    let source = PageSource::new(file, path.into(), seal, Arc::new(PageCache::new(1 << 20)));
+    let scheme = Arc::new(state.manifest.scheme.clone());
+    let mut failed = Ok(());
+    for entry in &state.manifest.segments {
+        let segment = Segment::open(source.clone(), entry, &scheme)?;
+        let ids = segment.header().ids;
+        let all = 1_u64 << scheme.slots.value_bits;
+        for slot in 0..usize::from(scheme.slots.count).min(20) {
+            let mut found = Vec::new();
+            for value in 0..all.min(32) as u32 {
+                let (start, list) = (found.len(), segment.posting_list(slot, value));
+                let read = list.and_then(|list| {
+                    segment.read_postings(&list, &mut found)?;
+                    assert!(found.len() - start <= list.length() as usize);
+                    Ok(())
+                });
+                let ids_of_list = &found[start..];
+                assert!(ids_of_list.is_sorted_by(|a, b| a < b));
+                assert!(ids_of_list.iter().all(|id| *id < ids));
+                failed = failed.and(read);
+            }
+            found.sort_unstable();
+            let right = (0..ids).filter(|id| segment.header().empty_id != Some(*id));
+            assert!(!whole || all > 32 || found.into_iter().eq(right));
+        }
+    }
+    failed
+}
+
+/// Asks for the likes of a few sets by every plan, and on after an error; gives the first one. In a whole
+/// database the answers are those of brute force.
+fn queried(layer: &Watched, clean: Option<&Rows>, keys: &[u8]) -> Result<()> {
+    let reader = Reader::open_in(layer.share(), Path::new(PATH), options())?;
+    let snapshot = reader.snapshot();
+    let clean: Option<likes::Rows> = clean.map(|rows| {
+        rows.iter().map(|(key, stored)| (key.to_vec(), stored.signature.clone())).collect()
+    });
+    let turn = usize::from(keys.first().copied().unwrap_or(0));
+    let slots = u32::from(snapshot.scheme().slots.count);
+    let asks = [
+        Ask::top(1 + turn % 7),
+        Ask::min(0.5),
+        Ask { exhaustive: true, ..Ask::top(5) },
+        Ask { matches: (slots > 1).then_some(2), ..Ask::min(0.0) },
+    ];
+    let mut failed = Ok(());
+    for n in [turn, turn + 1, turn + 7] {
+        let key = key(n as u64);
+        let Ok(Some(Stored { signature, .. })) = snapshot.get(&key) else { continue };
+        let ask = asks[n % asks.len()];
+        for plan in likes::PLANS {
+            let run = |like| {
+                let query = ask.put(snapshot.query(like));
+                plan.map_or(query.clone(), |plan| query.plan(plan)).run()
+            };
+            let right = |rows: &likes::Rows, query: &Signature, itself| {
+                likes::brute_force(rows, query, itself, ask)
+            };
+            for (like, itself) in
+                [(Like::Signature(&signature), None), (Like::Key(&key), Some(&*key))]
+            {
+                match (run(like), &clean) {
+                    (Ok(answer), Some(rows)) => {
+                        assert_eq!(likes::found(&answer), right(rows, &signature, itself));
+                    }
+                    (Ok(_), None) => {}
+                    (Err(error), _) => failed = failed.and(Err(error)),
+                }
+            }
+        }
+    }
+    failed
+}
+
+/// Asks for all pairs, with the index or without it.
+fn paired(layer: &Watched, min: f64, exhaustive: bool) -> Result<()> {
+    let reader = Reader::open_in(layer.share(), Path::new(PATH), options())?;
+    let snapshot = reader.snapshot();
+    let pairs = snapshot.pairs(min);
+    let pairs = if exhaustive { pairs.exhaustive() } else { pairs };
+    pairs.memory(PAIRS_MEMORY).run(|_| ControlFlow::Continue(())).map(drop)
+}
+
+/// What pairs may take.
+const PAIRS_MEMORY: usize = 16 << 20;
+
+/// Whether every way to read gives the same rows.
+fn agrees(layer: &Watched, path: &str, rows: &Rows) {
+    let reader = Reader::open_in(layer.share(), Path::new(path), options()).expect("it is whole");
+    let snapshot = reader.snapshot();
+    let all: Vec<_> = snapshot.range::<&[u8]>(..).map(|row| row.expect("it is whole")).collect();
+    assert!(all.is_sorted_by(|a, b| a.0 < b.0), "keys do not rise");
+    assert_eq!(snapshot.len().expect("it is whole"), rows.len() as u64);
+    assert_eq!(all.len(), rows.len());
+    for (key, stored) in &all {
+        assert_eq!(reader.get(key).expect("it is whole").as_ref(), Some(stored));
+        assert_eq!(rows.get(key).map(|s| &s.signature), Some(&stored.signature));
+    }
+    let report = check::check(layer, Path::new(path), Depth::Deep).expect("it can be read");
+    assert_eq!(report.findings, []);
+}
+
+fn salvaged(layer: &Watched, clean: Option<&Rows>) {
+    let (target, source, path) = (SAVED, Path::new(PATH), Path::new(SAVED));
+    let result = salvage::salvage(&layer.share(), source, path, options());
+    match (result, clean) {
+        (Ok(report), clean) => {
+            let saved = read(layer, target, &[]).expect("what salvage wrote is whole");
+            assert_eq!(report.sets, saved.len() as u64);
+            agrees(layer, target, clean.unwrap_or(&saved));
+        }
+        (Err(error), None) => assert!(is_damage(&error), "{error}"),
+        (Err(error), Some(_)) => panic!("a whole database was not saved: {error}"),
+    }
+}
+
+fn packed(layer: &Watched, rows: Option<&Rows>, clean: bool) {
+    let Ok(reader) = Reader::open_in(layer.share(), Path::new(PATH), options()) else { return };
+    match reader.pack(PACKED) {
+        Ok(()) => {
+            let packed = read(layer, PACKED, &[]).expect("what pack wrote is whole");
+            agrees(layer, PACKED, rows.unwrap_or(&packed));
+        }
+        Err(error) => assert!(!clean && is_damage(&error), "{error}"),
+    }
+}
+
+/// Repair mends or refuses. What it mended has no less rows than before.
+fn repaired(bytes: &[u8]) -> Watched {
+    let layer = layer_of(bytes);
+    let result = repair::repair(&layer.share(), Path::new(PATH), &options());
+    if result.is_ok() {
+        drop(read(&layer, PATH, &[]));
+    }
+    layer
+}
+
+/// Opens a file for writing and does a little of everything, as far as it goes.
+fn written(bytes: &[u8], clean: Option<&Rows>) -> Watched {
+    let layer = layer_of(bytes);
+    let Ok(db) = Database::open_in(layer.share(), Path::new(PATH), options()) else {
+        return layer;
+    };
+    let write = || -> Result<Rows> {
+        db.put("new", &[1, 2, 3])?;
+        db.delete(key(9))?;
+        db.checkpoint()?;
+        let mut load = db.bulk_load();
+        load.put(key(1), &[4, 5])?;
+        load.put("newer", &[])?;
+        load.commit()?;
+        db.stat()?;
+        db.compact()?;
+        db.vacuum()?;
+        db.snapshot().range::<&[u8]>(..).collect()
+    };
+    let rows = write();
+    let closed = db.close();
+    if let (Some(before), Ok(rows), Ok(())) = (clean, rows, closed) {
+        agrees(&layer, PATH, &rows);
+        let changed = [&b"new"[..], b"newer", &key(1), &key(9)];
+        let kept = |rows: &Rows| {
+            let kept = rows.iter().filter(|(key, _)| !changed.contains(&&***key));
+            kept.map(|(key, stored)| (key.clone(), stored.clone())).collect::<Rows>()
+        };
+        assert_eq!(kept(&rows), kept(before));
+        assert!(rows.contains_key(&b"newer"[..]) && !rows.contains_key(&*key(9)));
+    }
+    layer
+}

@@ -1,0 +1,336 @@
+//! Pages of every kind: as the bytes are, and with a good header around a payload from anywhere.
+//!
+//! What a view accepts can be asked anything, in and out of range, and encodes to the same bytes where a
+//! page has one form; where it has several, what is written anew says the same.
+
+use ringer::format::bytes::Seal;
+use ringer::format::copies_page::{CopiesDirectory, CopiesPage};
+use ringer::format::elements_page::{ElementsDirectory, ElementsPage, ElementsShape};
+use ringer::format::fence_page::{self, FenceBuilder, FencePage};
+use ringer::format::filter::{self, KeyHash};
+use ringer::format::kept_set::KeptShape;
+use ringer::format::leaf_page::{LeafBuilder, LeafPage};
+use ringer::format::liveness_page::{self, LivenessPage};
+use ringer::format::page::{Line, Page, PageKind, PagePlace, encode};
+use ringer::format::posting_directory::{BitWriter, Bucket, PostingDirectory, ShortPage};
+use ringer::format::posting_lists::{ListPage, ListPageBuilder, ListPlace, ListTable, TableEntry};
+use ringer::format::posting_shape::PostingShape;
+use ringer::format::segment_header::SegmentHeader;
+use ringer::format::signature_page::{self, SignaturePage, SignatureShape};
+
+use ringer::scheme::Slots;
+use ringer::{Parameters, Scheme, presets};
+
+use super::input::Input;
+use super::records::scheme;
+
+/// The kinds that an input of one byte chooses from, but for those of kept sets, which are 254 and 255.
+const KINDS: [PageKind; 11] = [
+    PageKind::SegmentHeader,
+    PageKind::Signatures,
+    PageKind::Leaf,
+    PageKind::Fence,
+    PageKind::Liveness,
+    PageKind::Copies,
+    PageKind::CopiesDirectory,
+    PageKind::PostingDirectory,
+    PageKind::ShortPostings,
+    PageKind::PostingTable,
+    PageKind::PostingList,
+];
+
+/// What a page is said to belong to.
+#[derive(Clone, Copy)]
+struct Claims {
+    scheme: u8,
+    /// Rows of the segment, or rows, pairs or ids of the page.
+    rows: u32,
+    ids: u32,
+    /// Any number, to ask with.
+    any: u32,
+}
+
+/// The first byte is the kind, the next say what the page is claimed to hold; the rest is a page, and is
+/// tried as a payload, too.
+pub fn pages(bytes: &[u8]) {
+    let mut input = Input::new(bytes);
+    let kind = match input.byte() {
+        254 => PageKind::Elements,
+        255 => PageKind::ElementsDirectory,
+        choice => KINDS[usize::from(choice) % KINDS.len()],
+    };
+    let (scheme, rows, ids, any) = (input.byte(), input.word(), input.word(), input.word());
+    let claims = Claims { scheme, rows, ids, any };
+    let place = PagePlace { kind, block: 5, number: 0 };
+    let seal = Seal::of([7; 16]);
+    if let Ok(page) = Page::verify(input.rest().into(), place, seal) {
+        look(kind, page, claims);
+    }
+    let payload = &input.rest()[..input.rest().len().min(kind.max_payload())];
+    let page = Page::verify(encode(place, payload, seal)[..].into(), place, seal);
+    let page = page.expect("what is encoded verifies");
+    assert_eq!(page.payload(), payload);
+    look(kind, page, claims);
+}
+
+fn look(kind: PageKind, page: Page, claims: Claims) {
+    // Counters of holders take a line.
+    assert!(page.memory() <= kind.max_bytes() + size_of::<Line>() + size_of::<Page>());
+    match kind {
+        PageKind::SegmentHeader => drop(SegmentHeader::decode(page.payload())),
+        PageKind::Signatures => signatures(page, claims),
+        PageKind::Leaf => leaf(page, claims),
+        PageKind::Fence => fence(page, claims),
+        PageKind::Liveness => liveness(page, claims),
+        PageKind::Copies => copies(page, claims),
+        PageKind::CopiesDirectory => directory(page, claims),
+        PageKind::PostingDirectory => posting_directory(page, claims),
+        PageKind::ShortPostings => short_postings(page, claims),
+        PageKind::PostingTable => list_table(page, claims),
+        PageKind::PostingList => posting_list(page, claims),
+        PageKind::Elements => sets(&page, claims),
+        PageKind::ElementsDirectory => sets_directory(page, claims),
+    }
+}
+
+fn signatures(page: Page, claims: Claims) {
+    let scheme = scheme(claims.scheme);
+    let shape = SignatureShape::of(&scheme);
+    let empty = (claims.any != 0).then_some(claims.any - claims.any.min(1));
+    let empty = empty.filter(|empty| *empty < claims.rows);
+    let payload = page.payload().to_vec();
+    let Ok(view) = SignaturePage::new(page, shape, claims.rows, empty) else { return };
+    assert_eq!(view.count(), claims.rows as usize);
+    let mut all = Vec::new();
+    for i in 0..view.count() {
+        let is_empty = empty == Some(i as u32);
+        let set = || scheme.elements.are_kept().then(|| [].into());
+        let signature = view.signature(i, &scheme, is_empty, set()).expect("it is in range");
+        let mut planes = Vec::new();
+        assert_eq!(view.copy_planes(i, &mut planes), Some(()));
+        assert_eq!(planes, signature.planes());
+        assert!(shape.fits(&planes, view.code(i).expect("it is in range")));
+        let _ = (signature.cardinality(), signature.sample(0));
+        all.push(signature);
+    }
+    let again = all.iter().map(|s| (s.planes(), s.cardinality_code()));
+    assert_eq!(signature_page::encode(shape, again), payload);
+    for i in
+        [view.count(), claims.any as usize, usize::MAX].into_iter().filter(|i| *i >= view.count())
+    {
+        assert_eq!((view.code(i), view.signature(i, &scheme, false, None)), (None, None));
+    }
+    let _ = (view.rows(&scheme), view.memory());
+}
+
+fn leaf(page: Page, claims: Claims) {
+    let Ok(view) = LeafPage::new(page, claims.rows, claims.ids) else { return };
+    let key_of = |view: &LeafPage, i| {
+        let (prefix, suffix) = view.key(i);
+        [prefix, suffix].concat()
+    };
+    let keys: Vec<Vec<u8>> = (0..view.count()).map(|i| key_of(&view, i)).collect();
+    let rising = keys.is_sorted_by(|a, b| a < b);
+    let mut builder = LeafBuilder::new(view.first_row(), view.first_id());
+    let mut next = view.first_id();
+    let mut bytes = 0;
+    for (i, key) in keys.iter().enumerate() {
+        assert!((1..=4096).contains(&key.len()) && view.id(i) < claims.ids);
+        assert!(view.first_row() as usize + i < claims.rows as usize);
+        let found = view.find(key);
+        assert!(!rising || found == Ok(i));
+        let copy = (view.id(i) < next).then(|| view.id(i));
+        assert_eq!(view.is_new(i), copy.is_none());
+        next += u32::from(copy.is_none());
+        bytes = builder.payload_bytes_with(key, view.sequence_offset(i), copy.is_some());
+        builder.push(key, view.sequence_offset(i), copy);
+    }
+    for i in [view.count(), claims.any as usize, usize::MAX] {
+        let _ = (view.key(i), view.id(i), view.sequence_offset(i), view.is_new(i));
+    }
+    let _ = (view.first_with_id(claims.any), view.find(&claims.any.to_be_bytes()), view.find(b""));
+    // Keys that do not rise (LEAF-7) are never written.
+    if !rising {
+        return;
+    }
+    // A prefix may be shorter than it could be, and sequences wider: written anew the page gets no longer.
+    let payload = builder.encode();
+    assert_eq!(payload.len(), bytes);
+    let place = PagePlace { kind: PageKind::Leaf, block: 5, number: 0 };
+    let seal = Seal::of([7; 16]);
+    let page = Page::verify(encode(place, &payload, seal)[..].into(), place, seal);
+    let again = LeafPage::new(page.expect("it is no longer"), claims.rows, claims.ids);
+    let again = again.expect("what was written can be read");
+    for (i, key) in keys.iter().enumerate() {
+        assert_eq!(key_of(&again, i), *key);
+        assert_eq!((again.id(i), again.sequence_offset(i)), (view.id(i), view.sequence_offset(i)));
+    }
+}
+
+fn fence(page: Page, claims: Claims) {
+    let level = claims.scheme;
+    let payload = page.payload().to_vec();
+    let Ok(view) = FencePage::new(page, level) else { return };
+    assert_eq!((view.level(), view.count() > 0), (level, true));
+    let mut builder = FenceBuilder::default();
+    let hash = KeyHash::of(&claims.any.to_le_bytes());
+    for i in 0..view.count() {
+        let child = view.child(i).expect("it is in range");
+        let _ = filter::may_contain(view.filter(i), hash);
+        assert_eq!(view.child_for_row(child.first_row), i);
+        assert!(view.child_for_key(view.separator(i)) < view.count());
+        assert!(view.child_for_id(child.first_id) >= i);
+        builder.push(child, view.separator(i), view.filter(i));
+        if i > 0 {
+            let (before, here) = (view.separator(i - 1), view.separator(i));
+            let short = fence_page::separator(before, here);
+            assert!(here.starts_with(short) && (before >= here || short > before));
+        }
+    }
+    assert_eq!(builder.encode(level), payload);
+    for i in [view.count(), claims.any as usize, usize::MAX] {
+        let _ = (view.child(i), view.separator(i), view.filter(i));
+    }
+    let any = claims.any;
+    for i in
+        [view.child_for_row(any), view.child_for_id(any), view.child_for_key(&any.to_le_bytes())]
+    {
+        assert!(i < view.count());
+    }
+}
+
+fn liveness(page: Page, claims: Claims) {
+    let payload = page.payload().to_vec();
+    let Ok(view) = LivenessPage::new(page, claims.rows) else { return };
+    let rows = claims.rows;
+    let hidden = (0..rows).filter(|row| view.is_hidden(*row)).count();
+    assert_eq!((view.hidden() as usize, view.bitmap()), (hidden, &*payload));
+    for row in
+        [rows, claims.any, u32::MAX].into_iter().filter(|row| *row >= rows.next_multiple_of(8))
+    {
+        assert!(view.is_hidden(row));
+    }
+    let block = liveness_page::encode_block(5, rows, &payload, Seal::of([7; 16]));
+    assert_eq!(block.len() as u64, liveness_page::block_bytes(rows));
+}
+
+fn copies(page: Page, claims: Claims) {
+    let count = (page.payload().len() / 8) as u32;
+    let wrong = CopiesPage::new(page.clone(), claims.any, claims.ids, claims.rows);
+    assert!(wrong.is_err() || claims.any == count);
+    let Ok(view) = CopiesPage::new(page, count, claims.ids, claims.rows) else { return };
+    assert_eq!(view.pairs().len(), count as usize);
+    assert!(view.pairs().is_sorted_by_key(|pair| pair.order()));
+    assert!(view.pairs().iter().all(|p| p.id() < claims.ids && p.row() < claims.rows));
+}
+
+fn directory(page: Page, claims: Claims) {
+    let count = (page.payload().len() / 4) as u32;
+    let wrong = CopiesDirectory::new(page.clone(), claims.any);
+    assert!(wrong.is_err() || claims.any == count);
+    if let Ok(view) = CopiesDirectory::new(page, count) {
+        assert_eq!(view.first_ids().len(), count as usize);
+    }
+}
+
+/// The measures of postings with up to 32 bits of value.
+fn posting_shape(claims: Claims) -> PostingShape {
+    let (count, value_bits) = (u16::from(claims.scheme >> 5) + 1, claims.scheme % 32 + 1);
+    let slots = Slots { count, samples_per_slot: 8, value_bits, min_matches: 1 };
+    let p = Parameters { samples: 64, bits: 4, slots, ..presets::PRECISE };
+    PostingShape::of(&Scheme::new(p).expect("a scheme that can be"), claims.ids.max(1), false)
+}
+
+fn posting_directory(page: Page, claims: Claims) {
+    let (buckets, short) = (claims.any as usize % 23_000, u64::from(claims.rows));
+    let counts = (short, claims.ids % 2);
+    let Ok(view) = PostingDirectory::new(page, posting_shape(claims), buckets, counts) else {
+        return;
+    };
+    let mut next = None;
+    for i in 0..buckets {
+        let Bucket::Short { first, count } = view.bucket(i) else { continue };
+        assert!(next.is_none_or(|next| next == first), "entries follow each other");
+        next = Some(first + u64::from(count));
+        assert!(first + u64::from(count) <= short);
+    }
+    for i in [buckets, 22_860, usize::MAX] {
+        assert!(!matches!(view.bucket(i), Bucket::Short { count: 1.., .. }));
+    }
+}
+
+fn short_postings(page: Page, claims: Claims) {
+    let (shape, count) = (posting_shape(claims), claims.any as usize % 70_000);
+    let payload = page.payload().to_vec();
+    let Ok(view) = ShortPage::new(page, shape, count) else { return };
+    let mut bits = BitWriter::default();
+    for i in 0..count {
+        let entry = view.entry(i);
+        bits.push(entry, shape.width());
+        let low = entry >> shape.id_bits();
+        assert!(view.id_of(i, low).is_some_and(|id| id < shape.ids()));
+        assert_eq!(view.id_of(i, low + 1), None);
+    }
+    assert_eq!((bits.end(), view.count()), (&*payload, count));
+    let _ = (view.entry(count), view.entry(usize::MAX), view.id_of(usize::MAX, 0));
+}
+
+fn list_table(page: Page, claims: Claims) {
+    let (shape, count) = (posting_shape(claims), page.payload().len() / 16);
+    let lists = (u64::from(claims.rows), u64::from(claims.any) << 6);
+    assert!(ListTable::new(page.clone(), shape, count + 1, lists).is_err());
+    let Ok(view) = ListTable::new(page, shape, count, lists) else { return };
+    assert_eq!(view.entries().len(), count);
+    assert!(view.entries().is_sorted_by_key(TableEntry::order));
+    assert!(view.entries().iter().all(|entry| (1..=shape.ids()).contains(&entry.length())));
+    assert!(view.entries().iter().all(|entry| u64::from(entry.page()) * 64 < lists.1));
+}
+
+fn posting_list(page: Page, claims: Claims) {
+    let shape = posting_shape(claims);
+    let payload = page.payload().to_vec();
+    let Ok(view) = ListPage::new(page, shape) else { return };
+    let (mut place, mut buffer, mut ids) = (ListPlace::default(), [0; 128], Vec::new());
+    while let Some(block) = view.next_block(&mut place, &mut buffer) {
+        ids.extend_from_slice(block);
+    }
+    assert!(ids.is_sorted_by(|a, b| a < b) && ids.len() == view.count() as usize);
+    assert_eq!((ids.first(), ids.last()), (Some(&view.first()), Some(&view.last())));
+    assert!(view.last() < shape.ids());
+    let (blocks, tail) = ids.as_chunks::<128>();
+    let mut builder = ListPageBuilder::default();
+    assert!(blocks.iter().all(|block| builder.push(block, 8_168)));
+    let (slot, value) = view.of();
+    assert_eq!(builder.take(slot as u16, value, tail, shape.id_bits()), payload);
+}
+
+/// Sets one after the other, from any byte on. What decodes has one encoding.
+fn sets(page: &Page, claims: Claims) {
+    let length = page.payload().len() as u64;
+    assert!(ElementsPage::new(page.clone(), length + 1).is_err());
+    let Ok(view) = ElementsPage::new(page.clone(), length) else { return };
+    let Some(shape) = KeptShape::of(&scheme(claims.scheme | 192)) else { return };
+    let mut rest = view.bytes().get(claims.any as usize % 8..).unwrap_or_default();
+    let (mut elements, mut again) = (Vec::new(), Vec::new());
+    while !rest.is_empty() {
+        elements.clear();
+        let Ok(length) = shape.decode(rest, &mut elements) else { break };
+        again.clear();
+        shape.encode(&elements, &mut again);
+        assert_eq!((&*again, shape.encoded_bytes(&elements)), (&rest[..length], length));
+        assert!(elements.is_sorted_by(|a, b| a < b));
+        rest = &rest[length..];
+    }
+}
+
+fn sets_directory(page: Page, claims: Claims) {
+    let count = (page.payload().len() / 5) as u32;
+    let (first, set_bytes) = (claims.any % 2, u64::from(claims.rows) << 8);
+    let shape = ElementsShape { set_bytes, ids: claims.ids };
+    let Ok(view) = ElementsDirectory::new(page, first, shape) else { return };
+    assert_eq!(shape.starts_in_page(first), count);
+    let starts: Vec<u64> = (0..).map_while(|i| view.start(i)).collect();
+    assert!(starts.len() == count as usize && starts.is_sorted_by(|a, b| a < b));
+    assert!(starts.iter().all(|start| *start < set_bytes));
+    assert_eq!(view.start(usize::MAX), None);
+}

@@ -1,0 +1,291 @@
+//! A process that commits to a database and says so, and what the database must hold afterwards.
+//!
+//! What commit number s does follows from s alone, so the state after any number of commits is known to
+//! everybody, and a state that is not one of those is wrong. The process is the test binary itself, started
+//! again with its test `child` and told by environment variables what to do. It prints `ack s` as soon as
+//! commit s has returned.
+
+pub mod witness;
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use ringer::{Database, Error, HotTierKind, Options, Scheme, Signature, Sketcher, Snapshot};
+use witness::Witness;
+
+/// Random enough, and the same on every machine.
+#[derive(Debug, Clone)]
+pub struct Dice(pub u64);
+
+impl Dice {
+    pub fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(0x1405_7B7E_F767_814F);
+        (self.0 >> 33) % sides
+    }
+}
+
+const KEYS: u64 = 300;
+
+fn key(i: u64) -> Vec<u8> {
+    format!("key{i:03}").into_bytes()
+}
+
+fn set(number: u64) -> Vec<u64> {
+    (0..number % 9).map(|i| number + i * i).collect()
+}
+
+/// What a commit does: whether it is a bulk load, and its changes.
+fn plan(sequence: u64) -> (bool, Vec<(u64, Option<u64>)>) {
+    let mut dice = Dice(sequence);
+    dice.roll(1);
+    let bulk = dice.roll(15) == 0;
+    // Most are small; some take several parts of the hot tier.
+    let most = if bulk { 40 } else { [6, 6, 6, 6, 6, 6, 6, 600][dice.roll(8) as usize] };
+    let changes = 1 + dice.roll(most);
+    let change = |dice: &mut Dice| {
+        let number = (bulk || dice.roll(4) > 0).then(|| dice.roll(500));
+        (dice.roll(KEYS), number)
+    };
+    (bulk, (0..changes).map(|_| change(&mut dice)).collect())
+}
+
+/// Makes the next commit.
+fn commit(db: &Database, sequence: u64) -> ringer::Result<u64> {
+    let (bulk, changes) = plan(sequence);
+    if bulk {
+        let mut load = db.bulk_load();
+        for (i, number) in changes {
+            load.put(key(i), &set(number.unwrap_or_default()))?;
+        }
+        return load.commit().map(|committed| committed.sequence);
+    }
+    let mut batch = db.batch();
+    for (i, number) in changes {
+        match number {
+            Some(number) => batch.put(key(i), &set(number))?,
+            None => batch.delete(key(i))?,
+        };
+    }
+    db.commit(batch).map(|committed| committed.sequence)
+}
+
+/// The states after each number of commits.
+pub struct Known {
+    sketcher: Sketcher,
+    sequence: u64,
+    rows: BTreeMap<Vec<u8>, (Signature, u64)>,
+}
+
+impl Known {
+    pub fn new() -> Known {
+        let sketcher = Sketcher::new(&Scheme::precise());
+        Known { sketcher, sequence: 0, rows: BTreeMap::new() }
+    }
+
+    /// Goes to the state after so many commits.
+    fn go_to(&mut self, sequence: u64) {
+        if sequence < self.sequence {
+            *self = Known::new();
+        }
+        while self.sequence < sequence {
+            self.sequence += 1;
+            for (i, number) in plan(self.sequence).1 {
+                match number {
+                    Some(number) => {
+                        let signature = self.sketcher.sketch(&set(number)).unwrap();
+                        self.rows.insert(key(i), (signature, self.sequence));
+                    }
+                    None => drop(self.rows.remove(&key(i))),
+                }
+            }
+        }
+    }
+
+    /// Asserts that a snapshot is the state after the commits that it says it shows, and gives their number.
+    pub fn check(&mut self, snapshot: &Snapshot) -> u64 {
+        let sequence = snapshot.sequence();
+        self.go_to(sequence);
+        let rows: Vec<_> = snapshot.range::<&[u8]>(..).map(Result::unwrap).collect();
+        let found = rows.iter().map(|(key, stored)| (&**key, &stored.signature, stored.sequence));
+        let right = self.rows.iter().map(|(key, (signature, s))| (&**key, signature, *s));
+        assert!(found.eq(right), "not the state after {sequence} commits");
+        assert_eq!(snapshot.len().unwrap(), self.rows.len() as u64);
+        for i in (sequence % 29..KEYS).step_by(29) {
+            let stored = snapshot.get(key(i)).unwrap().map(|s| (s.signature, s.sequence));
+            assert!(stored.as_ref() == self.rows.get(&key(i)), "key {i} after {sequence} commits");
+        }
+        sequence
+    }
+}
+
+/// What the process should do.
+#[derive(Debug, Clone, Copy)]
+pub struct Task {
+    /// Where its choices come from.
+    pub seed: u64,
+    /// It ends after so many commits, and closes the database.
+    pub commits: u64,
+    /// One in so many steps is a checkpoint, merge or vacuum.
+    pub calm: u64,
+    /// What keeps its commits between checkpoints.
+    pub hot_tier: HotTierKind,
+}
+
+/// A command that starts this test binary as the process.
+pub fn command(path: &Path, task: Task) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    tell(&mut command, path, task);
+    command.args(ARGUMENTS);
+    command
+}
+
+/// What the test binary needs as arguments to be the process.
+pub const ARGUMENTS: [&str; 4] = ["--exact", "child", "--nocapture", "--test-threads=1"];
+
+/// Puts what the process is to do into its environment.
+pub fn tell(command: &mut Command, path: &Path, task: Task) {
+    let Task { seed, commits, calm, hot_tier } = task;
+    let hot_tier = if hot_tier == HotTierKind::Log { "log" } else { "sled" };
+    let task = format!("{seed} {commits} {calm} {hot_tier}");
+    command.env(VARIABLE, path).env(TASK_VARIABLE, task);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+}
+
+const VARIABLE: &str = "RINGER_CHILD_PATH";
+const TASK_VARIABLE: &str = "RINGER_CHILD_TASK";
+
+fn say(line: &str) {
+    let mut out = std::io::stdout().lock();
+    // Who does not listen any more does not matter.
+    let _ = out.write_all(format!("{line}\n").as_bytes()).and_then(|()| out.flush());
+}
+
+/// The body of the test `child`: nothing, unless this is the process.
+pub fn be_the_child() {
+    let Some(path) = std::env::var_os(VARIABLE) else { return };
+    let task = std::env::var(TASK_VARIABLE).unwrap();
+    let words: Vec<&str> = task.split(' ').collect();
+    let number = |i: usize| words[i].parse::<u64>().unwrap();
+    let hot_tier = match words[3] {
+        "log" => HotTierKind::Log,
+        "sled" => HotTierKind::Sled,
+        other => panic!("no hot tier {other}"),
+    };
+    let task = Task { seed: number(0), commits: number(1), calm: number(2), hot_tier };
+    work(Path::new(&path), task);
+}
+
+fn open(path: &Path, dice: &mut Dice, hot_tier: HotTierKind) -> ringer::Result<Database> {
+    let options = Options {
+        memtable_rows: 1 + dice.roll(60) as usize,
+        build_bytes: 1 << dice.roll(16),
+        cache_bytes: 1 << dice.roll(22),
+        background: dice.roll(2) == 0,
+        hot_tier,
+        ..Options::default()
+    };
+    if !path.exists() {
+        match Database::create(path, &Scheme::precise(), options.clone()) {
+            // Another process was quicker.
+            Err(Error::Exists { .. }) => {}
+            created => return created,
+        }
+    }
+    Database::open(path, options)
+}
+
+fn work(path: &Path, task: Task) {
+    let mut dice = Dice(task.seed);
+    let db = match open(path, &mut dice, task.hot_tier) {
+        Ok(db) => db,
+        Err(error) => return fail("open", &error),
+    };
+    let witness = Witness::take();
+    let mut last = db.snapshot().sequence();
+    say(&format!("open {last}"));
+    let end = last.saturating_add(task.commits);
+    let mut failures = 0;
+    while last < end && failures < 20 {
+        let did = match dice.roll(task.calm.max(5)) {
+            0 => db.checkpoint().map(|()| "checkpoint"),
+            1 => db.compact().map(|()| "compact"),
+            2 => db.vacuum().map(|()| "vacuum"),
+            _ => commit(&db, last + 1).map(|sequence| {
+                assert_eq!(sequence, last + 1);
+                last = sequence;
+                say(&format!("ack {sequence}"));
+                "commit"
+            }),
+        };
+        if let Err(error) = did {
+            fail("work", &error);
+            failures += 1;
+            // Whatever failed, reading goes on, and shows what was acknowledged.
+            assert_eq!(Known::new().check(&db.snapshot()), last);
+        }
+    }
+    drop(witness);
+    match db.close() {
+        Ok(()) => say("closed"),
+        Err(error) => fail("close", &error),
+    }
+}
+
+/// Tells of an error by its variant, and what it says.
+fn fail(what: &str, error: &Error) {
+    let variant = match error {
+        Error::NoSpace { .. } => "NoSpace".to_string(),
+        Error::Poisoned { .. } => "Poisoned".to_string(),
+        Error::Locked { .. } => "Locked".to_string(),
+        Error::Io { source, .. } => format!("Io-{:?}", source.kind()),
+        _ => "Other".to_string(),
+    };
+    say(&format!("fail {what} {variant} {error}"));
+}
+
+/// What a process said.
+#[derive(Debug, Default, Clone)]
+pub struct Said {
+    /// The commit it found when it had opened the database.
+    pub opened: Option<u64>,
+    /// The last commit that was acknowledged.
+    pub acknowledged: Option<u64>,
+    /// Whether it closed the database.
+    pub closed: bool,
+    /// What failed: where, the variant, the text.
+    pub failures: Vec<String>,
+}
+
+impl Said {
+    pub fn hear(&mut self, line: &str) {
+        // Behind "test child ... " of the test harness the first line has no line of its own.
+        let line = line.rsplit(" ... ").next().unwrap_or(line);
+        match line.split_once(' ') {
+            Some(("open", n)) => self.opened = n.parse().ok(),
+            Some(("ack", n)) => self.acknowledged = n.parse().ok(),
+            Some(("fail", text)) => self.failures.push(text.to_string()),
+            _ if line == "closed" => self.closed = true,
+            _ => {}
+        }
+    }
+
+    /// The last commit that is known to be durable.
+    pub fn last(&self) -> Option<u64> {
+        self.acknowledged.or(self.opened)
+    }
+}
+
+/// Lines of a process, until `stop` says so or it ends.
+pub fn listen(child: &mut Child, mut stop: impl FnMut(&Said) -> bool) -> Said {
+    let mut said = Said::default();
+    let out = child.stdout.as_mut().expect("piped");
+    for line in BufReader::new(out).lines() {
+        said.hear(&line.unwrap());
+        if stop(&said) {
+            break;
+        }
+    }
+    said
+}

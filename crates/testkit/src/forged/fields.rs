@@ -1,0 +1,250 @@
+//! Every numeric field of a database file and of a hot tier, by the offset tables of `format-spec/`.
+//!
+//! In: the bytes of a whole file. Out: where each field of each record and page stands, with the name that the
+//! specification gives it; what the specification describes in words (bitmaps, pairs, packed entries) has names of
+//! its own here.
+
+use std::ops::Range;
+
+use crate::spec_tables;
+
+const FILE: &str = include_str!("../../../../format-spec/file.md");
+const PAGES: &str = include_str!("../../../../format-spec/pages.md");
+const SEGMENT: &str = include_str!("../../../../format-spec/segment.md");
+const POSTINGS: &str = include_str!("../../../../format-spec/postings.md");
+const ELEMENTS: &str = include_str!("../../../../format-spec/elements.md");
+const SCHEME: &str = include_str!("../../../../format-spec/scheme.md");
+const HOT: &str = include_str!("../../../../format-spec/hot-tier.md");
+const BATCH: &str = include_str!("../../../../format-spec/batch.md");
+
+/// All tables: the page of the specification, and the heading above.
+pub const TABLES: [(&str, &str); 16] = [
+    (FILE, "Superblock"),
+    (FILE, "Commit mark"),
+    (FILE, "Manifest"),
+    (FILE, "Manifest entry"),
+    (SCHEME, "Layout"),
+    (PAGES, "Page header"),
+    (SEGMENT, "Segment header"),
+    (SEGMENT, "Leaf pages"),
+    (SEGMENT, "Fence pages"),
+    (SEGMENT, "Fence entry"),
+    (ELEMENTS, "Segment header of kept sets"),
+    (POSTINGS, "Directory pages"),
+    (POSTINGS, "List table"),
+    (POSTINGS, "List pages"),
+    (HOT, "Id file"),
+    (HOT, "Part"),
+];
+
+/// A number in a file.
+#[derive(Debug, Clone)]
+pub struct Field {
+    pub table: &'static str,
+    pub name: String,
+    pub at: usize,
+    /// 1, 2, 4 or 8 bytes.
+    pub width: usize,
+    /// Where the record is that it stands in.
+    pub record: Range<usize>,
+}
+
+impl Field {
+    pub fn value(&self, bytes: &[u8]) -> u64 {
+        number(bytes, self.at, self.width)
+    }
+
+    /// Whether it is a checksum, which is right again after every other change.
+    pub fn is_checksum(&self) -> bool {
+        self.name.contains("checksum") || self.name == "crc"
+    }
+}
+
+pub fn number(bytes: &[u8], at: usize, width: usize) -> u64 {
+    bytes[at..at + width].iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte))
+}
+
+/// The fields of a file, one after the other.
+pub struct Fields<'a> {
+    bytes: &'a [u8],
+    pub found: Vec<Field>,
+}
+
+impl<'a> Fields<'a> {
+    pub fn new(bytes: &'a [u8]) -> Fields<'a> {
+        Fields { bytes, found: Vec::new() }
+    }
+
+    fn number(&self, at: usize, width: usize) -> usize {
+        number(self.bytes, at, width) as usize
+    }
+
+    fn push(
+        &mut self,
+        table: &'static str,
+        name: &str,
+        at: usize,
+        width: usize,
+        of: &Range<usize>,
+    ) {
+        if at + width <= self.bytes.len() && at + width <= of.end {
+            let record = of.clone();
+            self.found.push(Field { table, name: name.into(), at, width, record });
+        }
+    }
+
+    /// The fields of a table whose record starts at a place. A field of another width than a number's is changed
+    /// at both of its ends.
+    pub fn table(&mut self, table: &'static str, start: usize) {
+        let (spec, _) = TABLES.iter().find(|(_, name)| *name == table).expect("a table");
+        self.rows(spec, table, start);
+    }
+
+    /// The same for the operations of a commit.
+    pub fn operation(&mut self, start: usize) {
+        self.rows(BATCH, "Commit payload", start);
+    }
+
+    fn rows(&mut self, spec: &str, table: &'static str, start: usize) {
+        let rows = spec_tables::offsets(spec, table);
+        assert!(!rows.is_empty(), "{table}");
+        let length = rows.iter().map(|(_, offset, size)| offset + size).max().unwrap_or(0);
+        let record = start..start + length;
+        for (name, offset, size) in rows {
+            let at = start + offset;
+            match size {
+                1 | 2 | 4 | 8 => self.push(table, &name, at, size, &record),
+                16 => self.push(table, &name, at, 8, &record),
+                _ if name == "scheme" => {
+                    self.table("Layout", at);
+                    self.push(table, &name, at, 8, &record);
+                }
+                _ => {
+                    self.push(table, &name, at, 1, &record);
+                    self.push(table, &name, at + size - 1, 1, &record);
+                }
+            }
+        }
+    }
+
+    /// All fields of a database file.
+    pub fn of_file(mut self) -> Vec<Field> {
+        [0, 4096].iter().for_each(|at| self.table("Superblock", *at));
+        if self.bytes[8192..].starts_with(b"RINGMARK") {
+            self.table("Commit mark", 8192);
+        }
+        let manifest = self.number(56, 8);
+        self.table("Manifest", manifest);
+        for i in 0..self.number(manifest + 104, 4) {
+            let entry = manifest + 112 + 64 * i;
+            self.table("Manifest entry", entry);
+            let (segment, length) = (self.number(entry + 8, 8), self.number(entry + 16, 8));
+            self.pages(segment, length);
+            let (liveness, length) = (self.number(entry + 48, 8), self.number(entry + 56, 8));
+            self.pages(liveness, length);
+        }
+        self.found
+    }
+
+    /// The pages of a block, which follow each other.
+    fn pages(&mut self, start: usize, length: usize) {
+        let mut at = start;
+        while at < start + length {
+            let payload = at + 24..at + 24 + self.number(at + 20, 4);
+            self.table("Page header", at);
+            match self.bytes[at + 4] {
+                1 => {
+                    self.table("Segment header", payload.start);
+                    if payload.len() > 208 {
+                        self.table("Segment header of kept sets", payload.start + 208);
+                    }
+                }
+                2 => self.ends("Signatures", "word", &payload, 8),
+                3 => self.leaf(&payload),
+                4 => self.fence(&payload),
+                5 => self.ends("Liveness", "bits", &payload, 1),
+                6 => self.ends("Copies", "id or row", &payload, 4),
+                7 => self.ends("Copies directory", "id", &payload, 4),
+                8 => {
+                    self.ends("Posting directory", "zero", &(payload.start..payload.start + 40), 8);
+                    for block in [payload.start + 40, payload.end - 64] {
+                        self.table("Directory pages", block);
+                        self.ends("Posting directory", "lengths", &(block + 8..block + 64), 8);
+                    }
+                }
+                9 => self.ends("Short postings", "entry", &payload, 4),
+                10 => {
+                    let last = payload.end - 16;
+                    [payload.start, last].iter().for_each(|at| self.table("List table", *at));
+                }
+                11 => {
+                    self.table("List pages", payload.start);
+                    self.ends("List pages", "bits", &(payload.start + 16..payload.end), 1);
+                }
+                16 => self.sets(&payload),
+                17 => {
+                    for start in [payload.start, payload.start + 5, payload.end - 5] {
+                        self.push("Sets directory", "start", start, 4, &payload);
+                        self.push("Sets directory", "start", start + 4, 1, &payload);
+                    }
+                }
+                kind => panic!("no page is of kind {kind}"),
+            }
+            at = payload.end.next_multiple_of(64);
+        }
+    }
+
+    /// Counts, elements, widths and gaps of the first sets, and whatever stands at the end.
+    fn sets(&mut self, payload: &Range<usize>) {
+        for at in payload.clone().take(30) {
+            self.push("Sets", "byte", at, 1, payload);
+        }
+        self.ends("Sets", "bytes", payload, 4);
+    }
+
+    /// The first two and the last two numbers of a run of them.
+    fn ends(&mut self, table: &'static str, name: &str, of: &Range<usize>, width: usize) {
+        for at in [of.start, of.start + width, of.end - 2 * width, of.end - width] {
+            if at >= of.start {
+                self.push(table, name, at, width, of);
+            }
+        }
+    }
+
+    fn leaf(&mut self, payload: &Range<usize>) {
+        let at = payload.start;
+        self.table("Leaf pages", at);
+        let [count, prefix, copies] = [8, 10, 14].map(|offset| self.number(at + offset, 2));
+        let ends = at + 24 + prefix;
+        let differ = self.number(at + 12, 2) == 0xFFFF;
+        let sequences = ends + if differ { 2 * count } else { 0 };
+        let width = usize::from(self.bytes[at + 16]);
+        if differ {
+            self.ends("Leaf pages", "suffix end", &(ends..sequences), 2);
+        }
+        let copy = sequences + count * width;
+        if width > 0 {
+            self.ends("Leaf pages", "sequence", &(sequences..copy), 1);
+        }
+        for at in [copy, (copy + 6 * copies).saturating_sub(6)] {
+            if copies > 0 {
+                self.push("Leaf pages", "copy place", at, 2, payload);
+                self.push("Leaf pages", "copy id", at + 2, 4, payload);
+            }
+        }
+        self.ends("Leaf pages", "suffix", &(copy + 6 * copies..payload.end), 1);
+    }
+
+    fn fence(&mut self, payload: &Range<usize>) {
+        let at = payload.start;
+        self.table("Fence pages", at);
+        let count = self.number(at + 4, 2);
+        for i in [0, 1, count / 2, count - 1] {
+            self.table("Fence entry", at + 8 + 20 * i.min(count - 1));
+        }
+        let separators = at + 8 + 20 * count;
+        if separators < payload.end {
+            self.ends("Fence pages", "separator or filter", &(separators..payload.end), 1);
+        }
+    }
+}

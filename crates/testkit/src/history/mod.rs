@@ -1,0 +1,490 @@
+//! A database's life on a file system that can fail and crash, and what it must hold at any point of it.
+//!
+//! In: steps. Out: the same steps done to a database, with a record of which commit was acknowledged after
+//! how many changes of the disk. The model is a map for each sequence: contents that are found are compared
+//! with the map of their sequence, so a commit is there whole or not at all.
+
+pub mod script;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::likes;
+use ringer::scheme::{CardinalityField, Elements, Slots};
+use ringer::store::file_layer::faulty::FaultyFiles;
+use ringer::store::file_layer::memory::MemoryFiles;
+use ringer::{
+    Database, Error, Like, Options, Parameters, Reader, Result, Scheme, Signature, Sketcher,
+    Snapshot,
+};
+
+/// Where the database is.
+pub const PATH: &str = "/d/corpus.ringer";
+
+/// Where packed copies go.
+pub const PACKED: &str = "/d/packed.ringer";
+
+/// Small signatures and few slots, so that pages are small. Sets are kept, so that all kinds of pages are there.
+pub fn scheme() -> Scheme {
+    let parameters = Parameters {
+        samples: 64,
+        bits: 2,
+        cardinality: CardinalityField::Log8,
+        slots: Slots { count: 4, samples_per_slot: 4, value_bits: 8, min_matches: 1 },
+        elements: Elements::EXACT,
+        ..Parameters::default()
+    };
+    Scheme::new(parameters).unwrap()
+}
+
+/// Everything happens inside the calls, often.
+pub fn options() -> Options {
+    Options {
+        cache_bytes: 1 << 20,
+        memtable_rows: 8,
+        build_bytes: 700,
+        background: false,
+        ..Options::default()
+    }
+}
+
+/// The elements of a set. 0 is the empty one.
+pub fn set(n: u64) -> Vec<u64> {
+    if n == 0 { Vec::new() } else { (0..10 + n % 5).map(|i| 1000 * n + i).collect() }
+}
+
+/// What is stored under each key, and by which commit.
+pub type Contents = BTreeMap<Vec<u8>, (Signature, u64)>;
+
+/// One operation: a key and the number of its set, `None` to delete it.
+pub type Operation = (Vec<u8>, Option<u64>);
+
+/// What is done to a database.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// Make it.
+    Create,
+    /// Open it.
+    Open,
+    /// Commit a batch.
+    Commit(Vec<Operation>),
+    /// Load in bulk.
+    Bulk(Vec<(Vec<u8>, u64)>),
+    Checkpoint,
+    Compact,
+    Vacuum,
+    /// Write a copy to [`PACKED`].
+    Pack,
+    Close,
+    /// The process ends without a word.
+    Kill,
+}
+
+/// The right contents.
+#[derive(Debug, Clone)]
+pub struct Model {
+    sketcher: Arc<Sketcher>,
+    /// By sequence.
+    states: Vec<Contents>,
+    keys: BTreeSet<Vec<u8>>,
+}
+
+impl Model {
+    pub fn new() -> Model {
+        let sketcher = Arc::new(Sketcher::new(&scheme()));
+        Model { sketcher, states: vec![Contents::new()], keys: BTreeSet::new() }
+    }
+
+    /// The last commit.
+    pub fn last(&self) -> u64 {
+        self.states.len() as u64 - 1
+    }
+
+    /// What is stored after a commit.
+    pub fn at(&self, sequence: u64) -> &Contents {
+        &self.states[sequence as usize]
+    }
+
+    /// Adds a commit.
+    pub fn commit(&mut self, operations: &[Operation]) {
+        let next = self.after(operations);
+        self.push(next);
+    }
+
+    /// What is stored after one more commit.
+    pub fn after(&mut self, operations: &[Operation]) -> Contents {
+        let mut contents = self.states.last().unwrap().clone();
+        let sequence = self.last() + 1;
+        for (key, n) in operations {
+            self.keys.insert(key.clone());
+            match n {
+                Some(n) => {
+                    let signature = self.sketcher.sketch(&set(*n)).unwrap();
+                    contents.insert(key.clone(), (signature, sequence));
+                }
+                None => drop(contents.remove(key)),
+            }
+        }
+        contents
+    }
+
+    /// Adds a commit that leaves this.
+    pub fn push(&mut self, contents: Contents) {
+        self.states.push(contents);
+    }
+
+    /// Forgets the commits after one.
+    pub fn cut(&mut self, sequence: u64) {
+        self.states.truncate(sequence as usize + 1);
+    }
+
+    /// Compares a view with what is stored after its commit, in all ways of asking.
+    pub fn check(&self, snapshot: &Snapshot) {
+        assert!(
+            snapshot.sequence() <= self.last(),
+            "commit {} was never made",
+            snapshot.sequence()
+        );
+        self.check_contents(snapshot, self.at(snapshot.sequence()));
+    }
+
+    /// Compares a view with what it should show, in all ways of asking.
+    pub fn check_contents(&self, snapshot: &Snapshot, contents: &Contents) {
+        for key in &self.keys {
+            let found =
+                snapshot.get(key).unwrap().map(|stored| (stored.signature, stored.sequence));
+            assert_eq!(found.as_ref(), contents.get(key), "key {}", key.escape_ascii());
+        }
+        assert_eq!(snapshot.get("never stored").unwrap(), None);
+        let rows = snapshot.range::<&[u8]>(..).map(|row| {
+            let (key, stored) = row.unwrap();
+            (key.into_vec(), (stored.signature, stored.sequence))
+        });
+        assert!(rows.eq(contents.clone()), "a range differs");
+        assert_eq!(snapshot.len().unwrap(), contents.len() as u64);
+        let rows: likes::Rows =
+            contents.iter().map(|(key, (row, _))| (key.clone(), row.clone())).collect();
+        let turn = snapshot.sequence() as usize + rows.len();
+        // There are very many checks: one in four asks.
+        let asked = rows.iter().nth(turn % rows.len().max(1)).filter(|_| turn.is_multiple_of(4));
+        if let Some((key, row)) = asked {
+            let ask = likes::Ask::top(1 + turn % 5);
+            let right = likes::brute_force(&rows, row, Some(key), ask);
+            likes::compare_plans(snapshot, Like::Key(key), ask, &right, "a query");
+        }
+    }
+}
+
+/// When a commit was made, counted in changes of the disk.
+#[derive(Debug, Clone, Copy)]
+struct Ack {
+    started: usize,
+    returned: usize,
+    sequence: u64,
+}
+
+/// A database and the record of its life.
+pub struct History {
+    pub files: FaultyFiles,
+    pub db: Option<Database>,
+    pub model: Model,
+    options: Options,
+    acks: Vec<Ack>,
+    /// After how many changes the file was known to hold all commits up to one.
+    seals: Vec<(usize, u64)>,
+    /// After how many changes the database was there.
+    created: usize,
+    /// When the copy was begun, when it was there, and of which commit it is.
+    packed: Option<(usize, usize, u64)>,
+}
+
+impl History {
+    /// On an empty disk.
+    pub fn new() -> History {
+        History::with(options())
+    }
+
+    /// On an empty disk, run with these options.
+    pub fn with(options: Options) -> History {
+        let disk = MemoryFiles::new().with_file("/d/other", "not ours");
+        History {
+            files: FaultyFiles::resume(disk),
+            db: None,
+            model: Model::new(),
+            options,
+            acks: Vec::new(),
+            seals: vec![(0, 0)],
+            created: usize::MAX,
+            packed: None,
+        }
+    }
+
+    /// All of these steps, none of which fails.
+    pub fn of(steps: &[Step]) -> History {
+        let mut history = History::new();
+        for step in steps {
+            history.step(step).unwrap_or_else(|error| panic!("{step:?}: {error}"));
+        }
+        history
+    }
+
+    /// The same life up to a kill after so many changes.
+    pub fn killed_at(&self, at: usize) -> History {
+        // What had not returned by then never will.
+        let or_never = |returned: usize| if returned <= at { returned } else { usize::MAX };
+        let begun = self.acks.iter().filter(|ack| ack.started <= at);
+        let acks = begun.map(|ack| Ack { returned: or_never(ack.returned), ..*ack }).collect();
+        History {
+            files: self.files.killed_at(at),
+            db: None,
+            model: self.model.clone(),
+            options: self.options.clone(),
+            acks,
+            seals: self.seals.iter().filter(|(when, _)| *when <= at).copied().collect(),
+            created: or_never(self.created),
+            packed: self.packed.filter(|(_, returned, _)| *returned <= at),
+        }
+    }
+
+    fn now(&self) -> usize {
+        self.files.operations()
+    }
+
+    fn open_database(&self) -> &Database {
+        self.db.as_ref().expect("a database is open")
+    }
+
+    /// Does one step.
+    pub fn step(&mut self, step: &Step) -> Result<()> {
+        match step {
+            Step::Create => {
+                let (layer, options) = (self.files.layer(), self.options.clone());
+                let path = Path::new(PATH);
+                let db = Database::create_in(layer, path, &scheme(), options)?;
+                self.settle(db.snapshot().sequence());
+                self.db = Some(db);
+            }
+            Step::Open => {
+                let db = open(&self.files)?;
+                self.settle(db.snapshot().sequence());
+                self.db = Some(db);
+            }
+            Step::Commit(operations) => self.commit(operations, |db| {
+                let mut batch = db.batch();
+                fill(&mut batch, operations)?;
+                db.commit(batch)
+            })?,
+            Step::Bulk(rows) => {
+                let operations: Vec<Operation> =
+                    rows.iter().map(|(key, n)| (key.clone(), Some(*n))).collect();
+                self.commit(&operations, |db| {
+                    let mut load = db.bulk_load();
+                    rows.iter().try_for_each(|(key, n)| load.put(key, &set(*n)))?;
+                    load.commit()
+                })?;
+                self.sealed();
+            }
+            Step::Checkpoint => {
+                self.open_database().checkpoint()?;
+                self.sealed();
+            }
+            Step::Compact => {
+                self.open_database().compact()?;
+                self.sealed();
+            }
+            Step::Vacuum => self.open_database().vacuum()?,
+            Step::Pack => {
+                let started = self.now();
+                self.open_database().pack(PACKED)?;
+                self.packed = Some((started, self.now(), self.model.last()));
+            }
+            Step::Close => {
+                self.db.take().expect("a database is open").close()?;
+                self.sealed();
+            }
+            Step::Kill => {
+                let next = self.files.killed_at(self.now());
+                // Whatever the old process still does, it does to the old disk.
+                self.files = next;
+                self.db = None;
+            }
+        }
+        if let Some(db) = &self.db {
+            self.model.check(&db.snapshot());
+        }
+        Ok(())
+    }
+
+    fn commit(
+        &mut self,
+        operations: &[Operation],
+        act: impl FnOnce(&Database) -> Result<ringer::Committed>,
+    ) -> Result<()> {
+        let started = self.now();
+        let committed = act(self.open_database())?;
+        self.model.commit(operations);
+        let sequence = self.model.last();
+        assert_eq!(committed.sequence, sequence, "sequences go on without a gap");
+        self.acks.push(Ack { started, returned: self.now(), sequence });
+        Ok(())
+    }
+
+    fn sealed(&mut self) {
+        self.seals.push((self.now(), self.model.last()));
+    }
+
+    /// What an open after a kill showed is there for good.
+    fn settle(&mut self, sequence: u64) {
+        let now = self.now();
+        self.acks.retain(|ack| ack.sequence <= sequence);
+        if let Some(ack) = self.acks.last_mut() {
+            assert_eq!(ack.sequence, sequence, "an acknowledged commit is lost");
+            ack.returned = ack.returned.min(now);
+        }
+        self.model.cut(sequence);
+        self.created = self.created.min(now);
+        self.seals.push((now, sequence));
+    }
+
+    /// The first and the last commit that the database may end with after a crash at this point.
+    fn bounds(&self, at: usize) -> (u64, u64) {
+        let done = self.acks.iter().filter(|ack| ack.returned <= at).map(|ack| ack.sequence);
+        let begun = self.acks.iter().filter(|ack| ack.started < at).map(|ack| ack.sequence);
+        (done.max().unwrap_or(0), begun.max().unwrap_or(0))
+    }
+
+    /// Checks the disk that a crash at this point left, in all ways, and leaves it changed. Gives the
+    /// last commit that was found.
+    pub fn check_crash(&self, at: usize, image: &MemoryFiles) -> u64 {
+        let there = image.contents(PATH).is_some();
+        assert!(there || at < self.created, "the database is gone");
+        if there {
+            self.check_unwritten(at, image);
+        }
+        let db = if there { open(image).unwrap() } else { create(image).unwrap() };
+        let sequence = self.check_opened(at, &db);
+        let mut model = self.model.clone();
+        model.cut(sequence);
+        let operations = [(b"one more".to_vec(), Some(77)), (b"k01".to_vec(), None)];
+        let mut batch = db.batch();
+        fill(&mut batch, &operations).unwrap();
+        assert_eq!(db.commit(batch).unwrap().sequence, sequence + 1);
+        model.commit(&operations);
+        model.check(&db.snapshot());
+        db.close().unwrap();
+        assert_eq!(names_of(image, PATH), [PathBuf::from(PATH)], "a closed database is one file");
+        let reader = Reader::open_in(Arc::new(image.clone()), Path::new(PATH), options()).unwrap();
+        model.check(&reader.snapshot());
+        assert_eq!((reader.snapshot().sequence(), reader.is_clean()), (sequence + 1, true));
+        assert_eq!(image.contents("/d/other").unwrap(), b"not ours");
+        self.check_packed(at, image);
+        sequence
+    }
+
+    /// Checks a database that was opened after a crash at this point, and gives its last commit.
+    pub fn check_opened(&self, at: usize, db: &Database) -> u64 {
+        let (least, most) = self.bounds(at);
+        let sequence = db.snapshot().sequence();
+        assert!((least..=most).contains(&sequence), "{sequence} is not in {least}..={most}");
+        self.model.check(&db.snapshot());
+        assert_eq!(db.open_report().commits_lost, None);
+        sequence
+    }
+
+    /// Reads the disk without writing: a state of the past, and not a byte is changed.
+    fn check_unwritten(&self, at: usize, image: &MemoryFiles) {
+        let before = bytes_of(image);
+        let reader = Reader::open_in(Arc::new(image.clone()), Path::new(PATH), options()).unwrap();
+        let sealed = self.seals.iter().filter(|(when, _)| *when <= at).map(|(_, s)| *s).max();
+        let seen = reader.snapshot().sequence();
+        assert!(sealed.unwrap_or(0) <= seen && seen <= self.bounds(at).1, "{seen} at {at}");
+        self.model.check(&reader.snapshot());
+        drop(reader);
+        assert!(before == bytes_of(image), "reading changed bytes");
+    }
+
+    /// The copy is there and whole, or it can be made anew.
+    fn check_packed(&self, at: usize, image: &MemoryFiles) {
+        let Some((started, returned, sequence)) = self.packed.filter(|p| p.0 < at) else { return };
+        let there = image.contents(PACKED).is_some();
+        assert!(there || at < returned, "the copy is gone");
+        let layer: Arc<MemoryFiles> = Arc::new(image.clone());
+        if !there {
+            let reader = Reader::open_in(layer.clone(), Path::new(PATH), options()).unwrap();
+            reader.pack(PACKED).unwrap();
+            drop(reader);
+        } else {
+            let reader = Reader::open_in(layer.clone(), Path::new(PACKED), options()).unwrap();
+            self.model.check(&reader.snapshot());
+            assert_eq!(reader.snapshot().sequence(), sequence, "begun at {started}");
+        }
+        let copy = Database::open_in(layer, Path::new(PACKED), options()).unwrap();
+        copy.close().unwrap();
+        assert_eq!(names_of(image, PACKED), [PathBuf::from(PACKED)], "a copy is one file");
+    }
+}
+
+/// Says where a check failed, and fails.
+pub fn at<T>(place: impl FnOnce() -> String, check: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|panic| {
+        eprintln!("failed after {}", place());
+        resume_unwind(panic)
+    })
+}
+
+/// Makes the database.
+pub fn create(files: &(impl AsLayer + ?Sized)) -> Result<Database> {
+    Database::create_in(files.layer(), Path::new(PATH), &scheme(), options())
+}
+
+/// Opens the database for writing.
+pub fn open(files: &(impl AsLayer + ?Sized)) -> Result<Database> {
+    Database::open_in(files.layer(), Path::new(PATH), options())
+}
+
+/// A file system that can be shared.
+pub trait AsLayer {
+    fn layer(&self) -> Arc<dyn ringer::store::file_layer::FileLayer>;
+}
+
+impl AsLayer for FaultyFiles {
+    fn layer(&self) -> Arc<dyn ringer::store::file_layer::FileLayer> {
+        Arc::new(self.clone())
+    }
+}
+
+impl AsLayer for MemoryFiles {
+    fn layer(&self) -> Arc<dyn ringer::store::file_layer::FileLayer> {
+        Arc::new(self.clone())
+    }
+}
+
+/// Puts operations into a batch.
+pub fn fill(batch: &mut ringer::Batch, operations: &[Operation]) -> Result<()> {
+    for (key, n) in operations {
+        match n {
+            Some(n) => batch.put(key, &set(*n))?,
+            None => batch.delete(key)?,
+        };
+    }
+    Ok(())
+}
+
+/// All files and folders whose names start with a path.
+pub fn names_of(files: &MemoryFiles, path: &str) -> Vec<PathBuf> {
+    let own = |p: &PathBuf| p.to_string_lossy().starts_with(path);
+    files.entries().into_iter().map(|entry| entry.path).filter(own).collect()
+}
+
+/// All names with their bytes.
+pub fn bytes_of(files: &MemoryFiles) -> Vec<(PathBuf, Option<Vec<u8>>)> {
+    let entries = files.entries().into_iter();
+    entries.map(|e| (e.path, e.bytes.map(|bytes| bytes.to_vec()))).collect()
+}
+
+/// Whether an error is one that a caller can act on after a failure of the disk.
+pub fn is_of_the_disk(error: &Error) -> bool {
+    matches!(error, Error::Io { .. } | Error::NoSpace { .. } | Error::Poisoned { .. })
+}

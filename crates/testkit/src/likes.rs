@@ -1,0 +1,177 @@
+//! Answers by definition: every row is compared, filtered, sorted. What the tests of queries share.
+//!
+//! In: the live rows, a signature, what is asked. Out: the right answer, and whether a snapshot gives it by
+//! each plan.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use ringer::format::signature_page;
+use ringer::sketch::SlotReader;
+use ringer::{Answer, Comparison, Like, Plan, Query, Scheme, Signature, Snapshot};
+
+/// Live rows by key.
+pub type Rows = BTreeMap<Vec<u8>, Signature>;
+
+/// Key, common slots and comparison of each match.
+pub type Found = Vec<(Vec<u8>, u32, Comparison)>;
+
+/// The plans: chosen, and both that can be asked for.
+pub const PLANS: [Option<Plan>; 3] = [None, Some(Plan::Probe), Some(Plan::Scan)];
+
+/// Numbers that look random, the same in each run.
+pub struct Dice(pub u64);
+
+impl Dice {
+    pub fn roll(&mut self, below: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % below
+    }
+}
+
+/// What is asked, in a form that brute force can answer.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Ask {
+    pub top: Option<usize>,
+    pub min: Option<f64>,
+    pub matches: Option<u32>,
+    pub exhaustive: bool,
+    pub hamming: bool,
+}
+
+impl Ask {
+    /// The best n.
+    pub fn top(n: usize) -> Ask {
+        Ask { top: Some(n), ..Ask::default() }
+    }
+
+    /// All from a resemblance on.
+    pub fn min(resemblance: f64) -> Ask {
+        Ask { min: Some(resemblance), ..Ask::default() }
+    }
+
+    /// Puts the conditions to a query.
+    pub fn put(self, mut query: Query<'_>) -> Query<'_> {
+        if let Some(top) = self.top {
+            query = query.top(top);
+        }
+        if let Some(min) = self.min {
+            query = query.min_similarity(min);
+        }
+        if let Some(matches) = self.matches {
+            query = query.min_matches(matches);
+        }
+        if self.exhaustive {
+            query = query.exhaustive();
+        }
+        if self.hamming { query.within_hamming_1() } else { query }
+    }
+
+    /// The fewest common slots of a match.
+    pub fn least(self, scheme: &Scheme) -> u32 {
+        match self.matches {
+            Some(matches) => matches,
+            None if self.exhaustive => 0,
+            None => u32::from(scheme.slots.min_matches),
+        }
+    }
+}
+
+/// A query by brute force: its slot values, and resemblances that were computed already.
+pub struct Brute<'a> {
+    query: &'a Signature,
+    slots: SlotReader,
+    own: Vec<u32>,
+    values: HashMap<(u32, u32), f64>,
+}
+
+impl<'a> Brute<'a> {
+    pub fn new(query: &'a Signature) -> Brute<'a> {
+        let slots = SlotReader::new(query.scheme());
+        let mut own = vec![0; slots.count()];
+        slots.read(query.planes(), &mut own);
+        Brute { query, slots, own, values: HashMap::new() }
+    }
+
+    /// How many slots another signature has in common with the query.
+    pub fn slots(&self, other: &Signature, hamming: bool) -> u32 {
+        let mut values = vec![0; self.slots.count()];
+        self.slots.read(other.planes(), &mut values);
+        let differ = values.into_iter().zip(&self.own).map(|(a, b)| (a ^ b).count_ones());
+        differ.filter(|bits| *bits <= u32::from(hamming)).count() as u32
+    }
+
+    /// How it compares, and its resemblance.
+    pub fn value(&mut self, other: &Signature) -> (Comparison, f64) {
+        let comparison = self.query.compare(other).unwrap();
+        let key = (comparison.equal_samples(), other.cardinality_code());
+        (comparison, *self.values.entry(key).or_insert_with(|| comparison.similarity().value))
+    }
+
+    /// All that is asked for, best first.
+    pub fn answer(&mut self, rows: &Rows, itself: Option<&[u8]>, ask: Ask) -> Found {
+        let least = ask.least(self.query.scheme());
+        let mut found = Vec::new();
+        if self.query.is_empty() {
+            return Found::new();
+        }
+        for (key, signature) in rows {
+            if signature.is_empty() || itself == Some(key) {
+                continue;
+            }
+            let slots = self.slots(signature, ask.hamming);
+            let (comparison, value) = self.value(signature);
+            if slots >= least && ask.min.is_none_or(|min| value >= min - 1e-9) {
+                found.push((value, slots, key, comparison));
+            }
+        }
+        found.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)).then_with(|| a.2.cmp(b.2)));
+        found.truncate(ask.top.unwrap_or(if ask.min.is_some() { usize::MAX } else { 10 }));
+        found.into_iter().map(|(_, slots, key, how)| (key.clone(), slots, how)).collect()
+    }
+}
+
+/// The answer by definition.
+pub fn brute_force(rows: &Rows, query: &Signature, itself: Option<&[u8]>, ask: Ask) -> Found {
+    Brute::new(query).answer(rows, itself, ask)
+}
+
+/// The matches of an answer that is whole.
+pub fn found(answer: &Answer) -> Found {
+    assert!(!answer.truncated);
+    let matches = answer.matches.iter();
+    matches.map(|m| (m.key.to_vec(), m.matching_slots, m.comparison)).collect()
+}
+
+/// Compares the answers of all plans with the right one, which is given.
+pub fn compare_plans(snapshot: &Snapshot, like: Like<'_>, ask: Ask, right: &Found, at: &str) {
+    for plan in PLANS {
+        let query = ask.put(snapshot.query(like));
+        let query = plan.map_or(query.clone(), |plan| query.plan(plan));
+        let answer = query.run().unwrap_or_else(|error| panic!("{at} {ask:?} {plan:?}: {error}"));
+        assert_eq!(found(&answer), *right, "{at} {ask:?} {plan:?} {}", snapshot.scheme());
+    }
+}
+
+/// Compares the answers of all plans with brute force.
+pub fn compare_all(snapshot: &Snapshot, rows: &Rows, query: &Signature, asks: &[Ask], at: &str) {
+    let mut brute = Brute::new(query);
+    for ask in asks {
+        let right = brute.answer(rows, None, *ask);
+        compare_plans(snapshot, Like::Signature(query), *ask, &right, at);
+    }
+}
+
+/// A signature that is no set's: made of these samples, of which there are as many as the scheme has.
+pub fn crafted(scheme: &Arc<Scheme>, samples: &[u16]) -> Signature {
+    assert_eq!(samples.len(), scheme.samples as usize);
+    let words = scheme.words_per_plane();
+    let mut planes = vec![0_u64; scheme.words_per_signature()];
+    for (i, sample) in samples.iter().enumerate() {
+        for plane in 0..usize::from(scheme.bits) {
+            planes[plane * words + i / 64] |= u64::from(sample >> plane & 1) << (i % 64);
+        }
+    }
+    signature_page::signature(scheme, planes.into(), 0).expect("it fits its scheme")
+}

@@ -1,0 +1,284 @@
+//! What a database should say, kept in a plain map, and how a database is compared with it.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::LazyLock;
+
+use ringer::scheme::Elements;
+use ringer::sketch::SlotReader;
+use ringer::{
+    Committed, Comparison, Database, Error, Like, Parameters, Plan, Scheme, Signature, Sketcher,
+    Snapshot, Stored, presets,
+};
+
+/// A key with the set stored there, by its number, and the commit that stored it.
+pub type Map = BTreeMap<Vec<u8>, (usize, u64)>;
+
+/// Keys to draw from: few, so that most operations meet an earlier one. Prefixes of each other, the ends
+/// of the order, and the longest there can be.
+pub static KEYS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+    let mut keys: Vec<Vec<u8>> = [&b"\0"[..], b"\0\0", b"a", b"a\0", b"aa", b"ab", b"abc", b"b"]
+        .iter()
+        .chain(&[&b"b\xff"[..], b"b\xff\xff", b"c", b"\xff", b"\xff\xff\xff"])
+        .map(|key| key.to_vec())
+        .collect();
+    keys.push([b"b".repeat(4095), b"x".to_vec()].concat());
+    keys
+});
+
+/// Sets to draw from. The first is empty; two are equal, and two differ but share most elements.
+pub static SETS: LazyLock<Vec<Vec<u64>>> = LazyLock::new(|| {
+    let mut sets = vec![vec![], vec![7], vec![7], (0..40).collect(), (1..41).collect()];
+    sets.extend((0..3).map(|i| (0..200).map(|j| i * 1_000_003 + j * j).collect::<Vec<u64>>()));
+    sets
+});
+
+/// Their signatures, in schemes that do not keep sets and that do.
+static SIGNATURES: LazyLock<[Vec<Signature>; 2]> = LazyLock::new(|| {
+    [false, true].map(|kept| {
+        let sketcher = Sketcher::new(&scheme_keeping(kept));
+        SETS.iter().map(|set| sketcher.sketch(set).unwrap()).collect()
+    })
+});
+
+/// Their signatures in one of these schemes.
+fn signatures(scheme: &Scheme) -> &'static [Signature] {
+    &SIGNATURES[usize::from(scheme.elements.are_kept())]
+}
+
+/// Common slots, comparison and resemblance of two of them, unless one is empty.
+type Alike = Option<(u32, Comparison, f64)>;
+
+/// All of them with all, in both schemes.
+static ALIKE: LazyLock<[Vec<Vec<Alike>>; 2]> = LazyLock::new(|| {
+    let reader = SlotReader::new(&scheme());
+    let values = |signature: &Signature| {
+        let mut values = vec![0; reader.count()];
+        reader.read(signature.planes(), &mut values);
+        values
+    };
+    let alike = |a: &Signature, b: &Signature| {
+        let slots = values(a).iter().zip(values(b)).filter(|(a, b)| **a == *b).count();
+        let comparison = a.compare(b).ok().filter(|_| !a.is_empty() && !b.is_empty())?;
+        Some((slots as u32, comparison, comparison.similarity().value))
+    };
+    let all = |rows: &Vec<Signature>| {
+        rows.iter().map(|a| rows.iter().map(|b| alike(a, b)).collect()).collect()
+    };
+    [all(&SIGNATURES[0]), all(&SIGNATURES[1])]
+});
+
+pub fn scheme() -> Scheme {
+    scheme_keeping(false)
+}
+
+/// The same, with or without the sets themselves.
+pub fn scheme_keeping(kept: bool) -> Scheme {
+    let elements = if kept { Elements::EXACT } else { Elements::None };
+    Scheme::new(Parameters { elements, ..presets::PRECISE }).unwrap()
+}
+
+/// One operation on a key: store this set, or delete.
+pub type Change = (usize, Option<usize>);
+
+/// The states of a database by commit number, the newest last.
+#[derive(Debug, Clone)]
+pub struct History {
+    states: Vec<Map>,
+}
+
+impl History {
+    pub fn new() -> History {
+        History { states: vec![Map::new()] }
+    }
+
+    /// The number of the last commit.
+    pub fn last(&self) -> u64 {
+        self.states.len() as u64 - 1
+    }
+
+    pub fn now(&self) -> &Map {
+        &self.states[self.states.len() - 1]
+    }
+
+    /// The state after a commit.
+    pub fn at(&self, sequence: u64) -> &Map {
+        let last = self.last();
+        let state = usize::try_from(sequence).ok().and_then(|i| self.states.get(i));
+        state.unwrap_or_else(|| panic!("commit {sequence} was seen, and the last was {last}"))
+    }
+
+    /// Applies a commit and says what it should report.
+    pub fn commit(&mut self, changes: &[Change]) -> Committed {
+        if changes.is_empty() {
+            return Committed { sequence: self.last(), stored: 0, deleted: 0, absent: 0 };
+        }
+        let sequence = self.last() + 1;
+        let mut state = self.now().clone();
+        let mut committed = Committed { sequence, stored: 0, deleted: 0, absent: 0 };
+        // Of several operations on one key the last one counts.
+        let effective: BTreeMap<usize, Option<usize>> = changes.iter().copied().collect();
+        for (key, set) in effective {
+            let key = KEYS[key].clone();
+            match set {
+                Some(set) => {
+                    state.insert(key, (set, sequence));
+                    committed.stored += 1;
+                }
+                None if state.remove(&key).is_some() => committed.deleted += 1,
+                None => committed.absent += 1,
+            }
+        }
+        self.states.push(state);
+        committed
+    }
+
+    /// Forgets all commits after one.
+    pub fn cut(&mut self, last: u64) {
+        self.states.truncate(last as usize + 1);
+    }
+}
+
+fn expect(snapshot: &Snapshot, set: usize, sequence: u64) -> Stored {
+    Stored { signature: signatures(snapshot.scheme())[set].clone(), sequence }
+}
+
+/// Compares everything that a snapshot says with a map.
+pub fn compare(snapshot: &Snapshot, map: &Map, what: &str) {
+    for key in &*KEYS {
+        let expected = map.get(key).map(|(set, sequence)| expect(snapshot, *set, *sequence));
+        let name = &key[..key.len().min(8)];
+        assert_eq!(snapshot.get(key).unwrap(), expected, "{what}: key {name:?}");
+        assert_eq!(snapshot.contains(key).unwrap(), expected.is_some(), "{what}: key {name:?}");
+    }
+    assert_eq!(snapshot.len().unwrap(), map.len() as u64, "{what}: len");
+    assert_eq!(snapshot.is_empty().unwrap(), map.is_empty(), "{what}: is_empty");
+    compare_range(snapshot, map, Bound::Unbounded, Bound::Unbounded, what);
+    // Another set or key each time, and not every time.
+    let turn = snapshot.sequence() as usize + map.len();
+    match map.iter().nth(turn % KEYS.len()) {
+        Some((key, _)) if turn.is_multiple_of(2) => {
+            compare_likes(snapshot, map, Like::Key(key), turn, what);
+        }
+        None if turn.is_multiple_of(2) => {
+            compare_likes(snapshot, map, Like::Features(&SETS[turn % SETS.len()]), turn, what);
+        }
+        _ => {}
+    }
+}
+
+/// Compares the answers about some sets and about a key that is not there.
+pub fn compare_queries(snapshot: &Snapshot, map: &Map, what: &str) {
+    let turn = snapshot.sequence() as usize + map.len();
+    let rows = signatures(snapshot.scheme()).iter().cycle().skip(turn % SETS.len());
+    for (turn, signature) in (turn..).zip(rows.take(3)) {
+        compare_likes(snapshot, map, Like::Signature(signature), turn, what);
+    }
+    let missing = snapshot.query(Like::Key(b"never stored")).run();
+    assert!(matches!(missing, Err(Error::NoSuchKey { .. })), "{what}");
+}
+
+/// Compares the answers of both plans with what the map says.
+fn compare_likes(snapshot: &Snapshot, map: &Map, like: Like<'_>, turn: usize, what: &str) {
+    let rows = signatures(snapshot.scheme());
+    let (set, itself) = match like {
+        Like::Key(key) => (map[key].0, Some(key)),
+        Like::Features(set) => (SETS.iter().position(|other| other == set).unwrap(), None),
+        Like::Weighted(_) => panic!("these sets have no weights"),
+        Like::Signature(row) => (rows.iter().position(|other| other == row).unwrap(), None),
+    };
+    let table = &ALIKE[usize::from(snapshot.scheme().elements.are_kept())];
+    let (top, exhaustive) = ([1, 2, 5, 20][turn % 4], turn.is_multiple_of(3));
+    let others = map.iter().filter(|(key, _)| Some(&***key) != itself);
+    let alike = others.filter_map(|(key, (other, _))| Some((&**key, table[set][*other]?)));
+    let mut right: Vec<_> = alike.filter(|(_, (slots, ..))| *slots > 0 || exhaustive).collect();
+    right.sort_by(|(a, (a_slots, _, a_value)), (b, (b_slots, _, b_value))| {
+        b_value.total_cmp(a_value).then(b_slots.cmp(a_slots)).then(a.cmp(b))
+    });
+    right.truncate(top);
+    for plan in [Plan::Probe, Plan::Scan] {
+        let query = snapshot.query(like).top(top).plan(plan);
+        let answer = if exhaustive { query.exhaustive() } else { query }.run().unwrap();
+        assert!(!answer.truncated, "{what}");
+        let found = answer.matches.iter().map(|m| (&*m.key, m.matching_slots, m.comparison));
+        let right = right.iter().map(|(key, (slots, how, _))| (*key, *slots, *how));
+        assert!(found.eq(right), "{what}: likes of set {set}, {plan}: {:?}", answer.matches);
+    }
+}
+
+/// Compares the rows and the keys within bounds, which need not be in order.
+pub fn compare_range(
+    snapshot: &Snapshot,
+    map: &Map,
+    from: Bound<&[u8]>,
+    to: Bound<&[u8]>,
+    what: &str,
+) {
+    let after = |key: &[u8]| match from {
+        Bound::Included(from) => key >= from,
+        Bound::Excluded(from) => key > from,
+        Bound::Unbounded => true,
+    };
+    let before = |key: &[u8]| match to {
+        Bound::Included(to) => key <= to,
+        Bound::Excluded(to) => key < to,
+        Bound::Unbounded => true,
+    };
+    let expected: Vec<_> = map.iter().filter(|(key, _)| after(key) && before(key)).collect();
+    let bounds = (from, to);
+    let keys: Vec<_> = snapshot.keys::<&[u8]>(bounds).map(Result::unwrap).collect();
+    let names = |keys: &[&[u8]]| -> Vec<String> {
+        keys.iter().map(|key| key[..key.len().min(8)].escape_ascii().to_string()).collect()
+    };
+    let found: Vec<&[u8]> = keys.iter().map(|key| &**key).collect();
+    let wanted: Vec<&[u8]> = expected.iter().map(|(key, _)| &***key).collect();
+    assert!(found == wanted, "{what}: keys {:?}, not {:?}", names(&found), names(&wanted));
+    let rows: Vec<_> = snapshot.range::<&[u8]>(bounds).map(Result::unwrap).collect();
+    assert_eq!(rows.len(), expected.len(), "{what}: rows");
+    for ((key, stored), (wanted, (set, sequence))) in rows.iter().zip(&expected) {
+        assert!(**key == ***wanted, "{what}: a row has another key than before");
+        assert_eq!(*stored, expect(snapshot, *set, *sequence), "{what}: {}", key.escape_ascii());
+    }
+}
+
+/// Compares the rows and the keys with a prefix.
+pub fn compare_prefix(snapshot: &Snapshot, map: &Map, prefix: &[u8], what: &str) {
+    let expected: Vec<_> = map.iter().filter(|(key, _)| key.starts_with(prefix)).collect();
+    let keys: Vec<_> = snapshot.prefix_keys(prefix).map(Result::unwrap).collect();
+    assert!(
+        keys.iter().map(|key| &**key).eq(expected.iter().map(|(key, _)| &***key)),
+        "{what}: keys with prefix {}",
+        prefix.escape_ascii()
+    );
+    let rows = snapshot.prefix(prefix).map(|row| row.unwrap().1);
+    assert!(
+        rows.eq(expected.iter().map(|(_, (set, sequence))| expect(snapshot, *set, *sequence))),
+        "{what}: rows with prefix {}",
+        prefix.escape_ascii()
+    );
+}
+
+/// Commits changes of [`KEYS`] and [`SETS`] as one batch.
+pub fn commit(db: &Database, changes: &[Change]) -> ringer::Result<Committed> {
+    let mut batch = db.batch();
+    for (key, set) in changes {
+        match set {
+            Some(set) => batch.put_signature(&KEYS[*key], signatures(db.scheme())[*set].clone())?,
+            None => batch.delete(&KEYS[*key])?,
+        };
+    }
+    db.commit(batch)
+}
+
+/// Bulk loads sets of [`SETS`] under keys of [`KEYS`].
+pub fn bulk_load(db: &Database, rows: &[(usize, usize)]) -> ringer::Result<Committed> {
+    let mut load = db.bulk_load();
+    // Half of them at once, half one after the other.
+    let (many, single) = rows.split_at(rows.len() / 2);
+    let many: Vec<_> = many.iter().map(|(key, set)| (&KEYS[*key], &SETS[*set])).collect();
+    load.put_many(&many)?;
+    for (key, set) in single {
+        load.put_signature(&KEYS[*key], &signatures(db.scheme())[*set])?;
+    }
+    load.commit()
+}

@@ -1,0 +1,224 @@
+//! The workload: sets that look like documents, made from their numbers alone.
+//!
+//! N sets of 200 elements. Nine in ten are background; the rest are clusters of ten, planted at exact
+//! resemblances .50, .55, .. .95 (rounded up to the next that 200 elements allow) to a query that is not
+//! among the sets. Of the elements of a background set or a query, 60 come from common pools of growing
+//! size, one from each: the most popular elements are in a quarter of all sets. So a background set has a
+//! resemblance to a query of about .006, and .18 at most.
+//!
+//! Every set has a random generator of its own, so that any of them can be made without the others: ten
+//! million need no more memory than one. A smaller workload is a part of a larger one.
+
+/// Elements of a set.
+pub const ELEMENTS: usize = 200;
+
+/// Members of a cluster.
+pub const MEMBERS: u64 = 10;
+
+/// Elements of a set that come from the common pools.
+const COMMON: usize = 60;
+
+/// Private elements have this bit before mixing, common ones do not.
+const TOP: u64 = 1 << 63;
+
+/// A set.
+pub type Set = [u64; ELEMENTS];
+
+/// The workload of one size.
+#[derive(Debug, Clone)]
+pub struct W2 {
+    sets: u64,
+    /// Size of each pool, and the number of its first element.
+    pools: Vec<(u64, u64)>,
+}
+
+impl W2 {
+    /// So many sets, a multiple of one hundred.
+    pub fn new(sets: u64) -> W2 {
+        assert!(sets > 0 && sets.is_multiple_of(100), "the number of sets is a multiple of 100");
+        let mut first = 0;
+        let mut pool = |j: usize| {
+            let size = (4.0 * 1.12_f64.powi(j as i32)) as u64;
+            first += size;
+            (size, first - size)
+        };
+        W2 { sets, pools: (0..COMMON).map(&mut pool).collect() }
+    }
+
+    /// N.
+    pub fn len(&self) -> u64 {
+        self.sets
+    }
+
+    /// Clusters, and queries.
+    pub fn clusters(&self) -> u64 {
+        self.sets / 100
+    }
+
+    /// The number of a member of a cluster.
+    pub fn member(&self, cluster: u64, member: u64) -> u64 {
+        self.sets - MEMBERS * (self.clusters() - cluster) + member
+    }
+
+    /// Set number i. Those from `member(0, 0)` on are planted.
+    pub fn set(&self, i: u64) -> Set {
+        let mut set = match i.checked_sub(self.member(0, 0)) {
+            None => self.unmixed(&mut Random::new(1, i)),
+            Some(planted) => self.planted(planted / MEMBERS, planted % MEMBERS),
+        };
+        set.iter_mut().for_each(|x| *x = mix(*x));
+        set
+    }
+
+    /// The query of a cluster.
+    pub fn query(&self, cluster: u64) -> Set {
+        let mut set = self.unmixed(&mut Random::new(2, cluster));
+        set.iter_mut().for_each(|x| *x = mix(*x));
+        set
+    }
+
+    fn unmixed(&self, random: &mut Random) -> Set {
+        let mut set = [0; ELEMENTS];
+        set.iter_mut().for_each(|x| *x = random.word() | TOP);
+        for (x, (size, first)) in set.iter_mut().zip(&self.pools) {
+            *x = common(first + random.below(*size));
+        }
+        set
+    }
+
+    /// The query with some elements, at random, replaced by fresh ones.
+    fn planted(&self, cluster: u64, member: u64) -> Set {
+        let mut set = self.unmixed(&mut Random::new(2, cluster));
+        let random = &mut Random::new(3, cluster * MEMBERS + member);
+        for i in 0..ELEMENTS - shared(member) {
+            let other = i + random.below((ELEMENTS - i) as u64) as usize;
+            set.swap(i, other);
+            set[i] = random.word() | TOP;
+        }
+        set
+    }
+}
+
+/// Elements that a member of a cluster shares with the query: the fewest that give a resemblance of
+/// .50 + .05 m. Of 200 and 200 elements with R = s / (400 - s), s = 400 R / (1 + R).
+pub fn shared(member: u64) -> usize {
+    (400 * (10 + member)).div_ceil(30 + member) as usize
+}
+
+/// The resemblance of a member to the query, exactly.
+pub fn resemblance(member: u64) -> f64 {
+    let shared = shared(member);
+    shared as f64 / (2 * ELEMENTS - shared) as f64
+}
+
+/// The common element of a number.
+fn common(id: u64) -> u64 {
+    let mut h = id.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    h = (h ^ (h >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    (h ^ (h >> 32)) & !TOP
+}
+
+/// A 64-bit mixing function of two multiplications: nobody's hash shall see the top bit.
+pub fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// Random words, the same in every run.
+#[derive(Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// The generator of one thing of a kind.
+    pub fn new(kind: u64, number: u64) -> Random {
+        Random(mix(mix(kind).wrapping_add(number)))
+    }
+
+    /// 64 random bits.
+    pub fn word(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        mix(self.0)
+    }
+
+    /// A random number below a limit.
+    fn below(&mut self, limit: u64) -> u64 {
+        ((u128::from(self.word()) * u128::from(limit)) >> 64) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{HashMap, HashSet};
+
+    use super::*;
+
+    /// Resemblance by counting.
+    fn exact(a: &Set, b: &Set) -> f64 {
+        let (a, b): (HashSet<_>, HashSet<_>) = (a.iter().collect(), b.iter().collect());
+        a.intersection(&b).count() as f64 / a.union(&b).count() as f64
+    }
+
+    #[test]
+    fn planted_sets_have_their_resemblance_exactly() {
+        let w2 = W2::new(20_000);
+        for cluster in 0..w2.clusters() {
+            let query = w2.query(cluster);
+            for member in 0..MEMBERS {
+                let found = exact(&query, &w2.set(w2.member(cluster, member)));
+                assert_eq!(found, resemblance(member));
+                let wanted = 0.5 + 0.05 * member as f64;
+                assert!(found >= wanted - 1e-9 && found < wanted + 0.011, "{found} for {wanted}");
+            }
+        }
+        assert_eq!(w2.member(w2.clusters() - 1, MEMBERS - 1), w2.len() - 1);
+    }
+
+    #[test]
+    fn the_vocabulary_is_skewed() {
+        let w2 = W2::new(30_000);
+        let sets = w2.member(0, 0);
+        let mut counts = HashMap::<u64, u64>::new();
+        for i in 0..sets {
+            w2.set(i).iter().for_each(|x| *counts.entry(*x).or_default() += 1);
+        }
+        // Each element of pool j is in one of s_j sets, s_j = 4, 4, 5, 5, 6, .. 3,205.
+        for (size, first) in &w2.pools {
+            let mut all = 0;
+            for id in *first..first + size {
+                let count = counts.remove(&mix(common(id))).unwrap_or(0);
+                let (mean, deviation) =
+                    (sets as f64 / *size as f64, (sets as f64 / *size as f64).sqrt());
+                assert!((count as f64 - mean).abs() < 6.0 * deviation, "{id}: {count} for {mean}");
+                all += count;
+            }
+            assert_eq!(all, sets);
+        }
+        // All others are private.
+        assert_eq!(counts.len() as u64, sets * (ELEMENTS - COMMON) as u64);
+        let sizes: Vec<u64> = w2.pools.iter().map(|pool| pool.0).collect();
+        assert_eq!((&sizes[..6], sizes[59]), (&[4, 4, 5, 5, 6, 7][..], 3205));
+        // Elements as the generator of the earlier measurements makes them.
+        assert_eq!(mix(common(1)), 0xB27D_D62B_DE6C_EFF2);
+        assert_eq!(mix(common(28_000)), 0xF44A_262C_1976_53AA);
+    }
+
+    #[test]
+    fn background_is_a_little_alike() {
+        let w2 = W2::new(100_000);
+        let pairs = 20_000;
+        let all = (0..pairs).map(|i| exact(&w2.query(i % 1000), &w2.set(i)));
+        let (sum, most) = all.fold((0.0, 0.0), |(sum, most): (f64, f64), r| (sum + r, most.max(r)));
+        let mean = sum / pairs as f64;
+        assert!((mean - 0.00616).abs() < 0.0003, "{mean}");
+        assert!(most < 0.18, "{most}");
+    }
+
+    #[test]
+    fn a_smaller_workload_is_part_of_a_larger() {
+        let (small, large) = (W2::new(1000), W2::new(100_000));
+        assert_eq!(small.set(899), large.set(899));
+        assert_eq!(small.query(9), large.query(9));
+        assert_eq!(small.set(small.member(9, 3)), large.set(large.member(9, 3)));
+    }
+}
