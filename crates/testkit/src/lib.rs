@@ -9,7 +9,11 @@
 //! | [`real`], [`w2`] | real data sets with known answers, and a synthetic one of any size |
 //! | [`traced`], [`unprivileged`], [`folder`], [`allocations`] | programs under `strace`, users without rights, folders, memory in use |
 //! | [`spec_tables`] | the tables of `format-spec/` |
-#![allow(clippy::new_without_default, reason = "nobody asks for a default of these")]
+#![allow(
+    clippy::new_without_default,
+    clippy::len_without_is_empty,
+    reason = "nobody asks for a default of these, and none is empty"
+)]
 #![allow(missing_docs, reason = "support for tests: an item whose name says it all needs no more")]
 
 pub mod all_pairs;
