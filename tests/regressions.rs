@@ -1,9 +1,9 @@
 //! Every find of the fuzzers and every seed of theirs, replayed through the same entry functions.
 
-use testkit::attacks;
+use testkit::{attacks, corpus};
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use attacks::allocations::{Counting, capped};
 use attacks::{checksums, seeds};
@@ -14,33 +14,13 @@ use ringer::store::file_layer::memory::MemoryFiles;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-fn fuzz() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz")
-}
-
-/// All files of a folder of the fuzzers, in order; none if it is not there.
-fn files(folder: &str, attack: &str) -> Vec<PathBuf> {
-    files_in(&fuzz().join(folder).join(attack))
-}
-
-fn files_in(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let mut files: Vec<_> = entries.map(|entry| entry.expect("a readable folder").path()).collect();
-    files.sort();
-    files
-}
-
 /// Runs an attack with each of its files. A panic is shown with the file that led to it.
 fn replay(name: &str) {
     let (_, attack) = attacks::ALL.iter().find(|(other, _)| *other == name).expect("an attack");
-    let mut corpus = files("corpus", name);
-    assert!(!corpus.is_empty(), "{name} has no corpus");
-    corpus.extend(files("regressions", name));
-    let fails = |path: &PathBuf| {
-        let bytes = fs::read(path).expect("a readable file");
-        std::panic::catch_unwind(|| capped(*attack, &bytes)).is_err()
+    let fails = |(name, bytes): (String, Vec<u8>)| {
+        std::panic::catch_unwind(|| capped(*attack, &bytes)).is_err().then_some(name)
     };
-    let failed: Vec<_> = corpus.into_iter().filter(fails).collect();
+    let failed: Vec<_> = corpus::inputs(name).into_iter().filter_map(fails).collect();
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
@@ -123,9 +103,9 @@ fn attack_at_random(
     vary: fn(&mut Vec<u8>, &mut Numbers),
 ) {
     let more = std::env::var_os("RINGER_SEEDS").map(|folder| Path::new(&folder).join(name));
-    let folders = [fuzz().join("corpus").join(name), fuzz().join("regressions").join(name)];
-    let files = folders.into_iter().chain(more).flat_map(|folder| files_in(&folder));
-    let seeds: Vec<_> = files.map(|path| fs::read(path).expect("a readable file")).collect();
+    let more = more.iter().flat_map(|folder| corpus::files_in(folder));
+    let seeds: Vec<_> =
+        corpus::inputs(name).into_iter().chain(more).map(|(_, bytes)| bytes).collect();
     let start = number("RINGER_RANDOM_START", 1);
     for n in start..start + number("RINGER_RANDOM", count) {
         let mut numbers = Numbers(n);
@@ -133,8 +113,8 @@ fn attack_at_random(
         numbers.change(&mut input);
         vary(&mut input, &mut numbers);
         if std::panic::catch_unwind(|| capped(attack, &input)).is_err() {
-            let path = fuzz().join("artifacts").join(format!("{name}-{n}"));
-            let kept = fs::create_dir_all(fuzz().join("artifacts"));
+            let path = corpus::folder().join("artifacts").join(format!("{name}-{n}"));
+            let kept = fs::create_dir_all(corpus::folder().join("artifacts"));
             let kept = kept.and_then(|()| fs::write(&path, &input));
             panic!("{name}, input {n}: see {} ({kept:?})", path.display());
         }
@@ -162,8 +142,8 @@ fn changed_files() {
 /// A regression that no attack replays would rest there unseen.
 #[test]
 fn every_folder_of_regressions_has_its_attack() {
-    for path in files("regressions", "") {
-        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+    for entry in fs::read_dir(corpus::folder().join("regressions")).expect("a readable folder") {
+        let name = entry.expect("a readable folder").file_name().to_string_lossy().into_owned();
         let known = attacks::ALL.iter().any(|(attack, _)| *attack == name);
         assert!(known || name == "README.md", "{name}");
     }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`oracle`], [`likes`], [`all_pairs`] | brute force: what a database must answer |
 //! | [`history`], [`cared`], [`child`] | lives of a database, in memory, on a failing disk and in processes that are killed |
-//! | [`attacks`], [`forged`], [`damaged`], [`swept`] | hostile bytes, forged fields, damaged files |
+//! | [`attacks`], [`corpus`], [`forged`], [`damaged`], [`swept`] | hostile bytes, what fuzzing kept, forged fields, damaged files |
 //! | [`trials`], [`binomial`] | repeated sketches for statistical tests, and the bounds they are held to |
 //! | [`real`], [`w2`] | real data sets with known answers, and a synthetic one of any size |
 //! | [`traced`], [`unprivileged`], [`folder`], [`allocations`] | programs under `strace`, users without rights, folders, memory in use |
@@ -22,6 +22,7 @@ pub mod attacks;
 pub mod binomial;
 pub mod cared;
 pub mod child;
+pub mod corpus;
 pub mod damaged;
 pub mod folder;
 pub mod forged;

@@ -9,7 +9,7 @@
 use testkit::attacks;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use attacks::arguments::{Files, Given, given};
@@ -19,15 +19,7 @@ use testkit::likes::Dice;
 const MOST_KIB: u64 = 4 << 20;
 
 fn corpus() -> Vec<Vec<u8>> {
-    let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
-    let mut paths: Vec<PathBuf> = ["corpus/arguments", "regressions/arguments"]
-        .iter()
-        .filter_map(|folder| fs::read_dir(fuzz.join(folder)).ok())
-        .flatten()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    paths.sort();
-    paths.iter().map(|path| fs::read(path).unwrap()).collect()
+    testkit::corpus::inputs("arguments").into_iter().map(|(_, bytes)| bytes).collect()
 }
 
 /// A folder for commands, one for temporary files, and nothing else.
