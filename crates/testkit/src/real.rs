@@ -1,4 +1,4 @@
-//! Real sets with exact resemblances, from the folder that `tests/words.rs` describes.
+//! Real sets with exact resemblances, from the folder that `tests/statistics/dense_sets.rs` describes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;

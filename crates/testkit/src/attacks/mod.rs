@@ -1,7 +1,7 @@
 //! What hostile bytes are made to do to the store: one entry function for each attack.
 //!
 //! In: bytes from a fuzzer or from a file. Out: nothing, or a panic that says which promise broke. The fuzz
-//! targets and `tests/regressions.rs` call the same functions, so that a find is replayed as it was found.
+//! targets and `tests/forged/fuzz_findings.rs` call the same functions, so that a find is replayed as it was found.
 //! An input is read by hand here and not by a derive: a regression file keeps its meaning for good.
 
 pub mod allocations;

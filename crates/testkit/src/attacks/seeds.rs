@@ -1,5 +1,5 @@
 //! The databases that attacks start from. They are kept as files, so that edits of them keep their meaning;
-//! `RINGER_MAKE_SEEDS=1 cargo test --test regressions` writes them anew, and what edits say changes with them.
+//! `RINGER_MAKE_SEEDS=1 cargo test --test forged fuzz_findings` writes them anew, and what edits say changes with them.
 //!
 //! Closed: `segments` (three segments, hidden rows, equal and empty sets), `tall` (one segment of tiny pages
 //! under three levels of fences, which no writer makes and every reader must take), `odd` (a bounded universe,

@@ -1,0 +1,266 @@
+//! Damage to a file that has everything: an index with short and long lists, deletions, copies, several
+//! segments, dead bytes. Whatever bits are flipped, wherever it is cut, whichever pages change places or come
+//! from elsewhere, it gives the same answers (rows, ranges, queries by each plan, pairs) or a typed error, and
+//! every answer that it still gives is right. No panic, no end of waiting, no memory that damaged bytes name.
+//!
+//! `cargo test` runs a share. `RINGER_SWEEP=full cargo test --test damage all_page_kinds -- --nocapture` runs all of it and
+//! random damage, 10 million images together; `RINGER_SWEEP=100000` all of it and so many random ones.
+
+use testkit::damaged;
+use testkit::likes;
+use testkit::swept;
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::thread;
+
+use rayon::prelude::*;
+
+use damaged::{Damaged, most_in_use};
+use likes::Dice;
+use swept::{Killed, Part, Swept, rows_of, stranger};
+
+/// More than all threads together may ever use.
+const MOST_BYTES: usize = 64 << 20;
+
+/// Many: some damage makes a reader wait for a writer that might be at work.
+const THREADS: usize = 24;
+
+/// Random images of a whole long run: with all others more than 10 million.
+const RANDOM_IMAGES: usize = 9_700_000;
+
+static SWEPT: LazyLock<Swept> = LazyLock::new(Swept::new);
+
+/// Images that were tried so far, by all tests.
+static IMAGES: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether all is to be tried, not a share, and how many random images after it.
+fn long_run() -> Option<usize> {
+    let asked = std::env::var("RINGER_SWEEP").ok()?;
+    Some(if asked == "full" { RANDOM_IMAGES } else { asked.parse().expect("`full` or a number") })
+}
+
+/// Every image in the long run; otherwise one in so many, of which none is the first of a pattern.
+fn share(count: usize, one_in: usize) -> Vec<usize> {
+    let one_in = if long_run().is_some() { 1 } else { one_in };
+    (0..count).step_by(one_in).map(|i| (i + i / one_in % one_in).min(count - 1)).collect()
+}
+
+/// Tries images, and says how many gave all answers. One test at a time, so that bytes in use are its own.
+fn try_all(what: &str, turns: &[usize], damage: impl Fn(usize) -> Damaged + Sync) -> usize {
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let (same, next, failed) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
+    let work = || {
+        while let Some(&turn) = turns.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let checked = catch_unwind(AssertUnwindSafe(|| SWEPT.check(damage(turn), turn)));
+            let all = checked.unwrap_or_else(|_| {
+                eprintln!("failed with {what}, image {turn}");
+                failed.store(true, Ordering::Relaxed);
+                next.store(turns.len(), Ordering::Relaxed);
+                false
+            });
+            same.fetch_add(all.into(), Ordering::Relaxed);
+        }
+    };
+    // Threads of their own: those of rayon would take up another image while a query waits for its parts.
+    thread::scope(|scope| (0..THREADS).for_each(|_| drop(scope.spawn(work))));
+    assert!(!failed.into_inner(), "{what}: see above");
+    assert!(most_in_use() < MOST_BYTES, "{} bytes in use", most_in_use());
+    let (same, tried) = (same.into_inner(), turns.len());
+    let so_far = IMAGES.fetch_add(tried, Ordering::Relaxed) + tried;
+    let bytes = most_in_use();
+    eprintln!(
+        "{what}: {tried} images, {same} gave all answers; {so_far} so far, {bytes} bytes at most"
+    );
+    same
+}
+
+fn damaged() -> Damaged {
+    Damaged::new(&SWEPT.bytes)
+}
+
+/// The file has what it is said to have.
+#[test]
+fn the_file_has_everything() {
+    let parts = SWEPT.parts();
+    let of = |kind: u8| parts.iter().filter(|part| part.kind == kind).count();
+    let counts: Vec<usize> = (0..=11).map(of).collect();
+    eprintln!("{} bytes, parts by kind {counts:?}", SWEPT.bytes.len());
+    assert!(counts[1] >= 3 && counts[5] >= 2, "segments and liveness blocks: {counts:?}");
+    assert!(counts[1..].iter().all(|count| *count > 0), "all kinds of pages: {counts:?}");
+    assert!(SWEPT.bytes.len() < 100 << 10);
+    assert!(SWEPT.check(damaged(), 0));
+}
+
+#[test]
+fn every_flipped_bit() {
+    let parts = SWEPT.parts();
+    let in_full = |byte: usize| {
+        let here = |part: &&Part| (part.offset..part.offset + part.length).contains(&byte);
+        parts.iter().find(here).is_some_and(|part| part.is_swept_in_full())
+    };
+    let bits = 8 * SWEPT.bytes.len();
+    let (most, rest): (Vec<usize>, Vec<usize>) = (0..bits).partition(|bit| in_full(bit / 8));
+    let flip = |bit| Damaged { flipped: Some(bit), ..damaged() };
+    let same = try_all("flips of index, liveness, copies, headers, manifest", &most, flip);
+    // The manifest's padding has no checksum and says nothing.
+    assert!(same < 8 * 64, "{same}");
+    let same = try_all("other flips", &rest, flip);
+    assert!((1..rest.len()).contains(&same));
+}
+
+#[test]
+fn every_cut_and_some_extensions() {
+    let length = SWEPT.bytes.len();
+    let cut = |length| Damaged { length, ..damaged() };
+    let all: Vec<usize> = (0..length).collect();
+    assert_eq!(try_all("cuts", &all, cut), 0, "the file ends where its data ends");
+    let longer: Vec<usize> = (1..200).chain([4096, 70_000]).collect();
+    let same =
+        try_all("extensions", &longer, |more| Damaged { length: length + more, ..damaged() });
+    assert_eq!(same, longer.len());
+}
+
+/// Two ranges of the file in each other's place, with what stands between them moved.
+fn exchanged(a: Part, b: Part) -> Damaged {
+    let bytes = &SWEPT.bytes;
+    let range = |part: Part| &bytes[part.offset..part.offset + part.length];
+    let between = &bytes[a.offset + a.length..b.offset];
+    Damaged { patches: vec![(a.offset, [range(b), between, range(a)].concat())], ..damaged() }
+}
+
+/// All ranges of one size.
+fn blocks(size: usize) -> Vec<Part> {
+    let starts = (0..SWEPT.bytes.len()).step_by(size);
+    let length = |offset: usize| size.min(SWEPT.bytes.len() - offset);
+    starts.map(|offset| Part { kind: 0, offset, length: length(offset) }).collect()
+}
+
+#[test]
+fn every_two_pages_in_each_others_place() {
+    for (what, parts, one_in) in [
+        ("exchanged pages", SWEPT.parts(), 1),
+        ("exchanged blocks of 4,096", blocks(4096), 1),
+        ("exchanged blocks of 64", blocks(64), 29),
+    ] {
+        let pairs: Vec<(Part, Part)> = parts
+            .iter()
+            .enumerate()
+            .flat_map(|(i, a)| parts[i + 1..].iter().map(move |b| (*a, *b)))
+            .collect();
+        try_all(what, &share(pairs.len(), one_in), |i| exchanged(pairs[i].0, pairs[i].1));
+    }
+}
+
+/// Bytes of another file at the place of each page, of each block, and of all from or up to a place.
+fn transplants(what: &str, other: &[u8]) {
+    let patch = |offset: usize, length: usize| {
+        let end = (offset + length).min(other.len());
+        let bytes = other.get(offset..end).unwrap_or_default().to_vec();
+        Damaged { patches: vec![(offset, bytes)], ..damaged() }
+    };
+    for parts in [SWEPT.parts(), blocks(4096), blocks(64)] {
+        let all: Vec<usize> = (0..parts.len()).collect();
+        let what = format!("{what}, {} places", parts.len());
+        try_all(&what, &all, |i| patch(parts[i].offset, parts[i].length));
+    }
+    // With both superblocks, and what they refer to, it would be the other file; with one it is not.
+    let units = SWEPT.bytes.len() / 64;
+    let from = share(units - 64, 3);
+    try_all(&format!("{what}, from a place on"), &from, |i| patch(64 * (i + 64), 1 << 20));
+}
+
+#[test]
+fn every_stale_page() {
+    let there = SWEPT.parts();
+    let alike = there.iter().filter(|part| {
+        let header = |bytes: &[u8]| bytes.get(part.offset..part.offset + 24).map(<[u8]>::to_vec);
+        let (old, new) = (header(&SWEPT.stale), header(&SWEPT.bytes));
+        // Kind and page number are the same, the block is another.
+        let same = |(old, new): (Vec<u8>, Vec<u8>)| {
+            old[4] == new[4] && old[16..20] == new[16..20] && old[8..16] != new[8..16]
+        };
+        part.kind > 0 && old.zip(new).is_some_and(same)
+    });
+    let alike = alike.count();
+    eprintln!("{alike} older pages of the same kind and number at the same places");
+    assert!(alike >= 5, "{alike}");
+    transplants("stale pages", &SWEPT.stale);
+}
+
+/// One superblock that is behind changes nothing. With both, it is the file as it was: nothing can tell, and
+/// all of what it then shows is of that time.
+#[test]
+fn stale_superblocks() {
+    let patch = |from: usize, to: usize| {
+        let patches = vec![(from, SWEPT.earlier[from..to].to_vec())];
+        Damaged { patches, ..damaged() }
+    };
+    let one = [patch(0, 4096), patch(4096, 8192), patch(8192, 12_288), patch(4096, 12_288)];
+    assert_eq!(try_all("one stale superblock", &[0, 1, 2, 3], |i| one[i].clone()), one.len());
+    let both = [&SWEPT.earlier[..8192], &SWEPT.bytes[8192..]].concat();
+    let shown = rows_of(&both);
+    assert!(shown == rows_of(&SWEPT.earlier) && shown != SWEPT.rows);
+}
+
+#[test]
+fn every_page_of_another_database() {
+    transplants("pages of another database", &stranger());
+}
+
+/// The same with a writer: after a kill, with commits in the hot tier. It has all commits or refuses with a typed
+/// error, and a refused open changes no byte. Every bit of what a superblock or the mark says, and a share of
+/// the rest.
+#[test]
+fn every_flipped_bit_after_a_kill() {
+    let killed = Killed::new(&SWEPT);
+    let said = [0..8 * 128, 8 * 4096..8 * 4224, 8 * 8192..8 * 8224];
+    let bits = said.into_iter().flatten().chain(share(8 * killed.bytes.len(), 301));
+    let (bits, opened) = (bits.collect::<Vec<_>>(), AtomicUsize::new(0));
+    bits.par_iter().panic_fuse().for_each(|&bit| {
+        let mut bytes = killed.bytes.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        let all = catch_unwind(AssertUnwindSafe(|| killed.check(bytes))).unwrap_or_else(|panic| {
+            eprintln!("failed with bit {bit}");
+            resume_unwind(panic)
+        });
+        opened.fetch_add(all.into(), Ordering::Relaxed);
+    });
+    let (opened, tried) = (opened.into_inner(), bits.len());
+    eprintln!("flips after a kill: {tried} images, {opened} gave all answers");
+    assert!((1..tried).contains(&opened));
+}
+
+/// A few places, each with random bytes, zeros, ones, or bytes of elsewhere in the file.
+fn random(seed: usize) -> Damaged {
+    let (mut dice, bytes) = (Dice(seed as u64), &SWEPT.bytes);
+    let patches = (0..=dice.roll(4)).map(|_| {
+        let most = 1 << dice.roll(11);
+        let length = 1 + dice.roll(most) as usize;
+        let at = dice.roll(bytes.len() as u64) as usize;
+        let from = dice.roll((bytes.len() - length) as u64) as usize;
+        let patch = match dice.roll(5) {
+            0 => vec![0; length],
+            1 => vec![255; length],
+            2 => bytes[from..from + length].to_vec(),
+            _ => (0..length).map(|_| dice.roll(256) as u8).collect(),
+        };
+        (at, patch)
+    });
+    let patches: Vec<_> = patches.collect();
+    let cut = dice.roll(10) == 0;
+    let length = if cut { dice.roll(bytes.len() as u64 * 9 / 8) as usize } else { bytes.len() };
+    Damaged { patches, length, ..damaged() }
+}
+
+/// Random damage of many bytes.
+#[test]
+fn random_damage() {
+    let (count, step) = (long_run().unwrap_or(3000), 100_000);
+    for first in (0..count).step_by(step) {
+        let turns: Vec<usize> = (first..count.min(first + step)).collect();
+        try_all("random damage", &turns, random);
+    }
+}

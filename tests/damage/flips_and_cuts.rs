@@ -1,0 +1,336 @@
+//! Damage to a closed file: with any bit flipped, cut anywhere, or with bytes behind its end, a database
+//! gives the same answers as before or a typed error, and each answer that it still gives is right. It does
+//! not panic, does not go on forever and does not ask for memory that damaged lengths name.
+
+use testkit::damaged;
+use testkit::history;
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+use ringer::format::temporary_mark::{self, TEMPORARY_OFFSET};
+use ringer::store::file_layer::FileLayer;
+use ringer::store::file_layer::faulty::CrashKind;
+use ringer::store::file_layer::memory::MemoryFiles;
+use ringer::{Database, Error, Options, Reader, Recovery, Result, Stored};
+
+use damaged::{Damaged, most_in_use};
+use history::{History, Model, PATH, Step, bytes_of, open, scheme, script, set};
+
+/// More than all threads together may ever use.
+const MOST_BYTES: usize = 64 << 20;
+
+/// Many: some damage makes a reader wait for a writer that might be at work.
+const THREADS: usize = 32;
+
+/// The right answers.
+struct Original {
+    bytes: Arc<Vec<u8>>,
+    rows: BTreeMap<Vec<u8>, Stored>,
+    absent: Vec<Vec<u8>>,
+}
+
+/// About 200 sets in 3 segments: equal ones, empty ones, replaced and deleted ones, long keys.
+fn original() -> Original {
+    let files = MemoryFiles::new().with_file("/d/other", "");
+    let layer = Arc::new(files.clone());
+    let options = Options { merge: false, memtable_rows: 1000, ..history::options() };
+    let db = Database::create_in(layer, Path::new(PATH), &scheme(), options);
+    let db = db.unwrap();
+    let key = |i: u64| match i {
+        13 => vec![13; 900],
+        130 => vec![130; 4096],
+        _ => format!("key {:03}", i * 7 % 211).into_bytes(),
+    };
+    for part in 0..3 {
+        let mut batch = db.batch();
+        for i in part * 70..part * 70 + 70 {
+            let n = if i % 9 == 0 { 5 } else { i % 60 };
+            batch.put(key(i), &set(n)).unwrap();
+        }
+        for i in 0..part * 8 {
+            batch.delete(key(i * 5)).unwrap();
+            batch.put(key(i * 3 + 1), &set(i + 100)).unwrap();
+        }
+        db.commit(batch).unwrap();
+        db.checkpoint().unwrap();
+    }
+    assert_eq!(db.stat().unwrap().segments, 3);
+    assert!(db.stat().unwrap().hidden_rows > 20);
+    db.close().unwrap();
+    let bytes = Arc::new(files.contents(PATH).unwrap());
+    let reader = Reader::open_in(Arc::new(files), Path::new(PATH), options_of_readers()).unwrap();
+    let snapshot = reader.snapshot();
+    let rows = snapshot.range::<&[u8]>(..).map(|row| {
+        let (key, stored) = row.unwrap();
+        (key.into_vec(), stored)
+    });
+    let rows: BTreeMap<_, _> = rows.collect();
+    let absent = (0..210).map(key).filter(|key| !rows.contains_key(key));
+    let absent = absent.chain([b"a".to_vec(), b"key 0005".to_vec(), vec![255]]).collect();
+    assert!(rows.len() > 180, "{}", rows.len());
+    Original { bytes, rows, absent }
+}
+
+fn options_of_readers() -> Options {
+    Options { cache_bytes: 1 << 20, ..Options::default() }
+}
+
+/// An error says what is wrong with the file.
+fn check_error(error: &Error) {
+    let typed = matches!(
+        error,
+        Error::Corrupt { .. } | Error::NotADatabase { .. } | Error::UnsupportedFormat { .. }
+    );
+    assert!(typed, "{error}");
+}
+
+impl Original {
+    /// Asks a damaged file for everything, and says whether all was answered.
+    fn check(&self, damaged: Damaged) -> bool {
+        let layer = Arc::new(damaged);
+        match Reader::open_in(layer, Path::new(PATH), options_of_readers()) {
+            Ok(reader) => self.check_answers(&reader.snapshot()),
+            Err(error) => {
+                check_error(&error);
+                false
+            }
+        }
+    }
+
+    fn check_answers(&self, snapshot: &ringer::Snapshot) -> bool {
+        let mut errors = 0;
+        let mut answer = |found: Result<Option<Stored>>, right: Option<&Stored>| match found {
+            Ok(found) => assert_eq!(found.as_ref(), right),
+            Err(error) => {
+                check_error(&error);
+                errors += 1;
+            }
+        };
+        for (key, stored) in &self.rows {
+            answer(snapshot.get(key), Some(stored));
+        }
+        for key in &self.absent {
+            answer(snapshot.get(key), None);
+        }
+        let mut rows = self.rows.iter();
+        for row in snapshot.range::<&[u8]>(..) {
+            match row {
+                Ok((key, stored)) => {
+                    let (right_key, right) = rows.next().expect("no more rows than there were");
+                    assert_eq!((&*key, &stored), (&**right_key, right));
+                }
+                Err(error) => {
+                    check_error(&error);
+                    errors += 1;
+                }
+            }
+        }
+        assert!(errors > 0 || rows.next().is_none(), "rows are missing");
+        match snapshot.len() {
+            Ok(length) => assert_eq!(length, self.rows.len() as u64),
+            Err(error) => check_error(&error),
+        }
+        errors == 0
+    }
+
+    /// Tries many kinds of damage, and says how many changed nothing.
+    fn try_all(&self, count: usize, damage: impl Fn(usize) -> Damaged + Sync) -> usize {
+        let same = AtomicUsize::new(0);
+        let threads = rayon::ThreadPoolBuilder::new().num_threads(THREADS).build().unwrap();
+        threads.install(|| {
+            (0..count).into_par_iter().panic_fuse().for_each(|i| {
+                let checked = catch_unwind(AssertUnwindSafe(|| self.check(damage(i))));
+                let all = checked.unwrap_or_else(|panic| {
+                    eprintln!("failed with damage {i} of {count}");
+                    resume_unwind(panic)
+                });
+                same.fetch_add(all.into(), Ordering::Relaxed);
+            });
+        });
+        assert!(most_in_use() < MOST_BYTES, "{} bytes in use", most_in_use());
+        same.into_inner()
+    }
+}
+
+#[test]
+fn every_flipped_bit_gives_the_same_answers_or_an_error() {
+    let original = original();
+    assert!(original.check(Damaged::new(&original.bytes)));
+    let bits = 8 * original.bytes.len();
+    let same = original
+        .try_all(bits, |bit| Damaged { flipped: Some(bit), ..Damaged::new(&original.bytes) });
+    eprintln!("{bits} flips of {} bytes, {same} changed nothing", bits / 8);
+    assert!((1..bits).contains(&same));
+}
+
+#[test]
+fn every_cut_gives_an_error_and_bytes_behind_the_end_change_nothing() {
+    let original = original();
+    let length = original.bytes.len();
+    let same =
+        original.try_all(length, |length| Damaged { length, ..Damaged::new(&original.bytes) });
+    assert_eq!(same, 0, "the file ends where its data ends");
+    let more = [1, 7, 63, 64, 4096, 70_000];
+    let same = original.try_all(more.len(), |i| Damaged {
+        length: length + more[i],
+        ..Damaged::new(&original.bytes)
+    });
+    assert_eq!(same, more.len());
+    eprintln!("{length} cuts");
+}
+
+/// Opening for writing finds the damage before it changes anything, or has the same answers.
+#[test]
+fn a_refused_open_for_writing_leaves_every_byte_as_it_was() {
+    let original = original();
+    let refused = AtomicUsize::new(0);
+    let bits: Vec<usize> = (0..8 * original.bytes.len()).step_by(41).collect();
+    bits.par_iter().panic_fuse().for_each(|bit| {
+        let mut bytes = original.bytes.to_vec();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        // What recovery would cut off, and what it would remove.
+        bytes.extend_from_slice(&[7; 100]);
+        let files = MemoryFiles::new().with_file(PATH, bytes);
+        let mut copy = vec![0; TEMPORARY_OFFSET as usize];
+        copy.extend(temporary_mark::encode(original.bytes[32..48].try_into().unwrap()));
+        copy.extend(b"half a copy");
+        let files = files.with_file(format!("{PATH}-vacuum"), copy);
+        let before = bytes_of(&files);
+        match open(&files) {
+            Ok(db) => drop(original.check_answers(&db.snapshot())),
+            Err(error) => {
+                check_error(&error);
+                assert!(bytes_of(&files) == before, "bit {bit}: a refused open changed bytes");
+                refused.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    });
+    eprintln!("{} opens, {} refused", bits.len(), refused.into_inner());
+}
+
+/// What a killed writer left: rows in segments, and the commits after them in the hot tier only.
+fn unclean() -> (MemoryFiles, Model, u64) {
+    let mut steps = script::beginning();
+    let put = |key: &str, n| (key.as_bytes().to_vec(), Some(n));
+    steps.extend([
+        Step::Commit(vec![put("h1", 1), put("k01", 2)]),
+        Step::Commit(vec![(vec![9; 4096], Some(3)), put("h2", 0)]),
+        Step::Commit(vec![(b"k04".to_vec(), None)]),
+        Step::Commit(vec![put("h3", 4)]),
+    ]);
+    let history = History::of(&steps);
+    let image = history.files.crash_image(history.files.operations(), CrashKind::Killed);
+    let sealed = history.model.last() - 4;
+    (image, history.model, sealed)
+}
+
+/// Opens what damage to the hot tier left, strictly and to save what can be; says whether all was there.
+fn check_hot_damage(damaged: &MemoryFiles, model: &Model, sealed: u64) -> bool {
+    let before = bytes_of(damaged);
+    let copy = MemoryFiles::from_entries(damaged.entries());
+    let last = model.last();
+    match open(&copy) {
+        Ok(db) => {
+            assert_eq!(db.snapshot().sequence(), last);
+            model.check(&db.snapshot());
+            return true;
+        }
+        Err(Error::HotTierDamaged { readable, marked, .. }) => {
+            assert!((sealed..last).contains(&readable), "{readable}");
+            assert_eq!(marked, Some(last));
+        }
+        Err(Error::HotTierMissing { sealed: found, marked }) => {
+            assert_eq!((found, marked), (sealed, Some(last)));
+        }
+        Err(error) => panic!("{error}"),
+    }
+    assert!(bytes_of(&copy) == before, "a refused open changed bytes");
+
+    let options = Options { recovery: Recovery::Salvage, ..history::options() };
+    let layer = Arc::new(damaged.clone());
+    let db = Database::open_in(layer, Path::new(PATH), options).unwrap();
+    let report = db.open_report().clone();
+    let (first_lost, last_lost) = report.commits_lost.expect("the report says what is lost");
+    assert_eq!(last_lost, last);
+    assert!((sealed + 1..=last).contains(&first_lost));
+    assert_eq!(report.commits_replayed, first_lost - 1 - sealed);
+    assert!(report.hot_tier_damage.is_some());
+    model.check_contents(&db.snapshot(), model.at(first_lost - 1));
+    assert_eq!(db.put("after", &set(1)).unwrap().sequence, last + 1, "numbers are not given again");
+    db.close().unwrap();
+    // What was found is kept beside, as it was found.
+    let hot = Path::new("/d/corpus.ringer-hot");
+    for (path, bytes) in before.iter().filter(|(path, _)| path.starts_with(hot)) {
+        let kept = report.quarantine.as_ref().expect("it is kept");
+        let kept = kept.join(path.strip_prefix(hot).unwrap());
+        assert_eq!(damaged.contents(&kept), *bytes, "{}", kept.display());
+    }
+    assert!(open(damaged).unwrap().open_report().clean);
+    false
+}
+
+/// Changes a file of the hot tier in many ways, and says how many of them lost commits.
+fn try_hot(name: &str, count: usize, change: impl Fn(&mut Vec<u8>, usize) + Sync) -> usize {
+    let (image, model, sealed) = unclean();
+    let path = format!("{PATH}-hot/{name}");
+    let bytes = image.contents(&path).unwrap();
+    let changes = (0..count.min(8 * bytes.len())).into_par_iter().panic_fuse();
+    let lost = changes.filter(|&i| {
+        let mut bytes = bytes.clone();
+        change(&mut bytes, i);
+        let damaged = MemoryFiles::from_entries(image.entries()).with_file(&path, bytes);
+        let checked = AssertUnwindSafe(|| check_hot_damage(&damaged, &model, sealed));
+        !catch_unwind(checked).unwrap_or_else(|panic| {
+            eprintln!("failed with change {i} of {name}");
+            resume_unwind(panic)
+        })
+    });
+    lost.count()
+}
+
+#[test]
+fn every_flipped_bit_of_a_hot_tier_is_harmless_or_reported() {
+    let flip = |bytes: &mut Vec<u8>, bit: usize| bytes[bit / 8] ^= 1 << (bit % 8);
+    let lost = try_hot("log", usize::MAX, flip);
+    let in_id = try_hot("id", usize::MAX, flip);
+    eprintln!("{lost} flips in the log and {in_id} in the id lost commits");
+    assert!(lost > 0);
+    assert_eq!(in_id, 0, "the commits say themselves whose they are");
+}
+
+#[test]
+fn every_cut_of_a_hot_tier_is_harmless_or_reported() {
+    let (image, model, sealed) = unclean();
+    for name in ["log", "id"] {
+        let length = image.contents(format!("{PATH}-hot/{name}")).unwrap().len();
+        let lost = try_hot(name, length, Vec::truncate);
+        assert_eq!(lost, if name == "log" { length } else { 0 });
+        let longer = try_hot(name, 100, |bytes, more| bytes.extend(vec![0xA5; more]));
+        assert_eq!(longer, 0);
+    }
+    for gone in ["log", "id"] {
+        let files = MemoryFiles::from_entries(image.entries());
+        files.remove_file(Path::new(&format!("{PATH}-hot/{gone}"))).unwrap();
+        assert_eq!(check_hot_damage(&files, &model, sealed), gone == "id");
+    }
+    let files = MemoryFiles::from_entries(image.entries());
+    files.remove_dir_all(Path::new(&format!("{PATH}-hot"))).unwrap();
+    assert!(!check_hot_damage(&files, &model, sealed));
+}
+
+/// A mark that is damaged counts as absent, and nothing depends on it.
+#[test]
+fn every_flipped_bit_of_the_mark_is_harmless() {
+    let (image, model, sealed) = unclean();
+    for bit in 8 * 8192..8 * (8192 + 32) {
+        let mut bytes = image.contents(PATH).unwrap();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        let damaged = MemoryFiles::from_entries(image.entries()).with_file(PATH, bytes);
+        assert!(check_hot_damage(&damaged, &model, sealed), "bit {bit}");
+    }
+}

@@ -1,0 +1,123 @@
+//! Forged files: every number of every record and page, set to values that nobody should write, with checksums that
+//! are right again.
+//!
+//! In: small databases with all kinds of pages, and one that a killed writer left. Out: for each change and
+//! everything that can be done with a database, the answers of a file that a check calls whole, or a typed error.
+//! Never a panic; never more than 64 MiB in use; never more bytes read than a few times those of the file, which is
+//! how "in under a second" is said without a clock; and no name touched but those of the database.
+//!
+//! A part of the changes in each run; `RINGER_CRAFTED=full` makes all of them, `RINGER_CRAFTED=n` one in n.
+
+mod hot_tier;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use testkit::attacks::allocations::capped_call;
+use testkit::attacks::database::{self, Work};
+use testkit::attacks::seeds;
+use testkit::forged::images::Base;
+
+/// One change in so many is made, unless told otherwise.
+const ONE_IN: usize = 151;
+
+pub(crate) fn one_in() -> usize {
+    match std::env::var("RINGER_CRAFTED") {
+        Ok(text) if text == "full" => 1,
+        Ok(text) => text.parse().expect("RINGER_CRAFTED is `full` or a number"),
+        Err(_) => ONE_IN,
+    }
+}
+
+/// Golden files that have what the seeds have not: no rows at all, lists over several pages.
+const GOLDEN: [&str; 2] = ["empty", "lists"];
+
+fn bases() -> Vec<Base> {
+    let golden = GOLDEN.iter().map(|name| {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("format-spec/golden");
+        (*name, fs::read(folder.join(format!("{name}.ringer"))).expect("a golden file"))
+    });
+    let seeds = seeds::CLOSED.iter().map(|(name, bytes)| (*name, bytes.to_vec()));
+    seeds.chain(golden).map(|(name, bytes)| Base::new(name, bytes)).collect()
+}
+
+/// Runs something for each of some cases, and says which of them failed.
+pub(crate) fn all_hold<T>(
+    cases: impl Iterator<Item = T>,
+    label: impl Fn(&T) -> String,
+    mut run: impl FnMut(&T),
+) -> usize {
+    let (mut failed, mut count) = (Vec::new(), 0);
+    for case in cases {
+        count += 1;
+        if catch_unwind(AssertUnwindSafe(|| capped_call(|| run(&case)))).is_err() {
+            failed.push(label(&case));
+        }
+    }
+    assert!(failed.is_empty(), "{} of {count}: {failed:#?}", failed.len());
+    count
+}
+
+#[test]
+fn every_forged_number_of_a_closed_file() {
+    let one_in = one_in();
+    for base in bases() {
+        let images = base.images();
+        let (mut most, mut whole) = (Work::default(), 0);
+        let chosen = images.iter().step_by(one_in);
+        let count = all_hold(
+            chosen,
+            |image| base.label(image),
+            |image| {
+                let bytes = base.forged(image);
+                let work = database::whole(&bytes, true, &image.value.to_le_bytes());
+                whole += usize::from(work.clean);
+                most.read = most.read.max(work.read);
+                most.repair = most.repair.max(work.repair);
+                most.written = most.written.max(work.written);
+            },
+        );
+        let Base { name, fields, .. } = &base;
+        println!(
+            "{name}: {count} of {} images, {} fields; {whole} without findings; the file was read {} \
+             times by readers, {} by a repair, {} by a writer, at most",
+            images.len(),
+            fields.len(),
+            most.read,
+            most.repair,
+            most.written
+        );
+    }
+}
+
+/// The tables of the specification are the list of fields: none is left out.
+#[test]
+fn no_field_is_forgotten() {
+    let mut seen: BTreeSet<(&str, String)> = BTreeSet::new();
+    let unclean = Base::new("unclean", seeds::UNCLEAN.to_vec());
+    for base in bases().iter().chain([&unclean]) {
+        seen.extend(base.fields.iter().map(|field| (field.table, field.name.clone())));
+    }
+    seen.extend(hot_tier::fields().into_iter().map(|field| (field.table, field.name)));
+    for (spec, table) in testkit::forged::fields::TABLES {
+        for (name, ..) in testkit::spec_tables::offsets(spec, table) {
+            assert!(seen.contains(&(table, name.clone())), "{table}: {name}");
+        }
+    }
+    let in_words = [
+        "Signatures",
+        "Liveness",
+        "Copies",
+        "Copies directory",
+        "Posting directory",
+        "Short postings",
+        "Sets",
+        "Sets directory",
+        "Commit payload",
+    ];
+    for table in in_words {
+        assert!(seen.iter().any(|(other, _)| *other == table), "{table}");
+    }
+}

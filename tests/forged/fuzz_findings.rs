@@ -1,0 +1,177 @@
+//! Every find of the fuzzers and every seed of theirs, replayed through the same entry functions.
+
+use testkit::{attacks, corpus};
+
+use std::fs;
+use std::path::Path;
+
+use attacks::allocations::capped;
+use attacks::{checksums, seeds};
+use ringer::Depth;
+use ringer::care::check;
+use ringer::store::file_layer::memory::MemoryFiles;
+
+/// Runs an attack with each of its files. A panic is shown with the file that led to it.
+fn replay(name: &str) {
+    let (_, attack) = attacks::ALL.iter().find(|(other, _)| *other == name).expect("an attack");
+    let fails = |(name, bytes): (String, Vec<u8>)| {
+        std::panic::catch_unwind(|| capped(*attack, &bytes)).is_err().then_some(name)
+    };
+    let failed: Vec<_> = corpus::inputs(name).into_iter().filter_map(fails).collect();
+    assert!(failed.is_empty(), "{failed:#?}");
+}
+
+#[test]
+fn records() {
+    replay("records");
+}
+
+#[test]
+fn pages() {
+    replay("pages");
+}
+
+#[test]
+fn database() {
+    replay("database");
+}
+
+#[test]
+fn hot_log() {
+    replay("hot_log");
+}
+
+#[test]
+fn model() {
+    replay("model");
+}
+
+/// A sequence of numbers that looks random and is the same each time.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end.max(1)
+    }
+
+    /// A number of the kind that breaks things, or any.
+    fn value(&mut self) -> u64 {
+        const EDGES: [u64; 10] = [0, 1, 2, 63, 64, 255, 0xFFFF, 0xFFFF_FFFE, 0xFFFF_FFFF, u64::MAX];
+        match self.below(3) {
+            0 => EDGES[self.below(EDGES.len())],
+            1 => self.below(300) as u64,
+            _ => (self.below(1 << 31) as u64) << self.below(34),
+        }
+    }
+
+    /// An input with a few changes, or with something behind it.
+    fn change(&mut self, input: &mut Vec<u8>) {
+        for _ in 0..=self.below(5) {
+            let (at, width) = (self.below(input.len()), 1 << self.below(4));
+            let value = self.value().to_le_bytes();
+            match self.below(8) {
+                0..=2 => input.iter_mut().skip(at).zip(value).take(width).for_each(|(b, v)| *b = v),
+                // As long as an edit of a database; its numbers are small ones.
+                3..=5 => {
+                    input.extend(
+                        [self.below(40), self.below(8), self.below(256), 0].map(|n| n as u8),
+                    );
+                    input.extend(value);
+                }
+                6 => input.extend((0..width).map(|_| self.below(256) as u8)),
+                _ => input.truncate(input.len() - self.below(input.len().min(30))),
+            }
+        }
+    }
+}
+
+fn number(name: &str, or: u64) -> u64 {
+    std::env::var(name).map_or(or, |text| text.parse().expect("a number"))
+}
+
+/// Attacks with changed seeds: RINGER_RANDOM says how many times, RINGER_RANDOM_START where they start. RINGER_SEEDS
+/// names a folder with more seeds. The input of a failure is left beside the corpora.
+fn attack_at_random(
+    name: &str,
+    attack: fn(&[u8]),
+    count: u64,
+    vary: fn(&mut Vec<u8>, &mut Numbers),
+) {
+    let more = std::env::var_os("RINGER_SEEDS").map(|folder| Path::new(&folder).join(name));
+    let more = more.iter().flat_map(|folder| corpus::files_in(folder));
+    let seeds: Vec<_> =
+        corpus::inputs(name).into_iter().chain(more).map(|(_, bytes)| bytes).collect();
+    let start = number("RINGER_RANDOM_START", 1);
+    for n in start..start + number("RINGER_RANDOM", count) {
+        let mut numbers = Numbers(n);
+        let mut input = seeds[numbers.below(seeds.len())].clone();
+        numbers.change(&mut input);
+        vary(&mut input, &mut numbers);
+        if std::panic::catch_unwind(|| capped(attack, &input)).is_err() {
+            let path = corpus::folder().join("artifacts").join(format!("{name}-{n}"));
+            let kept = fs::create_dir_all(corpus::folder().join("artifacts"));
+            let kept = kept.and_then(|()| fs::write(&path, &input));
+            panic!("{name}, input {n}: see {} ({kept:?})", path.display());
+        }
+    }
+}
+
+/// What a fuzzer does in its first moments, without one.
+#[test]
+fn changed_seeds() {
+    for (name, attack) in attacks::ALL {
+        attack_at_random(name, *attack, 150, |_, _| {});
+    }
+}
+
+/// The same with whole files only, each looked at in one way: many more of them in the same time.
+#[test]
+fn changed_files() {
+    attack_at_random("database", attacks::database::database_in_one_way, 1500, |input, numbers| {
+        if let Some(first) = input.first_mut() {
+            *first = *first & 15 | (numbers.below(16) as u8) << 4;
+        }
+    });
+}
+
+/// A regression that no attack replays would rest there unseen.
+#[test]
+fn every_folder_of_regressions_has_its_attack() {
+    for entry in fs::read_dir(corpus::folder().join("regressions")).expect("a readable folder") {
+        let name = entry.expect("a readable folder").file_name().to_string_lossy().into_owned();
+        let known = attacks::ALL.iter().any(|(attack, _)| *attack == name);
+        assert!(known || name == "README.md", "{name}");
+    }
+}
+
+/// The seeds have no damage, and all their checksums are found: making them right changes nothing.
+#[test]
+fn seeds_are_whole() {
+    let made = seeds::make();
+    if std::env::var_os("RINGER_MAKE_SEEDS").is_some() {
+        for (name, bytes) in &made {
+            fs::write(
+                Path::new(env!("CARGO_MANIFEST_DIR"))
+                    .join("crates/testkit/src/attacks/seeds")
+                    .join(name),
+                bytes,
+            )
+            .expect("a writable folder");
+        }
+        return;
+    }
+    let made = made.iter().filter(|(name, _)| name.ends_with(".ringer"));
+    let made = made.map(|(name, bytes)| (*name, &**bytes));
+    let kept = seeds::CLOSED.into_iter().chain([("unclean", seeds::UNCLEAN)]);
+    for (name, bytes) in made.chain(kept) {
+        let layer = MemoryFiles::new().with_file(seeds::PATH, bytes);
+        let report = check::check(&layer, Path::new(seeds::PATH), Depth::Deep);
+        let report = report.expect("a file in memory can be read");
+        assert_eq!((report.findings, report.rows > 0), (Vec::new(), true), "{name}");
+        let mut repaired = bytes.to_vec();
+        let places = checksums::file(&mut repaired);
+        assert!(repaired == bytes && places.len() > 10, "{name}: {}", places.len());
+    }
+}

@@ -1,0 +1,9 @@
+//! Forged bytes with correct checksums cause typed errors at most, in bounded memory and work.
+//!
+//! Attacks run one at a time, and the bytes in use by all threads count. So nothing else may run in this binary.
+
+mod every_field;
+mod fuzz_findings;
+
+#[global_allocator]
+static ALLOCATOR: testkit::attacks::allocations::Counting = testkit::attacks::allocations::Counting;

@@ -1,0 +1,251 @@
+//! What one document may take: the features of long texts, which are read piece by piece, are those of the definition;
+//! memory is a stated multiple of a document's bytes, also of those that become many times longer by normalisation;
+//! limits are kept; and work is given up soon after somebody asks for that.
+
+use testkit::allocations;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use allocations::taking;
+use ringer::Error;
+use ringer::features::{Ends, Extractor, Limits, Media, definition, tokens};
+use ringer::scheme::Features;
+
+/// Random enough, and the same on every machine.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(0x1405_7B7E_F767_814F);
+        (self.0 >> 33) as usize % sides
+    }
+}
+
+/// What texts are made of: words, scripts without spaces, ligatures, marks, and bytes that are no UTF-8.
+const PARTS: [&str; 16] = [
+    "word",
+    " ",
+    "\u{FDFA}",
+    "東京",
+    "カタカナ",
+    "ｶﾞ",
+    "e\u{301}",
+    "don't",
+    "3.14",
+    "㌖",
+    "한글",
+    "\n",
+    "ü-ß",
+    "ﷲ",
+    "ไทย",
+    "\u{1F468}\u{200D}\u{1F469}",
+];
+
+/// A text of so many parts; with few kinds of them, some of which may have no white space at all.
+fn text(dice: &mut Dice, parts: usize) -> Vec<u8> {
+    let kinds = 1 + dice.roll(PARTS.len());
+    let first = dice.roll(PARTS.len());
+    let mut text = Vec::new();
+    for i in 0..parts {
+        text.extend_from_slice(PARTS[(first + dice.roll(kinds)) % PARTS.len()].as_bytes());
+        if dice.roll(9) == 0 {
+            text.extend_from_slice(format!("{i}").as_bytes());
+        }
+        if dice.roll(4000) == 0 {
+            text.push(0xFF);
+        }
+    }
+    text
+}
+
+fn expected(features: Features, text: &[u8]) -> Vec<u64> {
+    match features {
+        Features::Shingles { words, ends } => {
+            let all = definition::words(text);
+            tokens(definition::runs(&all, words.into(), ends == Ends::Looped, " "))
+        }
+        Features::Grams { characters, ends } => {
+            let all: Vec<String> = definition::gram_text(text).chars().map(String::from).collect();
+            tokens(definition::runs(&all, characters.into(), ends == Ends::Looped, ""))
+        }
+        _ => unreachable!("no other kind is asked for"),
+    }
+}
+
+/// FEAT-7, FEAT-9: where a text is cut into pieces makes no difference.
+#[test]
+fn long_texts_have_the_features_of_the_definition() {
+    let kinds = [
+        Features::Shingles { words: 1, ends: Ends::Looped },
+        Features::Shingles { words: 5, ends: Ends::Looped },
+        Features::Shingles { words: 64, ends: Ends::Plain },
+        Features::Grams { characters: 1, ends: Ends::Looped },
+        Features::Grams { characters: 5, ends: Ends::Looped },
+        Features::Grams { characters: 64, ends: Ends::Plain },
+    ];
+    let mut dice = Dice(22);
+    let mut long = 0;
+    for round in 0..24 {
+        let text = text(&mut dice, 30_000);
+        long += usize::from(text.len() > 100_000);
+        for kind in kinds {
+            let mut extractor = Extractor::new(kind).unwrap();
+            let mut set = Vec::new();
+            extractor.extract(&text, Media::Plain, &mut set).unwrap();
+            assert!(set == expected(kind, &text), "round {round}, {kind}");
+            let mut pieces = Vec::new();
+            let mut keep = |some: &[u64]| {
+                pieces.extend_from_slice(some);
+                Ok(())
+            };
+            extractor.extract_each(&text, Media::Plain, &mut keep).unwrap();
+            assert!(pieces == set, "round {round}, {kind}, in pieces");
+        }
+    }
+    assert!(long > 15, "{long}");
+}
+
+const MIB: usize = 1 << 20;
+
+/// Documents that take the most memory of each kind.
+fn hostile() -> Vec<(&'static str, Vec<u8>)> {
+    let repeat = |part: &str| part.repeat(2 * MIB / part.len()).into_bytes();
+    vec![
+        ("ligatures", repeat("\u{FDFA}")),
+        ("ligatures and ideographs", repeat("\u{FDFA}東")),
+        ("one word of squares", repeat("㌖")),
+        ("marks", repeat("\u{301}")),
+        ("letters and marks", repeat("e\u{301}")),
+        ("ideographs", repeat("東京")),
+        ("short words", repeat("a ")),
+        ("short stop words", repeat("the ")),
+        ("one word", repeat("a")),
+        ("no UTF-8", vec![0xFF; 2 * MIB]),
+        ("entities", repeat("&ngE;")),
+        ("tags", repeat("<p>")),
+    ]
+}
+
+/// The stated multiples (see `Extractor`).
+#[test]
+fn memory_is_a_stated_multiple_of_the_document() {
+    let kinds = [
+        Features::TEXT,
+        Features::Grams { characters: 5, ends: Ends::Looped },
+        Features::Spots { distance: 1, chain: 2 },
+        Features::CHUNKS,
+        Features::Tokens,
+        Features::Url,
+    ];
+    for kind in kinds {
+        for (what, document) in hostile() {
+            for media in [Media::Plain, Media::Html] {
+                let mut extractor = Extractor::new(kind).unwrap().limited(Limits::NONE);
+                let mut set = Vec::new();
+                let (_, most) = taking(|| extractor.extract(&document, media, &mut set).unwrap());
+                let times = most as f64 / document.len() as f64;
+                assert!(most <= 128 * document.len() + 2 * MIB, "{kind}, {what}: {times:.1} times");
+                drop(set);
+                let mut extractor = Extractor::new(kind).unwrap().limited(Limits::NONE);
+                let mut count = 0;
+                let mut take = |some: &[u64]| {
+                    count += some.len();
+                    Ok(())
+                };
+                let (_, most) =
+                    taking(|| extractor.extract_each(&document, media, &mut take).unwrap());
+                let piecewise = matches!(kind, Features::Shingles { .. } | Features::Grams { .. });
+                let spaced = ["ligatures", "ligatures and ideographs", "ideographs", "short words"];
+                if piecewise && spaced.contains(&what) {
+                    let times = most as f64 / document.len() as f64;
+                    assert!(most <= 4 * document.len() + 2 * MIB, "{kind}, {what}: {times:.1}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn limits_are_kept_to_the_byte_and_to_the_feature() {
+    let too_large = |what: &'static str, limit: u64| Err(Error::DocumentTooLarge { what, limit });
+    let ligatures = "\u{FDFA}".repeat(100_000).into_bytes();
+    let normal = definition::gram_text(&ligatures).len() as u64 + 1;
+    let grams = definition::gram_text(&ligatures).chars().count() as u64;
+    let words = definition::words(&ligatures).len() as u64;
+    let mut set = Vec::new();
+    for (kind, features) in
+        [(Features::TEXT, words), (Features::Grams { characters: 5, ends: Ends::Looped }, grams)]
+    {
+        let mut extract = |limits| {
+            let mut extractor = Extractor::new(kind).unwrap().limited(limits);
+            extractor.extract(&ligatures, Media::Plain, &mut set)
+        };
+        let bytes = |normal_bytes| Limits { normal_bytes, ..Limits::NONE };
+        assert_eq!(extract(bytes(normal)), Ok(()));
+        assert_eq!(extract(bytes(normal - 1)), too_large("bytes of normalised text", normal - 1));
+        let at_most = |features| Limits { features, ..Limits::NONE };
+        assert_eq!(extract(at_most(features)), Ok(()));
+        assert_eq!(extract(at_most(features - 1)), too_large("features", features - 1));
+        let mut extractor = Extractor::new(kind).unwrap().limited(at_most(features - 1));
+        let ended = extractor.extract_each(&ligatures, Media::Plain, &mut |_| Ok(()));
+        assert_eq!(ended, too_large("features", features - 1), "in pieces");
+    }
+    for (kind, document) in [
+        (Features::Tokens, &b"a b c d"[..]),
+        (Features::Ids, b"1 2 3 4"),
+        (Features::Url, b"/a/b/c/d/e"),
+        (Features::Spots { distance: 1, chain: 1 }, b"the w the x the y the z"),
+    ] {
+        for features in [4, 3] {
+            let mut extractor =
+                Extractor::new(kind).unwrap().limited(Limits { features, ..Limits::NONE });
+            let extracted = extractor.extract(document, Media::Plain, &mut set);
+            assert_eq!(extracted.is_ok(), features == 4, "{kind}");
+        }
+    }
+}
+
+/// Somebody who asks is heard within a part of the work that takes far less than a second: counted in bytes and
+/// features, not in time.
+#[test]
+fn work_is_given_up_when_somebody_asks() {
+    let kinds = [
+        Features::TEXT,
+        Features::Grams { characters: 5, ends: Ends::Looped },
+        Features::Spots { distance: 1, chain: 2 },
+        Features::CHUNKS,
+        Features::Tokens,
+    ];
+    for kind in kinds {
+        for (what, document) in hostile() {
+            let lists = matches!(kind, Features::Tokens);
+            if lists && !document.contains(&b' ') {
+                continue;
+            }
+            for media in [Media::Plain, Media::Html] {
+                let asked = Arc::new(AtomicU64::new(0));
+                let count = Arc::clone(&asked);
+                let extractor = Extractor::new(kind).unwrap().limited(Limits::NONE);
+                let mut extractor = extractor
+                    .interrupted_by(move || count.fetch_add(1, Ordering::Relaxed) == u64::MAX);
+                extractor.extract(&document, media, &mut Vec::new()).unwrap();
+                let all = asked.load(Ordering::Relaxed);
+                // One look for each 512 KiB at least. A run of marks is one character to the eye, and sorted
+                // at once; ASCII without white space is read at the speed of memory.
+                let plain = document.is_ascii() && !document.contains(&b' ');
+                let at_once =
+                    what == "marks" || what == "one word" || (plain && media == Media::Plain);
+                let least = if at_once { 1 } else { document.len() as u64 / (MIB as u64 / 2) };
+                assert!(all >= least, "{kind}, {what}: asked {all} times");
+                let half = asked.fetch_sub(all, Ordering::Relaxed) / 2;
+                let count = Arc::clone(&asked);
+                let mut extractor =
+                    extractor.interrupted_by(move || count.fetch_add(1, Ordering::Relaxed) >= half);
+                let ended = extractor.extract(&document, media, &mut Vec::new());
+                assert_eq!(ended, Err(Error::Interrupted), "{kind}, {what}");
+                assert_eq!(asked.load(Ordering::Relaxed), half + 1, "it ends at once");
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! A hundred thousand sets that are equal, empty, or alike in one slot: what it costs to take them in, and to ask for
+//! all pairs, clusters and threes of them. Work and memory are counted, not timed.
+
+use testkit::allocations;
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+use allocations::taking;
+use ringer::format::signature_page;
+use ringer::{Database, Found, Options, Scheme, Signature, Snapshot};
+
+const SETS: u64 = 100_000;
+
+/// Sets of a commit.
+const COMMIT: u64 = 1000;
+
+/// What a question may take beside its sets.
+const BESIDE: usize = 24 << 20;
+
+/// What pairs take for each set, and clusters beside that: keys, groups, places.
+const EACH: usize = 200;
+
+/// Words that look random, the same in each run.
+fn mix(i: u64) -> u64 {
+    let mut z = i.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+fn scheme() -> Arc<Scheme> {
+    Arc::new(Scheme::near_duplicate())
+}
+
+/// Commits the sets. A commit takes the memory of its rows and no more, however many equal ones came before.
+fn filled(path: &Path, signature: impl Fn(&Database, u64) -> Signature) -> Database {
+    let options = Options { memtable_rows: 30_000, background: false, ..Options::default() };
+    let db = Database::create(path, &scheme(), options).unwrap();
+    let mut most = 0;
+    for first in (0..SETS).step_by(COMMIT as usize) {
+        let mut batch = db.batch();
+        for i in first..first + COMMIT {
+            batch.put_signature(format!("{i:08}"), signature(&db, i)).unwrap();
+        }
+        most = most.max(taking(|| db.commit(batch).unwrap()).1);
+    }
+    // Now and then a commit makes a segment of 30,000 rows of 64 bytes, or merges a few.
+    assert!(most < 64 << 20, "a commit took {most} bytes");
+    let (_, taken) = taking(|| db.compact().unwrap());
+    assert!(taken < 64 << 20, "a merge took {taken} bytes");
+    println!("a commit took {most} bytes, a merge {taken}");
+    assert_eq!(db.snapshot().len().unwrap(), SETS);
+    db
+}
+
+/// What a question gave.
+#[derive(Debug, Default)]
+struct Gave {
+    groups: Vec<usize>,
+    pairs: u64,
+    compared: u64,
+    truncated: bool,
+}
+
+fn bounded<T>(what: &str, call: impl FnOnce() -> T) -> T {
+    let (given, taken) = taking(call);
+    println!("{what}: {taken} bytes");
+    assert!(taken < BESIDE + EACH * SETS as usize, "{what}: {taken} bytes");
+    given
+}
+
+fn pairs(snapshot: &Snapshot, least: f64) -> Gave {
+    bounded("pairs", || {
+        let mut gave = Gave::default();
+        let report = snapshot.pairs(least).run(|found| {
+            match found {
+                Found::Group(group) => gave.groups.push(group.len()),
+                Found::Pair(_) => gave.pairs += 1,
+            }
+            ControlFlow::Continue(())
+        });
+        let report = report.unwrap();
+        (gave.compared, gave.truncated) = (report.compared, report.truncated);
+        gave
+    })
+}
+
+fn clusters(snapshot: &Snapshot, least: f64) -> Vec<usize> {
+    bounded("clusters", || {
+        let mut sizes = Vec::new();
+        let clusters = snapshot.clusters(least).run(|cluster| {
+            sizes.push(cluster.keys.len());
+            ControlFlow::Continue(())
+        });
+        clusters.unwrap();
+        sizes
+    })
+}
+
+fn triples(snapshot: &Snapshot, least: f64) -> u64 {
+    bounded("triples", || {
+        let mut count = 0;
+        let triples = snapshot.triples(least).run(|_| {
+            count += 1;
+            // All that is said of a hundred thousand equal sets may be said in very many threes.
+            if count < 1000 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        triples.unwrap();
+        count
+    })
+}
+
+#[test]
+fn equal_sets_are_one_group() {
+    let folder = tempfile::tempdir().unwrap();
+    let set: Vec<u64> = (0..50).collect();
+    let db = filled(&folder.path().join("x.ringer"), |db, _| db.sketcher().sketch(&set).unwrap());
+    let snapshot = db.snapshot();
+    let gave = pairs(&snapshot, 0.9);
+    assert_eq!((gave.groups, gave.pairs), (vec![SETS as usize], 0));
+    assert!(gave.compared <= 1 && !gave.truncated, "{}", gave.compared);
+    assert_eq!(clusters(&snapshot, 0.9), [SETS as usize]);
+    triples(&snapshot, 0.9);
+    // One signature, however many rows.
+    let bytes = std::fs::metadata(folder.path().join("x.ringer")).unwrap().len();
+    assert!(bytes < 40 * SETS, "{bytes}");
+}
+
+#[test]
+fn empty_sets_are_in_no_group() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = filled(&folder.path().join("x.ringer"), |db, _| db.sketcher().sketch(&[]).unwrap());
+    let snapshot = db.snapshot();
+    let gave = pairs(&snapshot, 0.1);
+    assert_eq!((gave.groups, gave.pairs, gave.compared), (vec![], 0, 0));
+    assert_eq!(clusters(&snapshot, 0.1), [0_usize; 0]);
+    assert_eq!(triples(&snapshot, 0.1), 0);
+}
+
+/// All sets have the first slot in common: three samples of 64, and nothing else but by chance.
+#[test]
+fn sets_alike_in_one_slot_are_compared_a_bounded_number_of_times() {
+    let folder = tempfile::tempdir().unwrap();
+    let scheme = scheme();
+    let db = filled(&folder.path().join("x.ringer"), |_, i| {
+        let planes = (0..8).map(|plane| mix(8 * i + plane) & !7 | (5 ^ plane) & 7).collect();
+        signature_page::signature(&scheme, planes, 1 + (i % 100) as u32).unwrap()
+    });
+    let snapshot = db.snapshot();
+    // Such likeness is far below what is asked for, and that is known before the list is compared.
+    let gave = pairs(&snapshot, 0.8);
+    assert_eq!((gave.groups, gave.pairs, gave.truncated), (vec![], 0, false));
+    assert!(gave.compared < SETS * SETS / 40, "{}", gave.compared);
+    // Where it is not, each set is compared with as many others as is allowed, and the report says so.
+    let report = bounded("pairs, few candidates", || {
+        let pairs = snapshot.pairs(0.01).max_candidates(100);
+        pairs.run(|_| ControlFlow::Continue(())).unwrap()
+    });
+    assert!(report.truncated && report.compared < 21 * 100 * SETS, "{report:?}");
+}

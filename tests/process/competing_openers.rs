@@ -1,0 +1,173 @@
+//! Two and twenty processes that race to make and to open one database for writing, commit, and are killed at random,
+//! while others read it: never two write at once, a process that may not write is told that the database is locked and
+//! nothing else, no reader gets an error, and whatever was acknowledged to any of them is there (STEP-3, STEP-11).
+//!
+//! `RINGER_OPENERS=n` starts n times as many processes.
+#![cfg(target_os = "linux")]
+
+use testkit::child;
+use testkit::folder;
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use child::{Dice, Known, Said, Task, witness};
+use ringer::{Database, Error, HotTierKind, Options};
+
+/// What all threads know of one database.
+#[derive(Default)]
+struct Told {
+    /// The last commit that any process was told of.
+    acknowledged: AtomicU64,
+    opened: AtomicU64,
+    locked: AtomicU64,
+    done: AtomicBool,
+}
+
+/// Starts a process and kills it some time after its start, after opening, or after some commits. One that is refused
+/// ends by itself: then this is `false`.
+fn run_and_kill(path: &Path, dice: &mut Dice, told: &Told) -> bool {
+    let hot_tier = if dice.roll(4) == 0 { HotTierKind::Sled } else { HotTierKind::Log };
+    let commits = if dice.roll(3) == 0 { dice.roll(5) } else { u64::MAX };
+    let task = Task { seed: dice.roll(1 << 30), commits, calm: 20, hot_tier };
+    let (lines_first, at_most) = match dice.roll(4) {
+        0 => (0, 15_000),
+        1 => (1, 15_000),
+        _ => (1 + dice.roll(8), 30_000),
+    };
+    let wait = Duration::from_micros(dice.roll(at_most));
+    let least = told.acknowledged.load(Ordering::SeqCst);
+    let mut command = child::command(path, task);
+    let mut process =
+        command.env(witness::VARIABLE, path.with_extension("witness")).spawn().unwrap();
+    let out = process.stdout.take().unwrap();
+    let (sender, lines) = mpsc::channel();
+    let said = thread::scope(|scope| {
+        let listener = scope.spawn(move || {
+            let mut said = Said::default();
+            for line in BufReader::new(out).lines() {
+                said.hear(&line.unwrap());
+                told.acknowledged.fetch_max(said.last().unwrap_or(0), Ordering::SeqCst);
+                if said.opened.is_some() {
+                    let _ = sender.send(());
+                }
+            }
+            said
+        });
+        // If it ends by itself, waiting ends too.
+        let _ = (0..lines_first).try_for_each(|_| lines.recv());
+        thread::sleep(wait);
+        process.kill().unwrap();
+        let output = process.wait_with_output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!errors.contains("panicked"), "{errors}");
+        listener.join().unwrap()
+    });
+    let locked = said.failures.iter().filter(|text| text.starts_with("open Locked ")).count();
+    assert_eq!(locked, said.failures.len(), "{:?}", said.failures);
+    told.locked.fetch_add(locked as u64, Ordering::SeqCst);
+    if let Some(found) = said.opened {
+        told.opened.fetch_add(1, Ordering::SeqCst);
+        assert!(found >= least, "{least} were acknowledged, {found} are there");
+    }
+    locked == 0
+}
+
+/// The same again and again, until so many were not refused.
+fn compete(path: &Path, mut dice: Dice, rounds: u64, told: &Told) {
+    let mut done = 0;
+    while done < rounds {
+        if run_and_kill(path, &mut dice, told) {
+            done += 1;
+        } else {
+            thread::sleep(Duration::from_millis(dice.roll(40)));
+        }
+    }
+}
+
+/// Reads beside them, until they are done.
+fn read(path: &Path, told: &Told) -> u64 {
+    let (mut known, mut looks, mut last, mut reader) = (Known::new(), 0, 0, None);
+    while !told.done.load(Ordering::SeqCst) {
+        let opened = match reader.take() {
+            Some(reader) => Ok(reader),
+            None => Database::open_read_only(path, Options::default()),
+        };
+        let current = match opened {
+            Ok(current) => current,
+            // Nobody has made it yet.
+            Err(Error::Io { source, .. }) if looks == 0 => {
+                assert_eq!(source.kind(), std::io::ErrorKind::NotFound);
+                continue;
+            }
+            Err(error) => panic!("{error}"),
+        };
+        current.refresh().unwrap();
+        let found = known.check(&current.snapshot());
+        assert!(found >= last, "{found} after {last}");
+        (last, looks) = (found, looks + 1);
+        // Every other time another reader.
+        reader = (looks % 2 == 0).then_some(current);
+        thread::sleep(Duration::from_millis(3));
+    }
+    looks
+}
+
+/// So many processes at a time, each so often, on a database that is not there at first.
+fn race(processes: u64, rounds: u64, seed: u64) {
+    let top = tempfile::tempdir().unwrap();
+    let folder = top.path().join("database");
+    std::fs::create_dir(&folder).unwrap();
+    let path = folder.join("corpus.ringer");
+    let told = Told::default();
+    let looks = thread::scope(|scope| {
+        let (path, told) = (&path, &told);
+        let reader = scope.spawn(move || read(path, told));
+        let racer = |n: u64| {
+            let dice = Dice(seed * 1000 + n);
+            scope.spawn(move || compete(path, dice, rounds, told))
+        };
+        let racers: Vec<_> = (0..processes).map(racer).collect();
+        // The reader ends also when one of these failed.
+        let ended: Vec<_> = racers.into_iter().map(thread::ScopedJoinHandle::join).collect();
+        told.done.store(true, Ordering::SeqCst);
+        let looks = reader.join().unwrap();
+        ended.into_iter().for_each(Result::unwrap);
+        looks
+    });
+    let Told { acknowledged, opened, locked, .. } = told;
+    let acknowledged = acknowledged.into_inner();
+    println!(
+        "{processes} processes: {opened:?} opened, {locked:?} were refused, {acknowledged} commits, {looks} looks"
+    );
+    let db = Database::open(&path, Options::default()).unwrap();
+    let found = Known::new().check(&db.snapshot());
+    // The last one may have been killed between a commit and telling of it.
+    assert!((acknowledged..=acknowledged + 1).contains(&found), "{found} of {acknowledged}");
+    assert_eq!(db.open_report().commits_lost, None);
+    db.close().unwrap();
+    let names = folder::names(&folder);
+    assert!(
+        names.iter().all(|name| !name.contains("-hot") && !name.contains("-lock")),
+        "{names:?}"
+    );
+    assert!(opened.into_inner() > 0 && (processes < 20 || locked.into_inner() > 0));
+}
+
+fn times() -> u64 {
+    std::env::var("RINGER_OPENERS").map_or(1, |n| n.parse().expect("a number of times"))
+}
+
+#[test]
+fn two_processes_race_to_open() {
+    (1..=2 * times()).for_each(|seed| race(2, 12, seed));
+}
+
+#[test]
+fn twenty_processes_race_to_open() {
+    (1..=times()).for_each(|seed| race(20, 2, 50 + seed));
+}

@@ -1,0 +1,80 @@
+//! Reading while another process writes: a reader sees the state after some commit, always a whole one and
+//! never an older one than before, whatever the writer is at (STEP-6, STEP-9).
+
+use testkit::child;
+use testkit::folder;
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use child::{Known, Said, Task};
+use ringer::{Database, HotTierKind, Options};
+
+/// Which file has this name now.
+fn identity(path: &Path) -> u64 {
+    std::fs::metadata(path).unwrap().ino()
+}
+
+#[test]
+fn readers_beside_a_writing_process_see_whole_states_and_never_an_error() {
+    const COMMITS: u64 = 150;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("corpus.ringer");
+    let (mut refreshes, mut states, mut moved) = (0_u64, 0_u64, 0_u64);
+    for round in 1..=3_u64 {
+        // Half of its steps are checkpoints, merges and vacuums.
+        let hot_tier = if round == 2 { HotTierKind::Sled } else { HotTierKind::Log };
+        let task = Task { seed: round, commits: COMMITS, calm: 6, hot_tier };
+        let mut process = child::command(&path, task).spawn().unwrap();
+        let out = process.stdout.take().unwrap();
+        let ended = Arc::new(AtomicBool::new(false));
+        let tell = Arc::clone(&ended);
+        let listener = thread::spawn(move || {
+            let mut said = Said::default();
+            BufReader::new(out).lines().for_each(|line| said.hear(&line.unwrap()));
+            tell.store(true, Ordering::SeqCst);
+            said
+        });
+        while !path.exists() && !ended.load(Ordering::SeqCst) {
+            thread::yield_now();
+        }
+        let mut known = Known::new();
+        let options = || Options { cache_bytes: 1 << (8 * round), ..Options::default() };
+        let reader = Database::open_read_only(&path, options()).unwrap();
+        let mut last = known.check(&reader.snapshot());
+        let mut held = reader.snapshot();
+        let mut inode = identity(&path);
+        while !ended.load(Ordering::SeqCst) {
+            reader.refresh().unwrap();
+            let snapshot = reader.snapshot();
+            let sequence = known.check(&snapshot);
+            assert!(sequence >= last, "it went back from {last} to {sequence}");
+            assert_eq!(reader.stat().unwrap().sequence, sequence);
+            states += u64::from(sequence > last);
+            last = sequence;
+            if refreshes % 8 == 0 {
+                known.check(&held);
+                held = snapshot;
+                // One that opens anew sees no less.
+                let other = Database::open_read_only(&path, options()).unwrap();
+                assert!(known.check(&other.snapshot()) >= last);
+            }
+            moved += u64::from(std::mem::replace(&mut inode, identity(&path)) != inode);
+            refreshes += 1;
+        }
+        let output = process.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let said = listener.join().unwrap();
+        assert!(said.closed && said.failures.is_empty(), "{:?}", said.failures);
+        reader.refresh().unwrap();
+        assert_eq!(known.check(&reader.snapshot()), round * COMMITS);
+        assert_eq!((reader.unsealed(), reader.is_clean()), (0, true));
+        assert_eq!(folder::names(folder.path()), ["corpus.ringer"]);
+    }
+    println!("{refreshes} refreshes, {states} states, {moved} other files");
+    assert!(states > 50 && moved > 10);
+}

@@ -1,0 +1,107 @@
+//! A process that uses the library, with checkpoints and merges in threads of their own, under `strace`: at
+//! system calls that change the disk it is killed, finds no space, or finds the device broken. It goes on
+//! reading, tells of the failure by its kind, and what it acknowledged is there when it is opened again.
+//!
+//! `RINGER_FAULTS=all` strikes every call of every life in every way; `RINGER_FAULTS=n` one in n.
+#![cfg(target_os = "linux")]
+
+use testkit::child;
+use testkit::folder;
+use testkit::traced;
+
+use std::path::Path;
+use std::process::Output;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use child::{Known, Said, Task};
+use rayon::prelude::*;
+use ringer::{Database, HotTierKind, Options};
+use traced::{STRIKES, Strike};
+
+fn said(output: &Output) -> Said {
+    let mut said = Said::default();
+    String::from_utf8_lossy(&output.stdout).lines().for_each(|line| said.hear(line));
+    said
+}
+
+/// The process told of failures by their kinds, and ended well unless it was killed.
+fn check_end(output: &Output, said: &Said, how: Strike, hit: bool, place: &str) {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let text = format!("{place}: {:?} {said:?} {errors}", output.status);
+    assert!(!errors.contains("panicked"), "{text}");
+    if how == Strike::Kill && hit {
+        return assert!(output.status.code().is_none(), "{text}");
+    }
+    assert!(output.status.success(), "{text}");
+    let typed = |failure: &String| {
+        let kind = failure.split(' ').nth(1).unwrap_or_default();
+        kind == "NoSpace" || kind == "Poisoned" || kind.starts_with("Io-")
+    };
+    assert!(said.failures.iter().all(typed), "{text}");
+    assert!(hit || said.failures.is_empty(), "{text}");
+}
+
+/// What was acknowledged is there, and at most one commit more; then all goes on.
+fn check_left(path: &Path, said: &Said, place: &str) {
+    let acknowledged = said.last().unwrap_or(0);
+    if !path.exists() {
+        return assert_eq!(acknowledged, 0, "{place}: the database is gone");
+    }
+    let mut known = Known::new();
+    let reader = Database::open_read_only(path, Options::default()).unwrap();
+    known.check(&reader.snapshot());
+    let db = Database::open(path, Options::default()).unwrap_or_else(|e| panic!("{place}: {e}"));
+    let found = known.check(&db.snapshot());
+    let expected = acknowledged..=acknowledged + 1;
+    assert!(expected.contains(&found), "{place}: {found} of {acknowledged}");
+    db.compact().unwrap();
+    assert_eq!(known.check(&db.snapshot()), found);
+    db.close().unwrap();
+    assert_eq!(folder::names(path.parent().unwrap()), ["corpus.ringer"], "{place}");
+}
+
+/// Strikes one in so many calls of a life. Gives how many calls there are, and how many were struck.
+fn strike_life(seed: u64, share: usize) -> (usize, usize) {
+    let task = Task { seed, commits: 40, calm: 9, hot_tier: HotTierKind::Log };
+    let log = |top: &tempfile::TempDir| top.path().join("calls.trace");
+    let place = |top: &tempfile::TempDir| {
+        std::fs::create_dir(top.path().join("database")).unwrap();
+        top.path().join("database/corpus.ringer")
+    };
+    let top = tempfile::tempdir().unwrap();
+    let (usual, mut calls) = traced::calls(&child::command(&place(&top), task), &log(&top));
+    assert!(said(&usual).closed, "{:?}", said(&usual));
+    // Those of standard output are of the one who listens.
+    calls.retain(|call| call.name != "write");
+    let all: Vec<_> = calls.iter().flat_map(|call| STRIKES.map(|strike| (call, strike))).collect();
+    let tries: Vec<_> = all.into_iter().skip(seed as usize).step_by(share).collect();
+    let hits = AtomicUsize::new(0);
+    tries.par_iter().panic_fuse().for_each(|(call, how)| {
+        let top = tempfile::tempdir().unwrap();
+        let path = place(&top);
+        let name = format!("life {seed}, {how:?} at {} {}", call.name, call.n);
+        let (output, hit) = traced::strike(&child::command(&path, task), &log(&top), call, *how);
+        hits.fetch_add(usize::from(hit), Ordering::Relaxed);
+        let said = said(&output);
+        check_end(&output, &said, *how, hit, &name);
+        check_left(&path, &said, &name);
+    });
+    (calls.len(), hits.into_inner())
+}
+
+#[test]
+fn a_struck_process_tells_of_it_and_loses_nothing() {
+    if !traced::is_possible() {
+        return;
+    }
+    let share = match std::env::var("RINGER_FAULTS").as_deref() {
+        Ok("all") => 1,
+        Ok(share) => share.parse().expect("RINGER_FAULTS is `all` or a number"),
+        Err(_) => 43,
+    };
+    for seed in 0..3 {
+        let (calls, struck) = strike_life(seed, share);
+        println!("life {seed}: {struck} strikes at {calls} calls");
+        assert!(calls > 50 && struck > 0);
+    }
+}

@@ -1,0 +1,236 @@
+//! A full disk: commits are refused with an error that says so, nothing panics, reading goes on, and with
+//! space again everything that was acknowledged is there (STEP-10).
+
+use testkit::child;
+use testkit::folder;
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use child::{Known, Said, Task};
+use ringer::store::file_layer::real::RealFiles;
+use ringer::store::file_layer::{Access, FileLayer};
+use ringer::{Database, Error, HotTierKind, Options, Scheme};
+
+const KINDS: [HotTierKind; 2] = [HotTierKind::Log, HotTierKind::Sled];
+
+fn task(seed: u64, commits: u64, calm: u64, hot_tier: HotTierKind) -> Task {
+    Task { seed, commits, calm, hot_tier }
+}
+
+/// The failures that a process may tell of. Only sled leaves it open what is on a full disk.
+fn expected(hot_tier: HotTierKind) -> &'static [&'static str] {
+    match hot_tier {
+        HotTierKind::Log => &["NoSpace"],
+        HotTierKind::Sled => &["NoSpace", "Poisoned"],
+    }
+}
+
+/// Runs the process to its end: it stops after a number of failures and checks that it can still read.
+fn run(mut command: Command) -> Said {
+    let mut process = command.spawn().unwrap();
+    let said = child::listen(&mut process, |_| false);
+    let output = process.wait_with_output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{:?}: {errors}", output.status);
+    assert!(!errors.contains("panicked"), "{errors}");
+    said
+}
+
+/// Opens with space again: what was acknowledged is there, and work goes on.
+fn check(path: &Path, said: &Said) {
+    let acknowledged = said.last().unwrap_or(0);
+    let mut known = Known::new();
+    let reader = Database::open_read_only(path, Options::default()).unwrap();
+    known.check(&reader.snapshot());
+    let db = Database::open(path, Options::default()).unwrap();
+    let found = known.check(&db.snapshot());
+    assert!((acknowledged..=acknowledged + 1).contains(&found), "{found} of {acknowledged}");
+    db.compact().unwrap();
+    db.close().unwrap();
+    assert_eq!(folder::names(path.parent().unwrap()), ["corpus.ringer"]);
+    let said = run(child::command(path, task(1, 20, 10, HotTierKind::Log)));
+    assert_eq!((said.opened, said.last(), said.closed), (Some(found), Some(found + 20), true));
+    assert!(said.failures.is_empty(), "{:?}", said.failures);
+}
+
+/// The kinds of failure that a process told of, each once.
+fn kinds(said: &Said) -> Vec<String> {
+    let kind = |text: &String| text.split(' ').nth(1).unwrap_or_default().to_string();
+    let mut kinds: Vec<String> = said.failures.iter().map(kind).collect();
+    kinds.sort();
+    kinds.dedup();
+    kinds
+}
+
+/// This program, where no file may grow beyond so many blocks of 512 bytes.
+fn under_limit(blocks: u64) -> Command {
+    let mut command = Command::new("sh");
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+    command.arg("-c").arg(script).arg(std::env::current_exe().unwrap());
+    command
+}
+
+/// The process that commits, under such a limit.
+fn limited(path: &Path, blocks: u64, task: Task) -> Command {
+    let mut command = under_limit(blocks);
+    command.args(child::ARGUMENTS);
+    child::tell(&mut command, path, task);
+    command
+}
+
+#[test]
+fn a_limit_of_file_sizes_stops_commits_and_loses_nothing() {
+    let mut failed = [0; 2];
+    for (seed, blocks) in (1..).zip([30, 50, 70, 120, 160, 250, 50, 160]) {
+        let which = usize::from(seed > 6);
+        let kind = KINDS[which];
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("corpus.ringer");
+        drop(run(child::command(&path, task(seed, 5, 10, kind))));
+        let said = run(limited(&path, blocks, task(seed, 300, 30, kind)));
+        println!("{kind:?}, {blocks} blocks: {:?}, {:?}", said.acknowledged, kinds(&said));
+        let expected = expected(kind);
+        assert!(kinds(&said).iter().all(|kind| expected.contains(&&**kind)), "{:?}", said.failures);
+        failed[which] += u64::from(!said.failures.is_empty());
+        check(&path, &said);
+    }
+    assert!(failed[0] > 3 && failed[1] > 0, "{failed:?}");
+}
+
+/// What tells a process where to write more than it may.
+const CUT_SHORT: &str = "RINGER_CUT_SHORT";
+
+/// Not a test by itself: writes across the limit of file sizes, where the system writes a part.
+#[test]
+fn write_across_a_limit() {
+    let Some(path) = std::env::var_os(CUT_SHORT) else { return };
+    let file = RealFiles.open(Path::new(&path), Access::CreateNew).unwrap();
+    let error = file.write_all_at(&[7; 5000], 0).expect_err("a part was written");
+    assert_eq!(error.kind(), ErrorKind::FileTooLarge);
+    assert_eq!(file.length().unwrap(), 4096, "a part was written, and the rest was refused");
+}
+
+#[test]
+fn a_write_of_which_only_a_part_fits_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("short");
+    let mut command = under_limit(8);
+    let command =
+        command.args(["--exact", "full_disk::write_across_a_limit"]).env(CUT_SHORT, &path);
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(std::fs::read(&path).unwrap(), [7; 4096]);
+}
+
+/// A small file system in memory, until it is dropped.
+struct Small(PathBuf);
+
+impl Small {
+    /// `None` where one cannot be made: that takes root.
+    fn mount(place: &Path, kib: u64) -> Option<Small> {
+        let size = format!("size={kib}k");
+        let mut command = Command::new("mount");
+        command.args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(place);
+        let mounted = command.output().is_ok_and(|output| output.status.success());
+        mounted.then(|| Small(place.to_path_buf()))
+    }
+
+    fn grow(&self, kib: u64) {
+        let options = format!("remount,size={kib}k");
+        let status = Command::new("mount").args(["-o", &options]).arg(&self.0).status().unwrap();
+        assert!(status.success());
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_full_disk_stops_commits_and_loses_nothing() {
+    let place = tempfile::tempdir().unwrap();
+    let mut failed = [0; 2];
+    let sizes = [32, 40, 48, 56, 64, 72, 80, 96, 112, 128, 160, 200, 40, 64, 96, 160];
+    for (seed, kib) in (1..).zip(sizes) {
+        let which = usize::from(seed > 12);
+        let kind = KINDS[which];
+        let Some(disk) = Small::mount(place.path(), 16_384) else {
+            println!("skipped: a tmpfs cannot be mounted here");
+            return;
+        };
+        let path = place.path().join("corpus.ringer");
+        drop(run(child::command(&path, task(seed, 5, 10, kind))));
+        disk.grow(kib);
+        let said = run(child::command(&path, task(seed, 300, 30, kind)));
+        println!("{kind:?}, {kib} KiB: {:?}, {:?}", said.acknowledged, kinds(&said));
+        let expected = expected(kind);
+        assert!(kinds(&said).iter().all(|kind| expected.contains(&&**kind)), "{:?}", said.failures);
+        failed[which] += u64::from(!said.failures.is_empty());
+        // Opening it while the disk is full works or is refused, and loses nothing either.
+        let again = run(child::command(&path, task(seed, 5, 30, kind)));
+        assert!(again.failures.iter().all(|text| text.contains("no space left")), "{again:?}");
+        if let (Some(before), Some(found)) = (said.last(), again.opened) {
+            assert!((before..=before + 1).contains(&found), "{found} of {before}");
+        }
+        disk.grow(16_384);
+        check(&path, if again.last().is_some() { &again } else { &said });
+    }
+    assert!(failed[0] > 3 && failed[1] > 0, "{failed:?}");
+}
+
+/// HOT-15: a commit that the log has no room for is undone, and later ones go on in the same process once
+/// there is room. With sled the database has to be opened again.
+#[test]
+fn commits_go_on_when_there_is_space_again() {
+    let place = tempfile::tempdir().unwrap();
+    for kind in KINDS {
+        let Some(_disk) = Small::mount(place.path(), 4096) else {
+            println!("skipped: a tmpfs cannot be mounted here");
+            return;
+        };
+        let path = place.path().join("corpus.ringer");
+        let ballast = place.path().join("ballast");
+        let options = || Options { hot_tier: kind, ..Options::default() };
+        let db = Database::create(&path, &Scheme::precise(), options()).unwrap();
+        let large = |first: u64| {
+            let mut batch = db.batch();
+            for i in first..first + 300 {
+                batch.put(format!("{i}"), &[i, 7]).unwrap();
+            }
+            db.commit(batch).map(|committed| committed.sequence)
+        };
+        assert_eq!(large(0), Ok(1));
+        for round in 1..=3 {
+            let full = std::fs::write(&ballast, vec![1; 4 << 20]);
+            assert!(full.is_err(), "the ballast fits");
+            let last = db.snapshot().sequence();
+            let refused = large(1000 * round);
+            assert!(matches!(refused, Err(Error::NoSpace { .. })), "{kind:?}: {refused:?}");
+            // The last page may have room for a small one.
+            let small = db.put("small", &[round]).is_ok();
+            assert_eq!(db.snapshot().sequence(), last + u64::from(small), "{kind:?}");
+            std::fs::remove_file(&ballast).unwrap();
+            let later = large(1000 * round);
+            if kind == HotTierKind::Sled {
+                assert!(matches!(later, Err(Error::Poisoned { .. })), "{later:?}");
+                break;
+            }
+            assert_eq!(later, Ok(last + u64::from(small) + 1));
+        }
+        let (sequence, sets) = (db.snapshot().sequence(), db.snapshot().len().unwrap());
+        let closed = db.close();
+        assert_eq!(closed.is_ok(), kind == HotTierKind::Log, "{closed:?}");
+        let db = Database::open(&path, options()).unwrap();
+        let found = (db.snapshot().sequence(), db.snapshot().len().unwrap());
+        // What sled was given before it failed may be there after all.
+        let after_all = kind == HotTierKind::Sled && found == (sequence + 1, sets + 300);
+        assert!(found == (sequence, sets) || after_all, "{kind:?}: {found:?}");
+        db.put("more", &[1]).unwrap();
+        db.close().unwrap();
+    }
+}

@@ -1,0 +1,148 @@
+//! A process that is killed while it commits, again and again: every commit that it was told of is there
+//! and whole, and the one it was at is there whole or not at all (STEP-3, STEP-5).
+
+use testkit::child;
+use testkit::folder;
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use child::{Dice, Known, Said, Task};
+use ringer::{Database, HotTierKind, Options};
+
+/// Not a test by itself: what `.ci/power-cut` asks after a cut. Opens the database of a process, whose output
+/// is in a file, and checks that it holds all that was acknowledged before the cut and at most one commit
+/// more than was acknowledged at all. `LEAST` and `MOST` are the same for the cut before, and count where
+/// the process said nothing.
+#[test]
+fn verify() {
+    let Some(path) = std::env::var_os("RINGER_VERIFY_PATH") else { return };
+    let output = std::env::var_os("RINGER_VERIFY_OUTPUT").unwrap();
+    let mut said = Said::default();
+    std::fs::read_to_string(output).unwrap().lines().for_each(|line| said.hear(line));
+    let number = |name: &str| std::env::var(name).unwrap().parse::<u64>().ok();
+    let least = number("RINGER_VERIFY_LEAST").unwrap();
+    let most = number("RINGER_VERIFY_MOST").unwrap();
+    let before = number("RINGER_VERIFY_BEFORE").unwrap_or(least);
+    let acknowledged = said.last().unwrap_or(most);
+    let path = Path::new(&path);
+    let expected = least..=most + 1;
+    assert!(said.opened.is_none_or(|found| expected.contains(&found)), "{expected:?}: {said:?}");
+    if !path.exists() {
+        assert_eq!((said.opened, least), (None, 0), "the database is gone");
+        return println!("verified: no database yet");
+    }
+    let db = Database::open(path, Options::default()).unwrap();
+    let found = Known::new().check(&db.snapshot());
+    let report = db.open_report();
+    println!("verified: {found} of {acknowledged}, {report:?}");
+    assert!(found >= before, "{before} were acknowledged before the cut, {found} are there");
+    assert!(found <= acknowledged + 1, "{found} are there, {acknowledged} were acknowledged");
+}
+
+/// Runs the process and kills it some time after its start, after opening, or after its first commits.
+fn run_and_kill(path: &Path, dice: &mut Dice, hot_tier: HotTierKind) -> Said {
+    let task = Task { seed: dice.roll(1 << 30), commits: u64::MAX, calm: 20, hot_tier };
+    let mut process = child::command(path, task).spawn().unwrap();
+    let (lines_first, at_most) = match dice.roll(5) {
+        0 => (0, 10_000),
+        1 => (1, 30_000),
+        _ => (2 + dice.roll(10), 60_000),
+    };
+    let wait = Duration::from_micros(dice.roll(at_most));
+    let out = process.stdout.take().unwrap();
+    let (sender, lines) = mpsc::channel();
+    let listener = thread::spawn(move || {
+        // All that it said counts, also what arrives after its end.
+        let mut said = Said::default();
+        for line in BufReader::new(out).lines() {
+            said.hear(&line.unwrap());
+            if said.opened.is_some() {
+                let _ = sender.send(());
+            }
+        }
+        said
+    });
+    // If it ends by itself, waiting ends too.
+    let _ = (0..lines_first).try_for_each(|_| lines.recv());
+    thread::sleep(wait);
+    process.kill().unwrap();
+    let output = process.wait_with_output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!errors.contains("panicked"), "{errors}");
+    let said = listener.join().unwrap();
+    assert!(said.failures.is_empty(), "{:?}", said.failures);
+    said
+}
+
+/// Opens what a kill left: read-only, then for writing.
+fn check(path: &Path, acknowledged: u64, known: &mut Known) -> u64 {
+    let reader = Database::open_read_only(path, Options::default()).unwrap();
+    let sealed = known.check(&reader.snapshot());
+    // The mark survives a kill.
+    let told = sealed + reader.unsealed();
+    assert!(told >= acknowledged, "{acknowledged} were acknowledged, a reader knows of {told}");
+    let db = Database::open(path, Options::default()).unwrap();
+    let found = known.check(&db.snapshot());
+    assert!(found >= acknowledged, "{acknowledged} were acknowledged, {found} are there");
+    assert!(found <= acknowledged + 1, "{acknowledged} were acknowledged, {found} are there");
+    assert_eq!(db.open_report().commits_lost, None);
+    db.close().unwrap();
+    found
+}
+
+/// Kills so many processes, each with the hot tier that `choose` gives it.
+fn kill(cycles: u64, seed: u64, choose: impl Fn(&mut Dice) -> HotTierKind) {
+    let top = tempfile::tempdir().unwrap();
+    let folder = top.path().join("database");
+    std::fs::create_dir(&folder).unwrap();
+    let path = folder.join("corpus.ringer");
+    let (mut dice, mut known) = (Dice(seed), Known::new());
+    let (mut acknowledged, mut opened, mut replayed) = (0, 0, 0);
+    for cycle in 0..cycles {
+        let hot_tier = choose(&mut dice);
+        let said = run_and_kill(&path, &mut dice, hot_tier);
+        opened += u64::from(said.opened.is_some());
+        if let Some(found) = said.opened {
+            assert!((acknowledged..=acknowledged + 1).contains(&found), "cycle {cycle}: {found}");
+        }
+        acknowledged = said.last().unwrap_or(acknowledged);
+        if !path.exists() {
+            assert_eq!(said.opened, None, "cycle {cycle}");
+            continue;
+        }
+        replayed += u64::from(folder.join("corpus.ringer-hot").exists());
+        // Every other time the next process finds what this one left, and may be killed in putting that
+        // in order; a copy tells what it will find.
+        if dice.roll(2) == 0 {
+            let found = check(&path, acknowledged, &mut known);
+            acknowledged = found;
+            let names = folder::names(&folder);
+            assert!(names.iter().all(|n| n == "corpus.ringer" || n.contains("-new")), "{names:?}");
+        } else {
+            let copy = top.path().join("copy");
+            std::fs::create_dir(&copy).unwrap();
+            folder::copy(&folder, &copy);
+            check(&copy.join("corpus.ringer"), acknowledged, &mut known);
+            std::fs::remove_dir_all(&copy).unwrap();
+        }
+    }
+    println!(
+        "{cycles} kills, {opened} after opening, {replayed} with a hot tier, {acknowledged} commits"
+    );
+    assert!(opened > cycles / 2 && acknowledged > 3 * cycles);
+}
+
+#[test]
+fn a_killed_process_loses_nothing_that_was_acknowledged() {
+    kill(120, 2024, |_| HotTierKind::Log);
+}
+
+/// Each process finds what one with another choice may have left.
+#[test]
+fn a_killed_process_of_either_kind_of_hot_tier_loses_nothing() {
+    kill(60, 2025, |dice| if dice.roll(3) == 0 { HotTierKind::Log } else { HotTierKind::Sled });
+}

@@ -1,0 +1,8 @@
+//! Queries return what brute force returns, whatever the plan and wherever the rows are.
+
+mod brute_force;
+mod edges;
+mod file_versions;
+mod rare_paths;
+mod real_text;
+mod while_writing;

@@ -1,0 +1,7 @@
+//! The library is what its documents say: the format specification, the printed formulas, and the house rules.
+
+mod file_state;
+mod golden;
+mod maths;
+mod tidy;
+mod vectors;

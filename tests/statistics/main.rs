@@ -1,0 +1,12 @@
+//! Estimates, intervals, probabilities and recall are what they claim to be, over many seeds and on real sets.
+
+mod dense_sets;
+mod every_bin_sampler;
+mod lazy_sampler;
+mod many_sets;
+mod real_recall;
+mod recall;
+mod sign_projection;
+mod trust;
+mod two_sets;
+mod weighted_sampler;
