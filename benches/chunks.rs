@@ -8,9 +8,10 @@ mod ratio;
 
 use std::hint::black_box;
 
-use ratio::{Random, Ratio};
+use ratio::Ratio;
 use ringer::features::rabin::Rabin;
 use ringer::features::{DEFAULT_HORIZON, chunks};
+use testkit::random::Random;
 use xxhash_rust::xxh3::xxh3_64;
 
 const BYTES: usize = 4 << 20;
@@ -42,7 +43,7 @@ fn main() {
         return;
     }
     let mut random = Random(1);
-    let noise: Vec<u8> = (0..BYTES / 8).flat_map(|_| random.next().to_le_bytes()).collect();
+    let noise: Vec<u8> = (0..BYTES / 8).flat_map(|_| random.word().to_le_bytes()).collect();
     let mut report = Ratio::new();
     for (name, bytes) in [("source", source()), ("random", noise), ("zeros", vec![0; BYTES])] {
         let count = |horizon| chunks(black_box(&bytes), horizon).expect("a horizon in range").len();

@@ -11,10 +11,11 @@ mod ratio;
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput};
-use ratio::{Contender, Random, Ratio};
+use ratio::{Contender, Ratio};
 use ringer::kernel::{Kernel, Rows};
 use ringer::scheme::Slots;
 use ringer::{Parameters, Scheme, presets};
+use testkit::random::Random;
 
 const ROWS: usize = 1_000_000;
 
@@ -63,7 +64,7 @@ impl Data {
         let (words, others) =
             (scheme.first_words(), scheme.words_per_signature() - scheme.first_words());
         let mut random = Random(7);
-        let mut fill = |n: usize| -> Vec<u64> { (0..n).map(|_| random.next()).collect() };
+        let mut fill = |n: usize| -> Vec<u64> { (0..n).map(|_| random.word()).collect() };
         Data {
             first: fill(ROWS * words),
             rest: fill(ROWS * others),

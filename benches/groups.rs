@@ -13,17 +13,17 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use ringer::{Database, Found, Linkage, Options, Scheme, Snapshot};
-use testkit::w2::{self, MEMBERS, W2};
+use testkit::workload::{self, MEMBERS, Workload};
 
 const ROUNDS: usize = 5;
 const GO_ON: ControlFlow<()> = ControlFlow::Continue(());
 
 /// The sets: the bases stand before the background.
-fn set(w2: &W2, i: u64) -> w2::Set {
+fn set(w2: &Workload, i: u64) -> workload::Set {
     if i < w2.clusters() { w2.query(i) } else { w2.set(i) }
 }
 
-fn filled(path: &Path, scheme: &Scheme, w2: &W2) -> Database {
+fn filled(path: &Path, scheme: &Scheme, w2: &Workload) -> Database {
     let options = Options { cache_bytes: 64 << 20, threads: 1, ..Options::default() };
     if path.exists() {
         return Database::open(path, options).unwrap();
@@ -39,7 +39,7 @@ fn filled(path: &Path, scheme: &Scheme, w2: &W2) -> Database {
 /// Keys in no order of the sets.
 fn key(i: u64) -> [u8; 16] {
     let mut key = [0; 16];
-    key[..8].copy_from_slice(&w2::mix(i).to_be_bytes());
+    key[..8].copy_from_slice(&testkit::random::mix(i).to_be_bytes());
     key[8..].copy_from_slice(&i.to_be_bytes());
     key
 }
@@ -49,7 +49,7 @@ fn number(key: &[u8]) -> u64 {
 }
 
 /// Pairs of planted sets and bases with a resemblance from `min` on, by counting.
-fn truth(w2: &W2, min: f64) -> HashSet<(u64, u64)> {
+fn truth(w2: &Workload, min: f64) -> HashSet<(u64, u64)> {
     let mut all = HashSet::new();
     for cluster in 0..w2.clusters() {
         let numbers = (0..MEMBERS).map(|m| w2.member(cluster, m));
@@ -59,7 +59,7 @@ fn truth(w2: &W2, min: f64) -> HashSet<(u64, u64)> {
         for i in 0..sets.len() {
             for j in 0..i {
                 let common = sets[i].intersection(&sets[j]).count() as f64;
-                if common / (2.0 * w2::ELEMENTS as f64 - common) >= min {
+                if common / (2.0 * workload::ELEMENTS as f64 - common) >= min {
                     all.insert((numbers[j], numbers[i]));
                 }
             }
@@ -87,7 +87,7 @@ fn peak() -> u64 {
 
 /// Pairs from an estimate of `ask` on, where those of resemblance `min` are wanted: estimates err, so what is
 /// asked for is somewhat less.
-fn bench(snapshot: &Snapshot, w2: &W2, name: &str, min: f64, ask: f64) {
+fn bench(snapshot: &Snapshot, w2: &Workload, name: &str, min: f64, ask: f64) {
     let mut found = Vec::new();
     let mut report = None;
     let pairs = best(|| {
@@ -162,7 +162,7 @@ fn main() {
     let sets = std::env::var("RINGER_BENCH_ROWS").unwrap_or("100000,1000000".into());
     let schemes = [("near-duplicate", Scheme::near_duplicate()), ("precise", Scheme::precise())];
     for sets in sets.split(',').map(|n| n.parse::<u64>().unwrap()) {
-        let w2 = W2::new(sets);
+        let w2 = Workload::new(sets);
         for (name, scheme) in &schemes {
             let path = folder.join(format!("groups-{name}-{sets}.ringer"));
             let db = filled(&path, scheme, &w2);

@@ -17,7 +17,7 @@ use ringer::format::signature_page;
 use ringer::index::{Postings, merge};
 use ringer::scheme::Slots;
 use ringer::{Database, Like, Options, Parameters, Plan, Scheme, Signature, Snapshot, presets};
-use testkit::w2::{self, W2};
+use testkit::workload::Workload;
 
 const QUERIES: u64 = 500;
 const ROUNDS: usize = 10;
@@ -28,13 +28,13 @@ fn options(sets: u64) -> Options {
 
 fn key(i: u64) -> [u8; 16] {
     let mut key = [0; 16];
-    key[..8].copy_from_slice(&w2::mix(i).to_be_bytes());
+    key[..8].copy_from_slice(&testkit::random::mix(i).to_be_bytes());
     key[8..].copy_from_slice(&i.to_be_bytes());
     key
 }
 
 /// All sets in one compacted segment.
-fn compacted(folder: &Path, w2: &W2) -> Database {
+fn compacted(folder: &Path, w2: &Workload) -> Database {
     let path = folder.join(format!("compacted-{}.ringer", w2.len()));
     if path.exists() {
         return Database::open(&path, options(w2.len())).unwrap();
@@ -42,7 +42,7 @@ fn compacted(folder: &Path, w2: &W2) -> Database {
     filled(&path, &Scheme::near_duplicate(), w2)
 }
 
-fn filled(path: &Path, scheme: &Scheme, w2: &W2) -> Database {
+fn filled(path: &Path, scheme: &Scheme, w2: &Workload) -> Database {
     let db = Database::create(path, scheme, options(w2.len())).unwrap();
     let mut load = db.bulk_load();
     for i in 0..w2.len() {
@@ -53,7 +53,7 @@ fn filled(path: &Path, scheme: &Scheme, w2: &W2) -> Database {
     db
 }
 
-fn queries(db: &Database, w2: &W2) -> Vec<Signature> {
+fn queries(db: &Database, w2: &Workload) -> Vec<Signature> {
     let clusters = 0..QUERIES.min(w2.clusters());
     clusters.map(|c| db.sketcher().sketch(&w2.query(c)).unwrap()).collect()
 }
@@ -95,14 +95,14 @@ fn report(what: &str, snapshot: &Snapshot, queries: &[Signature]) {
 }
 
 fn bench_latency(folder: &Path, sets: u64) {
-    let w2 = W2::new(sets);
+    let w2 = Workload::new(sets);
     let db = compacted(folder, &w2);
     report(&format!("{sets} sets, one segment"), &db.snapshot(), &queries(&db, &w2));
 }
 
 /// A full memtable and a dozen segments, beside one segment of the same sets.
 fn bench_spread(folder: &Path, sets: u64) {
-    let w2 = W2::new(sets);
+    let w2 = Workload::new(sets);
     let path = folder.join(format!("spread-{sets}.ringer"));
     let options =
         Options { memtable_rows: 1 << 16, merge: false, background: false, ..options(sets) };
@@ -138,7 +138,7 @@ fn bench_spread(folder: &Path, sets: u64) {
 /// The exhaustive search of signatures of 128 samples of b bits, without an index, and of the default scheme's, beside a
 /// plain read of all their words: for queries with ten sets near them, and for queries with none.
 fn bench_scan(folder: &Path, sets: u64) {
-    let w2 = W2::new(sets);
+    let w2 = Workload::new(sets);
     let without_index = |bits| Parameters { bits, slots: Slots::NONE, ..presets::PRECISE };
     let schemes = [1, 2, 4, 8].map(without_index);
     for parameters in schemes.into_iter().chain([presets::NEAR_DUPLICATE]) {
@@ -216,7 +216,7 @@ fn bench_counting(folder: &Path) {
     let _ = std::fs::remove_file(&path);
     let db = Database::create(&path, &Scheme::rdc(), options(1_000_000)).unwrap();
     let mut load = db.bulk_load();
-    (0..1_000_000_u64).for_each(|i| load.put(key(i), &[i, w2::mix(i)]).unwrap());
+    (0..1_000_000_u64).for_each(|i| load.put(key(i), &[i, testkit::random::mix(i)]).unwrap());
     load.commit().unwrap();
     let snapshot = db.snapshot();
     let signature = db.sketcher().sketch(&[7, 8, 9]).unwrap();
@@ -237,7 +237,8 @@ const HOSTILE_SETS: u64 = 100_000;
 
 /// A signature of random planes, of which some bits are left at 0.
 fn random(scheme: &Arc<Scheme>, i: u64, keep: u64) -> Signature {
-    let planes = (0..scheme.words_per_signature() as u64).map(|word| w2::mix(64 * i + word) & keep);
+    let planes = (0..scheme.words_per_signature() as u64)
+        .map(|word| testkit::random::mix(64 * i + word) & keep);
     signature_page::signature(scheme, planes.collect(), 1 + (i % 100) as u32).unwrap()
 }
 

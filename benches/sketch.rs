@@ -10,9 +10,10 @@ mod ratio;
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput};
-use ratio::{Random, Ratio, mix};
+use ratio::Ratio;
 use ringer::scheme::{CardinalityField, Sampler, Slots};
 use ringer::{Parameters, Scheme, Sketcher, presets};
+use testkit::random::{Random, mix};
 
 /// The least work: a 64-bit mix, a bin, a branch-free minimum.
 fn bare<const K: usize>(set: &[u64], bins: &mut [u32; K]) {
@@ -43,7 +44,7 @@ fn sketcher(samples: u32, cardinality: CardinalityField) -> Sketcher {
 /// Sets of `size` random elements, about ten million elements in all.
 fn sets(size: usize) -> Vec<Vec<u64>> {
     let mut random = Random(size as u64);
-    (0..4_000_000 / size).map(|_| (0..size).map(|_| random.next()).collect()).collect()
+    (0..4_000_000 / size).map(|_| (0..size).map(|_| random.word()).collect()).collect()
 }
 
 fn case<const K: usize>(report: &mut Ratio, size: usize, dense: bool) {

@@ -15,10 +15,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
-use ratio::Random;
 use ringer::format::signature_page;
 use ringer::scheme::Slots;
 use ringer::{Database, HotTierKind, Options, Parameters, Scheme, Signature, presets};
+use testkit::random::Random;
 
 const PER_COMMIT: u64 = 1000;
 
@@ -28,8 +28,8 @@ const NEEDED: u64 = 64 + 1 + 16;
 fn key(i: u64) -> [u8; 16] {
     let mut random = Random(i);
     let mut key = [0; 16];
-    key[..8].copy_from_slice(&random.next().to_be_bytes());
-    key[8..].copy_from_slice(&random.next().to_be_bytes());
+    key[..8].copy_from_slice(&random.word().to_be_bytes());
+    key[8..].copy_from_slice(&random.word().to_be_bytes());
     key
 }
 
@@ -53,7 +53,7 @@ impl Bench {
     /// A signature of its own for every row, made without a set: sketching is not what is measured here.
     fn signature(&self, i: u64) -> Signature {
         let mut random = Random(i ^ 0xABCD);
-        let planes = (0..8).map(|_| random.next()).collect();
+        let planes = (0..8).map(|_| random.word()).collect();
         signature_page::signature(&self.scheme, planes, 1 + (i % 250) as u32).unwrap()
     }
 

@@ -9,9 +9,10 @@ mod ratio;
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput};
-use ratio::{Random, Ratio};
+use ratio::Ratio;
 use ringer::features::{Ends, GramReader, ShingleReader, SpotReader, html};
 use ringer::{Scheme, Sketcher};
+use testkit::random::Random;
 use xxhash_rust::xxh3::xxh3_64;
 
 const WORDS: usize = 1000;
@@ -25,7 +26,7 @@ fn texts(vocabulary: &[String]) -> Vec<String> {
     });
     let (mut random, total) = (Random(1), sums[sums.len() - 1]);
     let mut word = || {
-        let at = (random.next() >> 11) as f64 / (1_u64 << 53) as f64 * total;
+        let at = (random.word() >> 11) as f64 / (1_u64 << 53) as f64 * total;
         &*vocabulary[sums.partition_point(|sum| *sum < at).min(vocabulary.len() - 1)]
     };
     (0..1000).map(|_| (0..WORDS).map(|_| word()).collect::<Vec<_>>().join(" ")).collect()
@@ -37,14 +38,14 @@ fn letters(alphabet: &str) -> Vec<String> {
     let alphabet: Vec<char> = alphabet.chars().collect();
     let mut random = Random(2);
     let mut word = || {
-        let length = 1 + random.next() % 5 + random.next() % 6;
-        let letters = (0..length).map(|_| alphabet[random.next() as usize % alphabet.len()]);
+        let length = 1 + random.word() % 5 + random.word() % 6;
+        let letters = (0..length).map(|_| alphabet[random.word() as usize % alphabet.len()]);
         let mut word: String = letters.collect();
-        if random.next().is_multiple_of(8) {
+        if random.word().is_multiple_of(8) {
             word = word.to_uppercase();
         }
-        if random.next().is_multiple_of(8) {
-            word.push(['.', ','][random.next() as usize % 2]);
+        if random.word().is_multiple_of(8) {
+            word.push(['.', ','][random.word() as usize % 2]);
         }
         word
     };

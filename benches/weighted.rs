@@ -8,9 +8,10 @@ mod ratio;
 
 use std::hint::black_box;
 
-use ratio::{Random, Ratio, mix};
+use ratio::Ratio;
 use ringer::scheme::{CardinalityField, Sampler, Slots};
 use ringer::{Parameters, Scheme, Sketcher, presets};
+use testkit::random::{Random, mix};
 
 type Weights = Vec<(u64, f64)>;
 
@@ -80,7 +81,7 @@ fn sketcher(sampler: Sampler, samples: u32) -> Sketcher {
 /// Sets of `size` elements, 2,400 elements in all: short rounds, some of which nothing disturbs. Their weights lie within a factor of `spread`.
 fn sets(size: usize, spread: f64) -> Vec<Weights> {
     let mut random = Random(size as u64);
-    let mut pair = || (random.next(), libm::pow(spread, unit(random.next())));
+    let mut pair = || (random.word(), libm::pow(spread, unit(random.word())));
     (0..2_400_usize.div_ceil(size)).map(|_| (0..size).map(|_| pair()).collect()).collect()
 }
 

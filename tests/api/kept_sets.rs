@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use testkit::random::word_at;
 
 use ringer::care::{check, repair, salvage};
 use ringer::scheme::{CardinalityField, Elements, Sampler, Slots, Universe};
@@ -26,21 +27,14 @@ fn options() -> Options {
     Options { background: false, merge: false, ..Options::default() }
 }
 
-fn hash(x: u64) -> u64 {
-    let mut x = x.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    x ^= x >> 32;
-    x = x.wrapping_mul(0xD6E8_FEB8_6659_FD93);
-    x ^ x >> 32
-}
-
 /// Set `n`: empty, equal, small, close together, or over several pages.
 fn set(n: u64) -> Vec<u64> {
     match n % 16 {
         0 => Vec::new(),
         1 => vec![3, 1, 2, 1],
         2 => (n..n + 200).collect(),
-        3 => (0..2500).map(|i| hash(n * 10_000 + i)).collect(),
-        size => (0..size).map(|i| hash(n * 100 + i)).collect(),
+        3 => (0..2500).map(|i| word_at(n * 10_000 + i)).collect(),
+        size => (0..size).map(|i| word_at(n * 100 + i)).collect(),
     }
 }
 
@@ -203,7 +197,7 @@ fn small_sets_take_about_as_much_room_as_their_signatures() {
     let (_, _, db) = create(&Scheme::new(keeping(64)).unwrap());
     let mut load = db.bulk_load();
     for n in 0..5000 {
-        load.put(n.to_string(), &(0..8).map(|i| hash(8 * n + i)).collect::<Vec<_>>()).unwrap();
+        load.put(n.to_string(), &(0..8).map(|i| word_at(8 * n + i)).collect::<Vec<_>>()).unwrap();
     }
     load.commit().unwrap();
     let stat = db.stat().unwrap();
@@ -273,7 +267,7 @@ fn one_segment() -> (Vec<u8>, Rows) {
     let mut load = db.bulk_load();
     for n in 0..3300_u64 {
         let set =
-            if n == 1700 { set(3) } else { (0..1 + n % 9).map(|i| hash(n * 10 + i)).collect() };
+            if n == 1700 { set(3) } else { (0..1 + n % 9).map(|i| word_at(n * 10 + i)).collect() };
         load.put(n.to_be_bytes(), &set).unwrap();
         truth.insert(n.to_be_bytes().to_vec(), sorted(set));
     }

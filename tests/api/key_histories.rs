@@ -6,7 +6,7 @@
 //!
 //! `RINGER_RACES=n` makes n commits in each writer: 40,000 take a minute or more.
 
-use testkit::child;
+use testkit::random::Random;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use child::Dice;
 use ringer::store::file_layer::FileLayer;
 use ringer::store::file_layer::memory::MemoryFiles;
 use ringer::store::file_layer::real::RealFiles;
@@ -62,13 +61,13 @@ impl Race {
     }
 
     fn write(&self, thread: u64, commits: u64) {
-        let mut dice = Dice(thread);
+        let mut random = Random(thread);
         for _ in 0..commits {
             let mut batch = self.db.batch();
             let mut did = Vec::new();
-            let first = dice.roll(FAMILIES as u64) as usize;
+            let first = random.below(FAMILIES as u64) as usize;
             for family in [first, (first + 5) % FAMILIES] {
-                let left = (dice.roll(4) > 0).then(|| dice.roll(SETS as u64) as usize);
+                let left = (random.below(4) > 0).then(|| random.below(SETS as u64) as usize);
                 for key in (0..FAMILY).map(|member| key(family, member)) {
                     match left {
                         Some(n) => batch.put_signature(key, self.signatures[n].clone()).unwrap(),
@@ -82,12 +81,12 @@ impl Race {
     }
 
     fn load(&self, loads: u64) {
-        let mut dice = Dice(77);
+        let mut random = Random(77);
         for _ in 0..loads {
             let mut load = self.db.bulk_load();
             let mut did = Vec::new();
-            for family in (0..FAMILIES).step_by(1 + dice.roll(4) as usize) {
-                let number = dice.roll(SETS as u64) as usize;
+            for family in (0..FAMILIES).step_by(1 + random.below(4) as usize) {
+                let number = random.below(SETS as u64) as usize;
                 (0..FAMILY).for_each(|member| load.put(key(family, member), &set(number)).unwrap());
                 did.push((family, Some(number)));
             }
@@ -127,9 +126,9 @@ impl Race {
 
     /// Looks at one family after the other, each in a new snapshot or in an old one.
     fn read(&self, thread: u64, outside: Option<&Reader>) -> Vec<Look> {
-        let (mut dice, mut looks, mut held) = (Dice(thread), Vec::new(), Vec::new());
+        let (mut random, mut looks, mut held) = (Random(thread), Vec::new(), Vec::new());
         while !self.done.load(Ordering::SeqCst) {
-            let family = dice.roll(FAMILIES as u64) as usize;
+            let family = random.below(FAMILIES as u64) as usize;
             let acknowledged = self.acknowledged[family].load(Ordering::SeqCst);
             let snapshot = match outside {
                 None => self.db.snapshot(),
@@ -142,11 +141,11 @@ impl Race {
             assert!(outside.is_some() || snapshot.sequence() >= acknowledged, "not seen");
             held.push(snapshot);
             if held.len() > 5 {
-                held.swap_remove(dice.roll(5) as usize);
+                held.swap_remove(random.below(5) as usize);
             }
-            let old = &held[dice.roll(held.len() as u64) as usize];
+            let old = &held[random.below(held.len() as u64) as usize];
             for snapshot in [&held[held.len() - 1], old] {
-                let found = self.family(snapshot, family, dice.roll(2) == 0);
+                let found = self.family(snapshot, family, random.below(2) == 0);
                 looks.push((snapshot.sequence(), family, found));
             }
         }

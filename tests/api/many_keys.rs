@@ -5,19 +5,10 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
+use testkit::random::Random;
 
 use ringer::store::file_layer::memory::MemoryFiles;
 use ringer::{Database, Options, Scheme, Snapshot};
-
-/// Random enough, and the same on every machine.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(0x1405_7B7E_F767_814F);
-        (self.0 >> 33) % sides
-    }
-}
 
 /// A key, its set by number, and the commit that stored it.
 type Map = BTreeMap<Vec<u8>, (u64, u64)>;
@@ -39,7 +30,7 @@ fn set(number: u64) -> Vec<u64> {
     (0..number % 6).map(|i| number + i).collect()
 }
 
-fn check(db: &Database, snapshot: &Snapshot, map: &Map, dice: &mut Dice) {
+fn check(db: &Database, snapshot: &Snapshot, map: &Map, random: &mut Random) {
     let own = |key: ringer::Result<Box<[u8]>>| key.unwrap().into_vec();
     assert_eq!(snapshot.len().unwrap(), map.len() as u64);
     let stored =
@@ -50,10 +41,10 @@ fn check(db: &Database, snapshot: &Snapshot, map: &Map, dice: &mut Dice) {
     }
     assert!(snapshot.keys::<&[u8]>(..).map(own).eq(map.keys().cloned()));
     for _ in 0..200 {
-        let key = key(dice.roll(6000));
+        let key = key(random.below(6000));
         let found = snapshot.get(&key).unwrap().map(|s| (s.signature, s.sequence));
         assert!(found == map.get(&key).map(stored));
-        let other = self::key(dice.roll(6000));
+        let other = self::key(random.below(6000));
         let bounds = (Bound::Excluded(&*key), Bound::Included(&*other));
         let found = snapshot.keys::<&[u8]>(bounds).take(400).map(own);
         let right = map.keys().filter(|k| **k > key && **k <= other).take(400);
@@ -78,14 +69,14 @@ fn thousands_of_keys_of_all_lengths_are_found_counted_and_in_order() {
         let scheme = Scheme::precise();
         let db = Database::create_in(layer.clone(), path, &scheme, options.clone());
         let mut db = db.unwrap();
-        let (mut map, mut dice, mut held) = (Map::new(), Dice(round), Vec::new());
+        let (mut map, mut random, mut held) = (Map::new(), Random(round), Vec::new());
         for step in 0..24 {
-            let (bulk, changes) = (step % 8 == 5, 1 + dice.roll(1500));
+            let (bulk, changes) = (step % 8 == 5, 1 + random.below(1500));
             let (mut batch, mut load) = (db.batch(), db.bulk_load());
             let mut last = BTreeMap::new();
             for _ in 0..changes {
-                let key = key(dice.roll(6000));
-                let number = (bulk || dice.roll(3) > 0).then(|| dice.roll(1000));
+                let key = key(random.below(6000));
+                let number = (bulk || random.below(3) > 0).then(|| random.below(1000));
                 match number {
                     Some(number) if bulk => load.put(&key, &set(number)).unwrap(),
                     Some(number) => assert!(!batch.put(&key, &set(number)).unwrap().is_empty()),
@@ -114,11 +105,11 @@ fn thousands_of_keys_of_all_lengths_are_found_counted_and_in_order() {
                 _ => {}
             }
             if step % 3 == 2 {
-                check(&db, &db.snapshot(), &map, &mut dice);
+                check(&db, &db.snapshot(), &map, &mut random);
             }
         }
         for (snapshot, map) in &held {
-            check(&db, snapshot, map, &mut dice);
+            check(&db, snapshot, map, &mut random);
         }
     }
 }

@@ -8,6 +8,7 @@ use ringer::{
     Clustering, Database, Error, Like, Options, Parameters, Scheme, Sketcher, presets,
     resemblance_of,
 };
+use testkit::random::Random;
 
 fn scheme(parameters: Parameters) -> Scheme {
     Scheme::new(parameters).unwrap()
@@ -15,11 +16,8 @@ fn scheme(parameters: Parameters) -> Scheme {
 
 /// Elements that have nothing to do with those of another number.
 fn scattered(number: u64, count: u64) -> impl Iterator<Item = u64> {
-    (0..count).map(move |i| {
-        let mut x = number.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(i);
-        x = (x ^ (x >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-        x ^ (x >> 32)
-    })
+    let mut random = Random::of(number, 0);
+    (0..count).map(move |_| random.word())
 }
 
 /// Two sets of `union` elements, of which the first `shared` are in both.

@@ -2,6 +2,7 @@
 //! snapshot stays as it was, and all of it is there after opening again (STEP-7).
 
 use testkit::folder;
+use testkit::random::Random;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,17 +14,6 @@ use ringer::store::file_layer::FileLayer;
 use ringer::store::file_layer::memory::MemoryFiles;
 use ringer::store::file_layer::real::RealFiles;
 use ringer::{Database, Error, HotTierKind, Options, Scheme, Signature, Snapshot};
-
-/// Random enough, and the same on every machine.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
-    }
-}
 
 /// What a thread has stored under its own keys: a set by its number, and the commit.
 type Own = BTreeMap<Vec<u8>, (u64, u64)>;
@@ -61,15 +51,15 @@ fn key(prefix: &[u8], i: u64) -> Vec<u8> {
 
 /// Commits to keys of its own and checks each commit at once. Two keys are written in each batch.
 fn write(db: &Database, thread: u64, commits: u64, last: &AtomicU64) -> Own {
-    let (mut own, mut dice) = (Own::new(), Dice(thread));
+    let (mut own, mut random) = (Own::new(), Random(thread));
     let prefix = format!("w{thread}-");
     let twins = [format!("twin-{thread}-a"), format!("twin-{thread}-b")];
     for round in 0..commits {
         let mut batch = db.batch();
         let mut changes = BTreeMap::new();
-        for _ in 0..=dice.roll(4) {
-            let key = key(prefix.as_bytes(), dice.roll(KEYS));
-            let number = (dice.roll(3) > 0).then(|| dice.roll(1000));
+        for _ in 0..=random.below(4) {
+            let key = key(prefix.as_bytes(), random.below(KEYS));
+            let number = (random.below(3) > 0).then(|| random.below(1000));
             match number {
                 Some(number) => batch.put(&key, &set(number)).unwrap(),
                 None => batch.delete(&key).unwrap(),
@@ -100,12 +90,12 @@ fn write(db: &Database, thread: u64, commits: u64, last: &AtomicU64) -> Own {
 
 /// Loads its own keys in bulk, again and again.
 fn load(db: &Database, loads: u64, last: &AtomicU64) -> Own {
-    let (mut own, mut dice) = (Own::new(), Dice(99));
+    let (mut own, mut random) = (Own::new(), Random(99));
     for _ in 0..loads {
         let mut load = db.bulk_load();
         let mut rows = BTreeMap::new();
         for _ in 0..40 {
-            let (key, number) = (key(b"load-", dice.roll(KEYS)), dice.roll(1000));
+            let (key, number) = (key(b"load-", random.below(KEYS)), random.below(1000));
             load.put(&key, &set(number)).unwrap();
             rows.insert(key, number);
         }
@@ -154,9 +144,9 @@ fn read(db: &Database, done: &AtomicBool, last: &AtomicU64) -> usize {
 
 /// Merges, checkpoints and vacuums.
 fn maintain(db: &Database, done: &AtomicBool) -> usize {
-    let (mut dice, mut times) = (Dice(5), 0);
+    let (mut random, mut times) = (Random(5), 0);
     while !done.load(Ordering::SeqCst) {
-        match dice.roll(5) {
+        match random.below(5) {
             0 | 1 => db.compact().unwrap(),
             2 => db.vacuum().unwrap(),
             3 => drop(db.stat().unwrap()),

@@ -4,8 +4,8 @@
 //!
 //! `RINGER_CRASHES=all` goes on to a second crash from hundreds of disks instead of a few.
 
-use testkit::cared;
 use testkit::history;
+use testkit::maintenance;
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -16,8 +16,8 @@ use ringer::store::file_layer::faulty::{CrashKind, FaultyFiles};
 use ringer::store::file_layer::memory::MemoryFiles;
 use ringer::{Database, Error};
 
-use cared::{Layer, Making, Rows, TARGET, check_whole, copy, fingerprint, rows_of};
 use history::{PATH, bytes_of, open};
+use maintenance::{Layer, Making, Rows, TARGET, check_whole, copy, fingerprint, rows_of};
 
 /// The different disks that crashes of a run leave, with where they are from.
 fn disks_of(files: &FaultyFiles) -> Vec<(usize, CrashKind, MemoryFiles)> {
@@ -76,7 +76,7 @@ fn crash_making(
 
 #[test]
 fn every_crash_of_making_a_database_leaves_a_whole_one_or_none() {
-    for making in cared::makings() {
+    for making in maintenance::makings() {
         let (first, without) = crash_making(&making, making.disk());
         let again = some(without);
         let tries = again.len();
@@ -92,14 +92,14 @@ fn every_crash_of_making_a_database_leaves_a_whole_one_or_none() {
 /// Repairs a disk, and checks that a crash at any point of that leaves what can be repaired.
 fn crash_repair(disk: MemoryFiles, rows: &Rows) -> Vec<(usize, CrashKind, MemoryFiles)> {
     let files = FaultyFiles::resume(disk);
-    cared::mend(&(Arc::new(files.clone()) as Layer)).unwrap();
+    maintenance::mend(&(Arc::new(files.clone()) as Layer)).unwrap();
     let disks = disks_of(&files);
     disks.par_iter().panic_fuse().for_each(|(at, kind, disk)| {
         history::at(
             || format!("repair, {at} changes, {kind:?}"),
             || {
                 let layer: Layer = Arc::new(copy(disk));
-                cared::mend(&layer).unwrap();
+                maintenance::mend(&layer).unwrap();
                 check_whole(&layer, PATH, rows);
             },
         );
@@ -110,7 +110,7 @@ fn crash_repair(disk: MemoryFiles, rows: &Rows) -> Vec<(usize, CrashKind, Memory
 /// Also of the repair of what a crash of a repair left, with commits in a hot tier.
 #[test]
 fn every_crash_of_a_second_repair_can_be_repaired() {
-    let (disk, rows) = cared::mendable();
+    let (disk, rows) = maintenance::mendable();
     let first = crash_repair(disk, &rows);
     let images = first.len();
     let again = some(first);
@@ -135,7 +135,7 @@ fn tiers(disk: &MemoryFiles) -> Vec<Vec<u8>> {
 fn crash_salvaging(disk: MemoryFiles, rows: &Rows) -> Vec<(usize, CrashKind, MemoryFiles)> {
     let tier = tiers(&disk);
     let files = FaultyFiles::resume(disk);
-    let db = cared::open_salvaging(&(Arc::new(files.clone()) as Layer)).unwrap();
+    let db = maintenance::open_salvaging(&(Arc::new(files.clone()) as Layer)).unwrap();
     assert!(rows_of(&db.snapshot()) == *rows);
     let opened = files.operations();
     drop(db);
@@ -162,7 +162,7 @@ fn check_salvaged(disk: &MemoryFiles, rows: &Rows, tier: &[Vec<u8>]) {
     }
     let files = copy(disk);
     let layer: Layer = Arc::new(files.clone());
-    let db: Database = cared::open_salvaging(&layer).unwrap();
+    let db: Database = maintenance::open_salvaging(&layer).unwrap();
     assert!(rows_of(&db.snapshot()) == *rows);
     let last = db.snapshot().sequence();
     assert_eq!(db.put("one more", &[1, 2]).unwrap().sequence, last + 1);
@@ -173,7 +173,7 @@ fn check_salvaged(disk: &MemoryFiles, rows: &Rows, tier: &[Vec<u8>]) {
 
 #[test]
 fn every_crash_of_opening_in_salvage_mode_keeps_what_can_be_read_and_the_damaged_tier() {
-    let (disk, rows) = cared::cut_short();
+    let (disk, rows) = maintenance::cut_short();
     assert_eq!(tiers(&disk).len(), 1);
     let first = crash_salvaging(disk, &rows);
     let images = first.len();

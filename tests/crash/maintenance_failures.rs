@@ -2,8 +2,8 @@
 //! for good, the call says so with a typed error, the old database is as it was, nothing half made has the new
 //! one's name, and once the disk works again the next try succeeds.
 
-use testkit::cared;
 use testkit::history;
+use testkit::maintenance;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -17,8 +17,8 @@ use ringer::store::file_layer::faulty::{Failure, Fault, FaultyFiles};
 use ringer::store::file_layer::memory::MemoryFiles;
 use ringer::{Error, SalvageReport};
 
-use cared::{Layer, Making, Rows, TARGET, check_whole, copy, rows_of};
 use history::{PATH, bytes_of, is_of_the_disk, open};
+use maintenance::{Layer, Making, Rows, TARGET, check_whole, copy, rows_of};
 
 /// How an operation fails, and whether all after it do, too.
 const FAILURES: [(Failure, bool); 5] = [
@@ -79,7 +79,7 @@ fn check_made(making: &Making, disk: &MemoryFiles, done: bool, sticky: bool) {
 
 #[test]
 fn every_failure_of_making_a_database_leaves_none_and_the_next_try_succeeds() {
-    for making in cared::makings() {
+    for making in maintenance::makings() {
         let check = |disk: &MemoryFiles, done, sticky| check_made(&making, disk, done, sticky);
         let act = |layer: &Layer| making.act_in(layer);
         let (tries, failed) = try_each(&making.disk(), act, check);
@@ -95,14 +95,14 @@ fn check_mended(disk: &MemoryFiles, rows: &Rows) {
         assert!(rows_of(&db.snapshot()) == *rows);
     }
     let layer: Layer = Arc::new(copy(disk));
-    cared::mend(&layer).unwrap();
+    maintenance::mend(&layer).unwrap();
     check_whole(&layer, PATH, rows);
 }
 
 #[test]
 fn every_failure_of_a_repair_leaves_what_can_be_repaired() {
-    let (disk, rows) = cared::mendable();
-    let (tries, failed) = try_each(&disk, cared::mend, |left, done, _| {
+    let (disk, rows) = maintenance::mendable();
+    let (tries, failed) = try_each(&disk, maintenance::mend, |left, done, _| {
         check_mended(left, &rows);
         if done {
             check_whole(&(Arc::new(copy(left)) as Layer), PATH, &rows);
@@ -121,7 +121,7 @@ fn save(disk: &MemoryFiles, path: &str, bad: Range<u64>) -> Result<(SalvageRepor
     let names = |disk: &MemoryFiles| disk.entries().len();
     assert_eq!(names(files.running()), names(disk) + usize::from(saved.is_ok()));
     let report = saved?;
-    let rows = cared::rows_in(&layer, TARGET);
+    let rows = maintenance::rows_in(&layer, TARGET);
     check_whole(&layer, TARGET, &rows);
     assert_eq!(report.sets, rows.len() as u64);
     Ok((report, rows))
@@ -131,7 +131,7 @@ fn save(disk: &MemoryFiles, path: &str, bad: Range<u64>) -> Result<(SalvageRepor
 #[test]
 fn a_salvage_goes_on_where_the_disk_cannot_read() {
     let none = 0..0;
-    for disk in [cared::closed(), cared::killed()].map(|h| copy(h.files.running())) {
+    for disk in [maintenance::closed(), maintenance::killed()].map(|h| copy(h.files.running())) {
         let bytes = disk.contents(PATH).unwrap();
         let (report, all) = save(&disk, PATH, none.clone()).unwrap();
         assert_eq!((report.bytes_unreadable, report.hot_tier_damage), (0, None));
@@ -162,7 +162,7 @@ fn a_salvage_goes_on_where_the_disk_cannot_read() {
 /// A hot tier that cannot be read, or of which a part is gone, is said to be.
 #[test]
 fn a_salvage_says_which_commits_are_lost() {
-    let history = cared::killed();
+    let history = maintenance::killed();
     let disk = copy(history.files.running());
     let (report, all) = save(&disk, PATH, 0..0).unwrap();
     let (last, replayed) = (history.model.last(), report.commits_replayed);
@@ -176,7 +176,7 @@ fn a_salvage_says_which_commits_are_lost() {
         let short = save(&copy(&disk).with_file(&log, cut), PATH, 0..0).unwrap();
         for (report, rows) in [saved, short] {
             let kept = last - replayed + report.commits_replayed;
-            assert!(rows == cared::rows_after(&history, kept), "{at}");
+            assert!(rows == maintenance::rows_after(&history, kept), "{at}");
             assert_eq!(report.commits_lost, (kept < last).then_some((kept + 1, last)), "{at}");
             assert!(kept == last || report.hot_tier_damage.is_some(), "{at}");
             seen.insert(report.commits_replayed);
@@ -205,8 +205,8 @@ fn logs(disk: &MemoryFiles) -> Vec<Vec<u8>> {
 
 #[test]
 fn every_failure_of_opening_in_salvage_mode_keeps_what_can_be_read_and_the_damaged_tier() {
-    let (disk, rows) = cared::cut_short();
-    let act = |layer: &Layer| cared::open_salvaging(layer).and_then(ringer::Database::close);
+    let (disk, rows) = maintenance::cut_short();
+    let act = |layer: &Layer| maintenance::open_salvaging(layer).and_then(ringer::Database::close);
     let (tries, failed) = try_each(&disk, act, |left, _, _| {
         assert!(logs(left) == logs(&disk), "the damaged tier is gone");
         match open(&copy(left)) {
@@ -215,7 +215,7 @@ fn every_failure_of_opening_in_salvage_mode_keeps_what_can_be_read_and_the_damag
             Err(error) => panic!("{error}"),
         }
         let again = copy(left);
-        let db = cared::open_salvaging(&(Arc::new(again.clone()) as Layer)).unwrap();
+        let db = maintenance::open_salvaging(&(Arc::new(again.clone()) as Layer)).unwrap();
         assert!(rows_of(&db.snapshot()) == rows);
         db.close().unwrap();
         assert!(logs(&again) == logs(&disk), "the damaged tier is gone");

@@ -6,9 +6,9 @@
 //! `cargo test` runs a share. `RINGER_SWEEP=full cargo test --test damage all_page_kinds -- --nocapture` runs all of it and
 //! random damage, 10 million images together; `RINGER_SWEEP=100000` all of it and so many random ones.
 
+use testkit::complete_file;
 use testkit::damaged;
-use testkit::likes;
-use testkit::swept;
+use testkit::random::Random;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,9 +17,8 @@ use std::thread;
 
 use rayon::prelude::*;
 
+use complete_file::{CompleteFile, Killed, Part, rows_of, stranger};
 use damaged::{Damaged, most_in_use};
-use likes::Dice;
-use swept::{Killed, Part, Swept, rows_of, stranger};
 
 /// More than all threads together may ever use.
 const MOST_BYTES: usize = 64 << 20;
@@ -30,7 +29,7 @@ const THREADS: usize = 24;
 /// Random images of a whole long run: with all others more than 10 million.
 const RANDOM_IMAGES: usize = 9_700_000;
 
-static SWEPT: LazyLock<Swept> = LazyLock::new(Swept::new);
+static FILE: LazyLock<CompleteFile> = LazyLock::new(CompleteFile::new);
 
 /// Images that were tried so far, by all tests.
 static IMAGES: AtomicUsize = AtomicUsize::new(0);
@@ -54,7 +53,7 @@ fn try_all(what: &str, turns: &[usize], damage: impl Fn(usize) -> Damaged + Sync
     let (same, next, failed) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
     let work = || {
         while let Some(&turn) = turns.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let checked = catch_unwind(AssertUnwindSafe(|| SWEPT.check(damage(turn), turn)));
+            let checked = catch_unwind(AssertUnwindSafe(|| FILE.check(damage(turn), turn)));
             let all = checked.unwrap_or_else(|_| {
                 eprintln!("failed with {what}, image {turn}");
                 failed.store(true, Ordering::Relaxed);
@@ -78,30 +77,30 @@ fn try_all(what: &str, turns: &[usize], damage: impl Fn(usize) -> Damaged + Sync
 }
 
 fn damaged() -> Damaged {
-    Damaged::new(&SWEPT.bytes)
+    Damaged::new(&FILE.bytes)
 }
 
 /// The file has what it is said to have.
 #[test]
 fn the_file_has_everything() {
-    let parts = SWEPT.parts();
+    let parts = FILE.parts();
     let of = |kind: u8| parts.iter().filter(|part| part.kind == kind).count();
     let counts: Vec<usize> = (0..=11).map(of).collect();
-    eprintln!("{} bytes, parts by kind {counts:?}", SWEPT.bytes.len());
+    eprintln!("{} bytes, parts by kind {counts:?}", FILE.bytes.len());
     assert!(counts[1] >= 3 && counts[5] >= 2, "segments and liveness blocks: {counts:?}");
     assert!(counts[1..].iter().all(|count| *count > 0), "all kinds of pages: {counts:?}");
-    assert!(SWEPT.bytes.len() < 100 << 10);
-    assert!(SWEPT.check(damaged(), 0));
+    assert!(FILE.bytes.len() < 100 << 10);
+    assert!(FILE.check(damaged(), 0));
 }
 
 #[test]
 fn every_flipped_bit() {
-    let parts = SWEPT.parts();
+    let parts = FILE.parts();
     let in_full = |byte: usize| {
         let here = |part: &&Part| (part.offset..part.offset + part.length).contains(&byte);
-        parts.iter().find(here).is_some_and(|part| part.is_swept_in_full())
+        parts.iter().find(here).is_some_and(|part| part.is_tried_in_full())
     };
-    let bits = 8 * SWEPT.bytes.len();
+    let bits = 8 * FILE.bytes.len();
     let (most, rest): (Vec<usize>, Vec<usize>) = (0..bits).partition(|bit| in_full(bit / 8));
     let flip = |bit| Damaged { flipped: Some(bit), ..damaged() };
     let same = try_all("flips of index, liveness, copies, headers, manifest", &most, flip);
@@ -113,7 +112,7 @@ fn every_flipped_bit() {
 
 #[test]
 fn every_cut_and_some_extensions() {
-    let length = SWEPT.bytes.len();
+    let length = FILE.bytes.len();
     let cut = |length| Damaged { length, ..damaged() };
     let all: Vec<usize> = (0..length).collect();
     assert_eq!(try_all("cuts", &all, cut), 0, "the file ends where its data ends");
@@ -125,7 +124,7 @@ fn every_cut_and_some_extensions() {
 
 /// Two ranges of the file in each other's place, with what stands between them moved.
 fn exchanged(a: Part, b: Part) -> Damaged {
-    let bytes = &SWEPT.bytes;
+    let bytes = &FILE.bytes;
     let range = |part: Part| &bytes[part.offset..part.offset + part.length];
     let between = &bytes[a.offset + a.length..b.offset];
     Damaged { patches: vec![(a.offset, [range(b), between, range(a)].concat())], ..damaged() }
@@ -133,15 +132,15 @@ fn exchanged(a: Part, b: Part) -> Damaged {
 
 /// All ranges of one size.
 fn blocks(size: usize) -> Vec<Part> {
-    let starts = (0..SWEPT.bytes.len()).step_by(size);
-    let length = |offset: usize| size.min(SWEPT.bytes.len() - offset);
+    let starts = (0..FILE.bytes.len()).step_by(size);
+    let length = |offset: usize| size.min(FILE.bytes.len() - offset);
     starts.map(|offset| Part { kind: 0, offset, length: length(offset) }).collect()
 }
 
 #[test]
 fn every_two_pages_in_each_others_place() {
     for (what, parts, one_in) in [
-        ("exchanged pages", SWEPT.parts(), 1),
+        ("exchanged pages", FILE.parts(), 1),
         ("exchanged blocks of 4,096", blocks(4096), 1),
         ("exchanged blocks of 64", blocks(64), 29),
     ] {
@@ -161,23 +160,23 @@ fn transplants(what: &str, other: &[u8]) {
         let bytes = other.get(offset..end).unwrap_or_default().to_vec();
         Damaged { patches: vec![(offset, bytes)], ..damaged() }
     };
-    for parts in [SWEPT.parts(), blocks(4096), blocks(64)] {
+    for parts in [FILE.parts(), blocks(4096), blocks(64)] {
         let all: Vec<usize> = (0..parts.len()).collect();
         let what = format!("{what}, {} places", parts.len());
         try_all(&what, &all, |i| patch(parts[i].offset, parts[i].length));
     }
     // With both superblocks, and what they refer to, it would be the other file; with one it is not.
-    let units = SWEPT.bytes.len() / 64;
+    let units = FILE.bytes.len() / 64;
     let from = share(units - 64, 3);
     try_all(&format!("{what}, from a place on"), &from, |i| patch(64 * (i + 64), 1 << 20));
 }
 
 #[test]
 fn every_stale_page() {
-    let there = SWEPT.parts();
+    let there = FILE.parts();
     let alike = there.iter().filter(|part| {
         let header = |bytes: &[u8]| bytes.get(part.offset..part.offset + 24).map(<[u8]>::to_vec);
-        let (old, new) = (header(&SWEPT.stale), header(&SWEPT.bytes));
+        let (old, new) = (header(&FILE.stale), header(&FILE.bytes));
         // Kind and page number are the same, the block is another.
         let same = |(old, new): (Vec<u8>, Vec<u8>)| {
             old[4] == new[4] && old[16..20] == new[16..20] && old[8..16] != new[8..16]
@@ -187,7 +186,7 @@ fn every_stale_page() {
     let alike = alike.count();
     eprintln!("{alike} older pages of the same kind and number at the same places");
     assert!(alike >= 5, "{alike}");
-    transplants("stale pages", &SWEPT.stale);
+    transplants("stale pages", &FILE.stale);
 }
 
 /// One superblock that is behind changes nothing. With both, it is the file as it was: nothing can tell, and
@@ -195,14 +194,14 @@ fn every_stale_page() {
 #[test]
 fn stale_superblocks() {
     let patch = |from: usize, to: usize| {
-        let patches = vec![(from, SWEPT.earlier[from..to].to_vec())];
+        let patches = vec![(from, FILE.earlier[from..to].to_vec())];
         Damaged { patches, ..damaged() }
     };
     let one = [patch(0, 4096), patch(4096, 8192), patch(8192, 12_288), patch(4096, 12_288)];
     assert_eq!(try_all("one stale superblock", &[0, 1, 2, 3], |i| one[i].clone()), one.len());
-    let both = [&SWEPT.earlier[..8192], &SWEPT.bytes[8192..]].concat();
+    let both = [&FILE.earlier[..8192], &FILE.bytes[8192..]].concat();
     let shown = rows_of(&both);
-    assert!(shown == rows_of(&SWEPT.earlier) && shown != SWEPT.rows);
+    assert!(shown == rows_of(&FILE.earlier) && shown != FILE.rows);
 }
 
 #[test]
@@ -215,7 +214,7 @@ fn every_page_of_another_database() {
 /// the rest.
 #[test]
 fn every_flipped_bit_after_a_kill() {
-    let killed = Killed::new(&SWEPT);
+    let killed = Killed::new(&FILE);
     let said = [0..8 * 128, 8 * 4096..8 * 4224, 8 * 8192..8 * 8224];
     let bits = said.into_iter().flatten().chain(share(8 * killed.bytes.len(), 301));
     let (bits, opened) = (bits.collect::<Vec<_>>(), AtomicUsize::new(0));
@@ -235,23 +234,23 @@ fn every_flipped_bit_after_a_kill() {
 
 /// A few places, each with random bytes, zeros, ones, or bytes of elsewhere in the file.
 fn random(seed: usize) -> Damaged {
-    let (mut dice, bytes) = (Dice(seed as u64), &SWEPT.bytes);
-    let patches = (0..=dice.roll(4)).map(|_| {
-        let most = 1 << dice.roll(11);
-        let length = 1 + dice.roll(most) as usize;
-        let at = dice.roll(bytes.len() as u64) as usize;
-        let from = dice.roll((bytes.len() - length) as u64) as usize;
-        let patch = match dice.roll(5) {
+    let (mut random, bytes) = (Random(seed as u64), &FILE.bytes);
+    let patches = (0..=random.below(4)).map(|_| {
+        let most = 1 << random.below(11);
+        let length = 1 + random.below(most) as usize;
+        let at = random.below(bytes.len() as u64) as usize;
+        let from = random.below((bytes.len() - length) as u64) as usize;
+        let patch = match random.below(5) {
             0 => vec![0; length],
             1 => vec![255; length],
             2 => bytes[from..from + length].to_vec(),
-            _ => (0..length).map(|_| dice.roll(256) as u8).collect(),
+            _ => (0..length).map(|_| random.below(256) as u8).collect(),
         };
         (at, patch)
     });
     let patches: Vec<_> = patches.collect();
-    let cut = dice.roll(10) == 0;
-    let length = if cut { dice.roll(bytes.len() as u64 * 9 / 8) as usize } else { bytes.len() };
+    let cut = random.below(10) == 0;
+    let length = if cut { random.below(bytes.len() as u64 * 9 / 8) as usize } else { bytes.len() };
     Damaged { patches, length, ..damaged() }
 }
 

@@ -1,5 +1,6 @@
 //! Every find of the fuzzers and every seed of theirs, replayed through the same entry functions.
 
+use testkit::random::Random;
 use testkit::{attacks, corpus};
 
 use std::fs;
@@ -46,43 +47,31 @@ fn model() {
     replay("model");
 }
 
-/// A sequence of numbers that looks random and is the same each time.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % end.max(1)
+/// A number of the kind that breaks things, or any.
+fn value(random: &mut Random) -> u64 {
+    const EDGES: [u64; 10] = [0, 1, 2, 63, 64, 255, 0xFFFF, 0xFFFF_FFFE, 0xFFFF_FFFF, u64::MAX];
+    match random.below(3) {
+        0 => EDGES[random.index(EDGES.len())],
+        1 => random.below(300),
+        _ => random.below(1 << 31) << random.below(34),
     }
+}
 
-    /// A number of the kind that breaks things, or any.
-    fn value(&mut self) -> u64 {
-        const EDGES: [u64; 10] = [0, 1, 2, 63, 64, 255, 0xFFFF, 0xFFFF_FFFE, 0xFFFF_FFFF, u64::MAX];
-        match self.below(3) {
-            0 => EDGES[self.below(EDGES.len())],
-            1 => self.below(300) as u64,
-            _ => (self.below(1 << 31) as u64) << self.below(34),
-        }
-    }
-
-    /// An input with a few changes, or with something behind it.
-    fn change(&mut self, input: &mut Vec<u8>) {
-        for _ in 0..=self.below(5) {
-            let (at, width) = (self.below(input.len()), 1 << self.below(4));
-            let value = self.value().to_le_bytes();
-            match self.below(8) {
-                0..=2 => input.iter_mut().skip(at).zip(value).take(width).for_each(|(b, v)| *b = v),
-                // As long as an edit of a database; its numbers are small ones.
-                3..=5 => {
-                    input.extend(
-                        [self.below(40), self.below(8), self.below(256), 0].map(|n| n as u8),
-                    );
-                    input.extend(value);
-                }
-                6 => input.extend((0..width).map(|_| self.below(256) as u8)),
-                _ => input.truncate(input.len() - self.below(input.len().min(30))),
+/// Makes a few changes to an input, or appends something.
+fn change(random: &mut Random, input: &mut Vec<u8>) {
+    for _ in 0..=random.below(5) {
+        let (at, width) = (random.index(input.len()), 1 << random.below(4));
+        let value = value(random).to_le_bytes();
+        match random.below(8) {
+            0..=2 => input.iter_mut().skip(at).zip(value).take(width).for_each(|(b, v)| *b = v),
+            // As long as an edit of a database. Its numbers are small ones.
+            3..=5 => {
+                let small = [random.below(40), random.below(8), random.below(256), 0];
+                input.extend(small.map(|n| n as u8));
+                input.extend(value);
             }
+            6 => input.extend(random.bytes(width)),
+            _ => input.truncate(input.len() - random.index(input.len().min(30))),
         }
     }
 }
@@ -97,7 +86,7 @@ fn attack_at_random(
     name: &str,
     attack: fn(&[u8]),
     count: u64,
-    vary: fn(&mut Vec<u8>, &mut Numbers),
+    vary: fn(&mut Vec<u8>, &mut Random),
 ) {
     let more = std::env::var_os("RINGER_SEEDS").map(|folder| Path::new(&folder).join(name));
     let more = more.iter().flat_map(|folder| corpus::files_in(folder));
@@ -105,10 +94,10 @@ fn attack_at_random(
         corpus::inputs(name).into_iter().chain(more).map(|(_, bytes)| bytes).collect();
     let start = number("RINGER_RANDOM_START", 1);
     for n in start..start + number("RINGER_RANDOM", count) {
-        let mut numbers = Numbers(n);
-        let mut input = seeds[numbers.below(seeds.len())].clone();
-        numbers.change(&mut input);
-        vary(&mut input, &mut numbers);
+        let mut random = Random(n);
+        let mut input = seeds[random.index(seeds.len())].clone();
+        change(&mut random, &mut input);
+        vary(&mut input, &mut random);
         if std::panic::catch_unwind(|| capped(attack, &input)).is_err() {
             let path = corpus::folder().join("artifacts").join(format!("{name}-{n}"));
             let kept = fs::create_dir_all(corpus::folder().join("artifacts"));
@@ -129,9 +118,9 @@ fn changed_seeds() {
 /// The same with whole files only, each looked at in one way: many more of them in the same time.
 #[test]
 fn changed_files() {
-    attack_at_random("database", attacks::database::database_in_one_way, 1500, |input, numbers| {
+    attack_at_random("database", attacks::database::database_in_one_way, 1500, |input, random| {
         if let Some(first) = input.first_mut() {
-            *first = *first & 15 | (numbers.below(16) as u8) << 4;
+            *first = *first & 15 | (random.below(16) as u8) << 4;
         }
     });
 }

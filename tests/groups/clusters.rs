@@ -1,11 +1,12 @@
 //! Clusters of a database against connected components and leaders found by brute force.
 
-use testkit::likes;
+use testkit::query_oracle;
+use testkit::random::Random;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use likes::{Brute, Dice, Rows};
+use query_oracle::{Brute, Rows};
 use ringer::{Accept, Clustering, Clusters, Comparison, Database, Error, Linkage, Options, Scheme};
 
 const GO_ON: ControlFlow<()> = ControlFlow::Continue(());
@@ -92,7 +93,7 @@ fn check(db: &Database, rows: &Rows, at: &str) {
 
 /// Chains of sets, each like the next but not like the one after; families; copies; empty sets.
 fn rows(db: &Database) -> Rows {
-    let mut dice = Dice(3);
+    let mut random = Random(3);
     let mut rows = Rows::new();
     let mut put = |key: u64, set: &[u64]| {
         rows.insert(
@@ -104,7 +105,7 @@ fn rows(db: &Database) -> Rows {
         put(i, &(i * 40..i * 40 + 200).collect::<Vec<_>>());
     }
     for i in 60..300 {
-        let (family, cut) = (dice.roll(30), dice.roll(90));
+        let (family, cut) = (random.below(30), random.below(90));
         put(i, &(100_000 * (family + 1) + cut..100_000 * (family + 1) + 150).collect::<Vec<_>>());
     }
     for i in 300..330 {
@@ -181,9 +182,9 @@ fn sets_that_join_make_the_same_clusters() {
     let rows = rows(&db);
     let min = 0.6;
     let mut clusters = Clustering::new(min).unwrap();
-    let mut dice = Dice(1);
+    let mut random = Random(1);
     let mut order: Vec<&Vec<u8>> = rows.keys().collect();
-    (1..order.len()).rev().for_each(|i| order.swap(i, dice.roll(i as u64 + 1) as usize));
+    (1..order.len()).rev().for_each(|i| order.swap(i, random.below(i as u64 + 1) as usize));
     for part in order.chunks(13) {
         let mut batch = db.batch();
         part.iter().for_each(|key| {

@@ -2,14 +2,15 @@
 //! of a run before its end, limits.
 
 use testkit::all_pairs;
-use testkit::likes;
+use testkit::query_oracle;
+use testkit::random::Random;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 
 use all_pairs::{All, GO_ON, brute_force, options, set, what};
-use likes::{Brute, Dice, Rows};
+use query_oracle::{Brute, Rows};
 use ringer::{Accept, Database, Error, Estimate, Found, Pair, Plan, Scheme};
 
 /// A hundred thousand copies are one group, and take no time.
@@ -111,10 +112,10 @@ fn small() -> (tempfile::TempDir, Database, Rows) {
     let folder = tempfile::tempdir().unwrap();
     let db = Database::create(folder.path().join("x.ringer"), &Scheme::near_duplicate(), options())
         .unwrap();
-    let mut dice = Dice(77);
+    let mut random = Random(77);
     let mut rows = Rows::new();
     for i in 0..400_u32 {
-        let set = set(&mut dice, 30);
+        let set = set(&mut random, 30);
         rows.insert(i.to_be_bytes().to_vec(), db.sketcher().sketch(&set).unwrap());
     }
     let mut batch = db.batch();

@@ -1,13 +1,14 @@
 //! All pairs of a database against brute force over its signatures, and against a query for each key.
 
 use testkit::all_pairs;
-use testkit::likes;
+use testkit::query_oracle;
+use testkit::random::Random;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use all_pairs::{All, GO_ON, brute_force, expanded, options, set, what};
-use likes::{Dice, PLANS, Rows, crafted};
+use query_oracle::{PLANS, Rows, crafted};
 use ringer::scheme::{CardinalityField, Packing, Sampler, Slots, Universe};
 use ringer::{Database, Found, Like, Options, Pairs, Parameters, Plan, Scheme, Snapshot, presets};
 
@@ -64,7 +65,11 @@ fn grouped(pairs: Pairs<'_>) -> All {
 }
 
 /// What queries for each key find.
-fn queried(snapshot: &Snapshot, rows: &Rows, ask: likes::Ask) -> BTreeSet<(Vec<u8>, Vec<u8>)> {
+fn queried(
+    snapshot: &Snapshot,
+    rows: &Rows,
+    ask: query_oracle::Ask,
+) -> BTreeSet<(Vec<u8>, Vec<u8>)> {
     let mut all = BTreeSet::new();
     for key in rows.keys() {
         let answer = ask.put(snapshot.query(Like::Key(key))).run().unwrap();
@@ -88,7 +93,7 @@ fn check(snapshot: &Snapshot, rows: &Rows, mins: &[f64], at: &str) {
             [2, slots].iter().filter(|m| **m > 0 && **m <= slots).map(|m| (Some(*m), false)),
         );
         for (matches, exhaustive) in asks {
-            let ask = likes::Ask { matches, exhaustive, ..likes::Ask::min(*min) };
+            let ask = query_oracle::Ask { matches, exhaustive, ..query_oracle::Ask::min(*min) };
             let put = |mut pairs| {
                 if let Some(matches) = matches {
                     pairs = Pairs::min_matches(pairs, matches);
@@ -167,22 +172,22 @@ fn pairs_are_those_of_the_definition_wherever_rows_live() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.ringer");
         let db = Database::create(&path, &scheme, options()).unwrap();
-        let mut dice = Dice(i as u64);
+        let mut random = Random(i as u64);
         let mut rows = Rows::new();
-        let key = |dice: &mut Dice| format!("{:03}", dice.roll(300)).into_bytes();
+        let key = |random: &mut Random| format!("{:03}", random.below(300)).into_bytes();
         for _ in 0..3 {
             let mut load = db.bulk_load();
             let mut new = Rows::new();
             for _ in 0..80 {
-                let signature = db.sketcher().sketch(&set(&mut dice, 40)).unwrap();
-                new.insert(key(&mut dice), signature);
+                let signature = db.sketcher().sketch(&set(&mut random, 40)).unwrap();
+                new.insert(key(&mut random), signature);
             }
             new.iter().for_each(|(key, signature)| load.put_signature(key, signature).unwrap());
             load.commit().unwrap();
             rows.extend(new);
             let mut batch = db.batch();
             for _ in 0..15 {
-                let key = key(&mut dice);
+                let key = key(&mut random);
                 batch.delete(&key).unwrap();
                 rows.remove(&key);
             }
@@ -190,9 +195,9 @@ fn pairs_are_those_of_the_definition_wherever_rows_live() {
         }
         for _ in 0..60 {
             let (key, signature) =
-                (key(&mut dice), db.sketcher().sketch(&set(&mut dice, 40)).unwrap());
+                (key(&mut random), db.sketcher().sketch(&set(&mut random, 40)).unwrap());
             let mut batch = db.batch();
-            if dice.roll(5) == 0 {
+            if random.below(5) == 0 {
                 batch.delete(&key).unwrap();
                 rows.remove(&key);
             } else {
@@ -233,10 +238,10 @@ fn half_bits_of_full_sets() {
     let folder = tempfile::tempdir().unwrap();
     let scheme = Scheme::new(parameters).unwrap();
     let db = Database::create(folder.path().join("x"), &scheme, options()).unwrap();
-    let (mut dice, mut rows) = (Dice(3), Rows::new());
+    let (mut random, mut rows) = (Random(3), Rows::new());
     for i in 0..70 {
-        let share = 5 + dice.roll(90);
-        let set: Vec<u64> = (0..700).filter(|_| dice.roll(100) < share).collect();
+        let share = 5 + random.below(90);
+        let set: Vec<u64> = (0..700).filter(|_| random.below(100) < share).collect();
         let key = format!("{i:02}").into_bytes();
         let signature = db.sketcher().sketch(&set).unwrap();
         db.put(&key, &set).unwrap();
@@ -267,16 +272,16 @@ fn long_runs_change_nothing() {
             ..presets::PRECISE
         };
         let scheme = Arc::new(Scheme::new(parameters).unwrap());
-        let mut dice = Dice(u64::from(k));
-        let near: Vec<u16> = (0..k).map(|_| dice.roll(1 << bits) as u16).collect();
+        let mut random = Random(u64::from(k));
+        let near: Vec<u16> = (0..k).map(|_| random.below(1 << bits) as u16).collect();
         let mut rows = Rows::new();
         for i in 0..n {
             let mut samples = near.clone();
             // The first stretch is everybody's; the rest changes more or less.
-            let changes = dice.roll(2 * u64::from(k));
+            let changes = random.below(2 * u64::from(k));
             for _ in 0..changes {
-                let at = (k / 5) as usize + dice.roll(u64::from(k - k / 5)) as usize;
-                samples[at] = dice.roll(1 << bits) as u16;
+                let at = (k / 5) as usize + random.below(u64::from(k - k / 5)) as usize;
+                samples[at] = random.below(1 << bits) as u16;
             }
             rows.insert(format!("{i:05}").into_bytes(), crafted(&scheme, &samples));
         }

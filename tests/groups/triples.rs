@@ -3,7 +3,8 @@
 //! The real data is not part of the repository. Set `RINGER_DATA` to its folder (the one that holds
 //! `words65536/`); by default it is looked for in `../shared/data`. Without it that test says so and passes.
 
-use testkit::likes;
+use testkit::query_oracle;
+use testkit::random::Random;
 use testkit::real;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -12,7 +13,7 @@ use std::io::BufReader;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use likes::{Brute, Dice, Rows};
+use query_oracle::{Brute, Rows};
 use ringer::estimate::many::Patterns;
 use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
 use ringer::{
@@ -62,9 +63,9 @@ fn triples_are_those_of_the_definition() {
         let path = folder.path().join("x.ringer");
         let scheme = Scheme::new(parameters).unwrap();
         let db = Database::create(&path, &scheme, Options::default()).unwrap();
-        let (mut dice, mut rows) = (Dice(9), Rows::new());
+        let (mut random, mut rows) = (Random(9), Rows::new());
         for i in 0..150_u64 {
-            let (family, cut, more) = (dice.roll(10), dice.roll(80), dice.roll(80));
+            let (family, cut, more) = (random.below(10), random.below(80), random.below(80));
             let set: Vec<u64> = (1000 * family + cut..1000 * family + 200 + more).collect();
             let set = if i % 20 == 0 { Vec::new() } else { set };
             let key = format!("{:03}", i * 77 % 150).into_bytes();

@@ -3,6 +3,7 @@
 //! limits are kept; and work is given up soon after somebody asks for that.
 
 use testkit::allocations;
+use testkit::random::Random;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,16 +12,6 @@ use allocations::taking;
 use ringer::Error;
 use ringer::features::{Ends, Extractor, Limits, Media, definition, tokens};
 use ringer::scheme::Features;
-
-/// Random enough, and the same on every machine.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(0x1405_7B7E_F767_814F);
-        (self.0 >> 33) as usize % sides
-    }
-}
 
 /// What texts are made of: words, scripts without spaces, ligatures, marks, and bytes that are no UTF-8.
 const PARTS: [&str; 16] = [
@@ -43,16 +34,16 @@ const PARTS: [&str; 16] = [
 ];
 
 /// A text of so many parts; with few kinds of them, some of which may have no white space at all.
-fn text(dice: &mut Dice, parts: usize) -> Vec<u8> {
-    let kinds = 1 + dice.roll(PARTS.len());
-    let first = dice.roll(PARTS.len());
+fn text(random: &mut Random, parts: usize) -> Vec<u8> {
+    let kinds = 1 + random.index(PARTS.len());
+    let first = random.index(PARTS.len());
     let mut text = Vec::new();
     for i in 0..parts {
-        text.extend_from_slice(PARTS[(first + dice.roll(kinds)) % PARTS.len()].as_bytes());
-        if dice.roll(9) == 0 {
+        text.extend_from_slice(PARTS[(first + random.index(kinds)) % PARTS.len()].as_bytes());
+        if random.index(9) == 0 {
             text.extend_from_slice(format!("{i}").as_bytes());
         }
-        if dice.roll(4000) == 0 {
+        if random.index(4000) == 0 {
             text.push(0xFF);
         }
     }
@@ -84,10 +75,10 @@ fn long_texts_have_the_features_of_the_definition() {
         Features::Grams { characters: 5, ends: Ends::Looped },
         Features::Grams { characters: 64, ends: Ends::Plain },
     ];
-    let mut dice = Dice(22);
+    let mut random = Random(22);
     let mut long = 0;
     for round in 0..24 {
-        let text = text(&mut dice, 30_000);
+        let text = text(&mut random, 30_000);
         long += usize::from(text.len() > 100_000);
         for kind in kinds {
             let mut extractor = Extractor::new(kind).unwrap();

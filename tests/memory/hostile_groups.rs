@@ -2,6 +2,7 @@
 //! all pairs, clusters and threes of them. Work and memory are counted, not timed.
 
 use testkit::allocations;
+use testkit::random::word_at;
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -21,14 +22,6 @@ const BESIDE: usize = 24 << 20;
 
 /// What pairs take for each set, and clusters beside that: keys, groups, places.
 const EACH: usize = 200;
-
-/// Words that look random, the same in each run.
-fn mix(i: u64) -> u64 {
-    let mut z = i.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
-}
 
 fn scheme() -> Arc<Scheme> {
     Arc::new(Scheme::near_duplicate())
@@ -145,7 +138,7 @@ fn sets_alike_in_one_slot_are_compared_a_bounded_number_of_times() {
     let folder = tempfile::tempdir().unwrap();
     let scheme = scheme();
     let db = filled(&folder.path().join("x.ringer"), |_, i| {
-        let planes = (0..8).map(|plane| mix(8 * i + plane) & !7 | (5 ^ plane) & 7).collect();
+        let planes = (0..8).map(|plane| word_at(8 * i + plane) & !7 | (5 ^ plane) & 7).collect();
         signature_page::signature(&scheme, planes, 1 + (i % 100) as u32).unwrap()
     });
     let snapshot = db.snapshot();

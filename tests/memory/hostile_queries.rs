@@ -2,6 +2,7 @@
 //! Inserts work, answers are right, and what a query does and takes is bounded. Work is counted, not timed.
 
 use testkit::allocations;
+use testkit::random::word_at;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,14 +23,6 @@ const DEFAULT_MAX: usize = 100_000;
 /// What a query may take beside its candidates: counters of a window and blocks of lists, and 64 pages of
 /// signatures that are compared in one go where the cache has no room for them.
 const BESIDE: usize = 4 << 20;
-
-/// Words that look random, the same in each run.
-fn mix(i: u64) -> u64 {
-    let mut z = i.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
-}
 
 /// Keys that come in no order.
 fn key(i: u64) -> [u8; 8] {
@@ -172,7 +165,8 @@ fn empty_sets_are_never_found_and_cost_nothing() {
 fn alike_in_one_slot(scheme: &Arc<Scheme>, i: u64) -> Signature {
     assert_eq!((scheme.samples, scheme.bits, scheme.slots.samples_per_slot), (64, 8, 3));
     let (mask, shared) = if i % 1000 == 1 { (63, 0o35) } else { (7, 0o5) };
-    let planes = (0..8).map(|plane| mix(8 * i + plane) & !mask | (shared ^ plane) & mask).collect();
+    let planes =
+        (0..8).map(|plane| word_at(8 * i + plane) & !mask | (shared ^ plane) & mask).collect();
     signature_page::signature(scheme, planes, 1 + (i % 100) as u32).unwrap()
 }
 
@@ -252,10 +246,10 @@ fn strangers_that_share_no_slot_are_not_looked_at() {
     let db = Database::create(path, &Scheme::near_duplicate(), Options::default()).unwrap();
     let mut batch = db.batch();
     (0..1000).for_each(|i| {
-        batch.put(key(i), &[mix(2 * i), mix(2 * i + 1)]).unwrap();
+        batch.put(key(i), &[word_at(2 * i), word_at(2 * i + 1)]).unwrap();
     });
     db.commit(batch).unwrap();
-    let query = [mix(5000), mix(5001)];
+    let query = [word_at(5000), word_at(5001)];
     for at in ["memtable", "segment"] {
         let explanation = db.snapshot().query(Like::Features(&query)).explain().unwrap();
         assert!(explanation.answer.matches.is_empty(), "{at}");

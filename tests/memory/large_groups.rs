@@ -2,8 +2,9 @@
 //! counted; time is not measured.
 
 use testkit::allocations;
+use testkit::random::word_at;
 
-use testkit::w2;
+use testkit::workload;
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -15,7 +16,7 @@ use ringer::estimate::small_sets::variance_factor;
 use ringer::format::signature_page;
 use ringer::groups::Report;
 use ringer::{Database, Found, Linkage, Options, Pair, Pairs, Scheme, Signature};
-use w2::{ELEMENTS, MEMBERS, W2};
+use workload::{ELEMENTS, MEMBERS, Workload};
 
 const SETS: u64 = 100_000;
 
@@ -37,23 +38,23 @@ fn run(pairs: Pairs<'_>) -> (Vec<Pair>, Report) {
 }
 
 /// The bases of planted sets stand before the background.
-fn set(w2: &W2, i: u64) -> w2::Set {
+fn set(w2: &Workload, i: u64) -> workload::Set {
     if i < w2.clusters() { w2.query(i) } else { w2.set(i) }
 }
 
-fn exact(a: &w2::Set, b: &w2::Set) -> f64 {
+fn exact(a: &workload::Set, b: &workload::Set) -> f64 {
     let a: HashSet<u64> = a.iter().copied().collect();
     let common = b.iter().filter(|x| a.contains(x)).count() as f64;
     common / (2.0 * ELEMENTS as f64 - common)
 }
 
 /// The pairs of bases and planted sets with their resemblances, by counting.
-fn planted(w2: &W2) -> HashMap<(u64, u64), f64> {
+fn planted(w2: &Workload) -> HashMap<(u64, u64), f64> {
     let mut all = HashMap::new();
     for cluster in 0..w2.clusters() {
         let members = (0..MEMBERS).map(|m| w2.member(cluster, m));
         let numbers: Vec<u64> = std::iter::once(cluster).chain(members).collect();
-        let sets: Vec<w2::Set> = numbers.iter().map(|i| set(w2, *i)).collect();
+        let sets: Vec<workload::Set> = numbers.iter().map(|i| set(w2, *i)).collect();
         for i in 0..sets.len() {
             for j in 0..i {
                 all.insert((numbers[j], numbers[i]), exact(&sets[i], &sets[j]));
@@ -106,7 +107,7 @@ fn chance(pair: f64, min: f64, std_error: f64) -> f64 {
 /// are given.
 #[test]
 fn pairs_are_the_planted_ones_up_to_the_estimators_error() {
-    let w2 = W2::new(SETS);
+    let w2 = Workload::new(SETS);
     let folder = tempfile::tempdir().unwrap();
     let numbers: HashMap<[u8; 8], u64> = (0..SETS).map(|i| (key(i), i)).collect();
     let truth = planted(&w2);
@@ -191,11 +192,6 @@ fn pairs_are_the_planted_ones_up_to_the_estimators_error() {
     }
 }
 
-/// Words that look random, the same in each run.
-fn mix(i: u64) -> u64 {
-    w2::mix(i.wrapping_mul(0x9E37_79B9_7F4A_7C15))
-}
-
 /// A hundred thousand different signatures that agree in a fifth of their samples, all together and in no
 /// other: at a high threshold none are alike, and to find that out one pair in twenty is compared at the most.
 #[test]
@@ -204,7 +200,7 @@ fn a_column_that_all_agree_in_is_no_trap() {
     let folder = tempfile::tempdir().unwrap();
     let db = filled(&folder.path().join("x.ringer"), &scheme, |_, i| {
         // The lowest 13 of the 64 bits of each plane are nobody's own.
-        let planes = (0..8).map(|plane| mix(8 * i + plane) & !((1 << 13) - 1));
+        let planes = (0..8).map(|plane| word_at(8 * i + plane) & !((1 << 13) - 1));
         signature_page::signature(&scheme, planes.collect(), 57).unwrap()
     });
     let ((found, report), taken) = taking(|| run(db.snapshot().pairs(0.75)));

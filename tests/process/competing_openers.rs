@@ -7,6 +7,7 @@
 
 use testkit::child;
 use testkit::folder;
+use testkit::random::Random;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -15,7 +16,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use child::{Dice, Known, Said, Task, witness};
+use child::{Known, Said, Task, witness};
 use ringer::{Database, Error, HotTierKind, Options};
 
 /// What all threads know of one database.
@@ -30,16 +31,16 @@ struct Told {
 
 /// Starts a process and kills it some time after its start, after opening, or after some commits. One that is refused
 /// ends by itself: then this is `false`.
-fn run_and_kill(path: &Path, dice: &mut Dice, told: &Told) -> bool {
-    let hot_tier = if dice.roll(4) == 0 { HotTierKind::Sled } else { HotTierKind::Log };
-    let commits = if dice.roll(3) == 0 { dice.roll(5) } else { u64::MAX };
-    let task = Task { seed: dice.roll(1 << 30), commits, calm: 20, hot_tier };
-    let (lines_first, at_most) = match dice.roll(4) {
+fn run_and_kill(path: &Path, random: &mut Random, told: &Told) -> bool {
+    let hot_tier = if random.below(4) == 0 { HotTierKind::Sled } else { HotTierKind::Log };
+    let commits = if random.below(3) == 0 { random.below(5) } else { u64::MAX };
+    let task = Task { seed: random.below(1 << 30), commits, calm: 20, hot_tier };
+    let (lines_first, at_most) = match random.below(4) {
         0 => (0, 15_000),
         1 => (1, 15_000),
-        _ => (1 + dice.roll(8), 30_000),
+        _ => (1 + random.below(8), 30_000),
     };
-    let wait = Duration::from_micros(dice.roll(at_most));
+    let wait = Duration::from_micros(random.below(at_most));
     let least = told.acknowledged.load(Ordering::SeqCst);
     let mut command = child::command(path, task);
     let mut process =
@@ -78,13 +79,13 @@ fn run_and_kill(path: &Path, dice: &mut Dice, told: &Told) -> bool {
 }
 
 /// The same again and again, until so many were not refused.
-fn compete(path: &Path, mut dice: Dice, rounds: u64, told: &Told) {
+fn compete(path: &Path, mut random: Random, rounds: u64, told: &Told) {
     let mut done = 0;
     while done < rounds {
-        if run_and_kill(path, &mut dice, told) {
+        if run_and_kill(path, &mut random, told) {
             done += 1;
         } else {
-            thread::sleep(Duration::from_millis(dice.roll(40)));
+            thread::sleep(Duration::from_millis(random.below(40)));
         }
     }
 }
@@ -128,8 +129,8 @@ fn race(processes: u64, rounds: u64, seed: u64) {
         let (path, told) = (&path, &told);
         let reader = scope.spawn(move || read(path, told));
         let racer = |n: u64| {
-            let dice = Dice(seed * 1000 + n);
-            scope.spawn(move || compete(path, dice, rounds, told))
+            let random = Random(seed * 1000 + n);
+            scope.spawn(move || compete(path, random, rounds, told))
         };
         let racers: Vec<_> = (0..processes).map(racer).collect();
         // The reader ends also when one of these failed.

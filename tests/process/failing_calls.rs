@@ -2,21 +2,21 @@
 //! system calls that change the disk it is killed, finds no space, or finds the device broken. It goes on
 //! reading, tells of the failure by its kind, and what it acknowledged is there when it is opened again.
 //!
-//! `RINGER_FAULTS=all` strikes every call of every life in every way; `RINGER_FAULTS=n` one in n.
+//! `RINGER_FAULTS=all` injects into every call of every life in every way; `RINGER_FAULTS=n` one in n.
 #![cfg(target_os = "linux")]
 
 use testkit::child;
 use testkit::folder;
-use testkit::traced;
+use testkit::inject;
 
 use std::path::Path;
 use std::process::Output;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use child::{Known, Said, Task};
+use inject::{INJECTIONS, Injection};
 use rayon::prelude::*;
 use ringer::{Database, HotTierKind, Options};
-use traced::{STRIKES, Strike};
 
 fn said(output: &Output) -> Said {
     let mut said = Said::default();
@@ -25,11 +25,11 @@ fn said(output: &Output) -> Said {
 }
 
 /// The process told of failures by their kinds, and ended well unless it was killed.
-fn check_end(output: &Output, said: &Said, how: Strike, hit: bool, place: &str) {
+fn check_end(output: &Output, said: &Said, how: Injection, hit: bool, place: &str) {
     let errors = String::from_utf8_lossy(&output.stderr);
     let text = format!("{place}: {:?} {said:?} {errors}", output.status);
     assert!(!errors.contains("panicked"), "{text}");
-    if how == Strike::Kill && hit {
+    if how == Injection::Kill && hit {
         return assert!(output.status.code().is_none(), "{text}");
     }
     assert!(output.status.success(), "{text}");
@@ -60,8 +60,8 @@ fn check_left(path: &Path, said: &Said, place: &str) {
     assert_eq!(folder::names(path.parent().unwrap()), ["corpus.ringer"], "{place}");
 }
 
-/// Strikes one in so many calls of a life. Gives how many calls there are, and how many were struck.
-fn strike_life(seed: u64, share: usize) -> (usize, usize) {
+/// Injects into one in so many calls of a life. Gives how many calls there are, and how many injections there were.
+fn inject_into_life(seed: u64, share: usize) -> (usize, usize) {
     let task = Task { seed, commits: 40, calm: 9, hot_tier: HotTierKind::Log };
     let log = |top: &tempfile::TempDir| top.path().join("calls.trace");
     let place = |top: &tempfile::TempDir| {
@@ -69,18 +69,18 @@ fn strike_life(seed: u64, share: usize) -> (usize, usize) {
         top.path().join("database/corpus.ringer")
     };
     let top = tempfile::tempdir().unwrap();
-    let (usual, mut calls) = traced::calls(&child::command(&place(&top), task), &log(&top));
+    let (usual, mut calls) = inject::calls(&child::command(&place(&top), task), &log(&top));
     assert!(said(&usual).closed, "{:?}", said(&usual));
     // Those of standard output are of the one who listens.
     calls.retain(|call| call.name != "write");
-    let all: Vec<_> = calls.iter().flat_map(|call| STRIKES.map(|strike| (call, strike))).collect();
+    let all: Vec<_> = calls.iter().flat_map(|call| INJECTIONS.map(|how| (call, how))).collect();
     let tries: Vec<_> = all.into_iter().skip(seed as usize).step_by(share).collect();
     let hits = AtomicUsize::new(0);
     tries.par_iter().panic_fuse().for_each(|(call, how)| {
         let top = tempfile::tempdir().unwrap();
         let path = place(&top);
         let name = format!("life {seed}, {how:?} at {} {}", call.name, call.n);
-        let (output, hit) = traced::strike(&child::command(&path, task), &log(&top), call, *how);
+        let (output, hit) = inject::run(&child::command(&path, task), &log(&top), call, *how);
         hits.fetch_add(usize::from(hit), Ordering::Relaxed);
         let said = said(&output);
         check_end(&output, &said, *how, hit, &name);
@@ -90,8 +90,8 @@ fn strike_life(seed: u64, share: usize) -> (usize, usize) {
 }
 
 #[test]
-fn a_struck_process_tells_of_it_and_loses_nothing() {
-    if !traced::is_possible() {
+fn a_process_reports_an_injected_failure_and_loses_nothing() {
+    if !inject::is_possible() {
         return;
     }
     let share = match std::env::var("RINGER_FAULTS").as_deref() {
@@ -100,8 +100,8 @@ fn a_struck_process_tells_of_it_and_loses_nothing() {
         Err(_) => 43,
     };
     for seed in 0..3 {
-        let (calls, struck) = strike_life(seed, share);
-        println!("life {seed}: {struck} strikes at {calls} calls");
-        assert!(calls > 50 && struck > 0);
+        let (calls, injected) = inject_into_life(seed, share);
+        println!("life {seed}: {injected} injections at {calls} calls");
+        assert!(calls > 50 && injected > 0);
     }
 }

@@ -3,6 +3,7 @@
 
 use testkit::child;
 use testkit::folder;
+use testkit::random::Random;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -10,7 +11,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use child::{Dice, Known, Said, Task};
+use child::{Known, Said, Task};
 use ringer::{Database, HotTierKind, Options};
 
 /// Not a test by itself: what `.ci/power-cut` asks after a cut. Opens the database of a process, whose output
@@ -44,15 +45,15 @@ fn verify() {
 }
 
 /// Runs the process and kills it some time after its start, after opening, or after its first commits.
-fn run_and_kill(path: &Path, dice: &mut Dice, hot_tier: HotTierKind) -> Said {
-    let task = Task { seed: dice.roll(1 << 30), commits: u64::MAX, calm: 20, hot_tier };
+fn run_and_kill(path: &Path, random: &mut Random, hot_tier: HotTierKind) -> Said {
+    let task = Task { seed: random.below(1 << 30), commits: u64::MAX, calm: 20, hot_tier };
     let mut process = child::command(path, task).spawn().unwrap();
-    let (lines_first, at_most) = match dice.roll(5) {
+    let (lines_first, at_most) = match random.below(5) {
         0 => (0, 10_000),
         1 => (1, 30_000),
-        _ => (2 + dice.roll(10), 60_000),
+        _ => (2 + random.below(10), 60_000),
     };
-    let wait = Duration::from_micros(dice.roll(at_most));
+    let wait = Duration::from_micros(random.below(at_most));
     let out = process.stdout.take().unwrap();
     let (sender, lines) = mpsc::channel();
     let listener = thread::spawn(move || {
@@ -95,16 +96,16 @@ fn check(path: &Path, acknowledged: u64, known: &mut Known) -> u64 {
 }
 
 /// Kills so many processes, each with the hot tier that `choose` gives it.
-fn kill(cycles: u64, seed: u64, choose: impl Fn(&mut Dice) -> HotTierKind) {
+fn kill(cycles: u64, seed: u64, choose: impl Fn(&mut Random) -> HotTierKind) {
     let top = tempfile::tempdir().unwrap();
     let folder = top.path().join("database");
     std::fs::create_dir(&folder).unwrap();
     let path = folder.join("corpus.ringer");
-    let (mut dice, mut known) = (Dice(seed), Known::new());
+    let (mut random, mut known) = (Random(seed), Known::new());
     let (mut acknowledged, mut opened, mut replayed) = (0, 0, 0);
     for cycle in 0..cycles {
-        let hot_tier = choose(&mut dice);
-        let said = run_and_kill(&path, &mut dice, hot_tier);
+        let hot_tier = choose(&mut random);
+        let said = run_and_kill(&path, &mut random, hot_tier);
         opened += u64::from(said.opened.is_some());
         if let Some(found) = said.opened {
             assert!((acknowledged..=acknowledged + 1).contains(&found), "cycle {cycle}: {found}");
@@ -117,7 +118,7 @@ fn kill(cycles: u64, seed: u64, choose: impl Fn(&mut Dice) -> HotTierKind) {
         replayed += u64::from(folder.join("corpus.ringer-hot").exists());
         // Every other time the next process finds what this one left, and may be killed in putting that
         // in order; a copy tells what it will find.
-        if dice.roll(2) == 0 {
+        if random.below(2) == 0 {
             let found = check(&path, acknowledged, &mut known);
             acknowledged = found;
             let names = folder::names(&folder);
@@ -144,5 +145,9 @@ fn a_killed_process_loses_nothing_that_was_acknowledged() {
 /// Each process finds what one with another choice may have left.
 #[test]
 fn a_killed_process_of_either_kind_of_hot_tier_loses_nothing() {
-    kill(60, 2025, |dice| if dice.roll(3) == 0 { HotTierKind::Log } else { HotTierKind::Sled });
+    kill(
+        60,
+        2025,
+        |random| if random.below(3) == 0 { HotTierKind::Log } else { HotTierKind::Sled },
+    );
 }

@@ -1,8 +1,9 @@
 //! Queries against brute force over signatures: the same answers whatever the plan, wherever rows live.
 
-use testkit::likes;
+use testkit::query_oracle;
+use testkit::random::Random;
 
-use likes::{Ask, Brute, Dice, Rows, compare_plans};
+use query_oracle::{Ask, Brute, Rows, compare_plans};
 use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
 use ringer::{Database, Like, Options, Parameters, Scheme, presets};
 
@@ -50,15 +51,15 @@ fn schemes() -> Vec<Scheme> {
 }
 
 /// A set like others before it, of its own, empty, or equal to another.
-fn draw_set(dice: &mut Dice) -> Vec<u64> {
-    let family = dice.roll(12);
-    let size = [1, 4, 30, 120][dice.roll(4) as usize];
-    match dice.roll(10) {
+fn draw_set(random: &mut Random) -> Vec<u64> {
+    let family = random.below(12);
+    let size = [1, 4, 30, 120][random.below(4) as usize];
+    match random.below(10) {
         0 => Vec::new(),
-        1 => (0..size).map(|_| dice.roll(60_000)).collect(),
+        1 => (0..size).map(|_| random.below(60_000)).collect(),
         2 => (0..40).map(|i| family * 500 + i).collect(),
         _ => {
-            let shift = dice.roll(size / 2 + 1);
+            let shift = random.below(size / 2 + 1);
             (0..size).map(|i| family * 500 + shift + i).collect()
         }
     }
@@ -89,13 +90,13 @@ fn asks(scheme: &Scheme) -> Vec<Ask> {
 }
 
 /// All kinds of questions, by all plans, against brute force.
-fn compare(db: &Database, rows: &Rows, dice: &mut Dice, rounds: usize, at: &str) {
+fn compare(db: &Database, rows: &Rows, random: &mut Random, rounds: usize, at: &str) {
     let snapshot = db.snapshot();
     let keys: Vec<&Vec<u8>> = rows.keys().collect();
     for _ in 0..rounds {
-        let set = draw_set(dice);
+        let set = draw_set(random);
         let signature = db.sketcher().sketch(&set).unwrap();
-        let key = keys[dice.roll(keys.len() as u64) as usize];
+        let key = keys[random.below(keys.len() as u64) as usize];
         let (mut by_set, mut by_key) = (Brute::new(&signature), Brute::new(&rows[key]));
         for ask in asks(db.scheme()) {
             let expected = by_set.answer(rows, None, ask);
@@ -113,7 +114,7 @@ fn answers_are_those_of_brute_force_whatever_happens_to_the_rows() {
     for (i, scheme) in schemes().into_iter().enumerate() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.ringer");
-        let mut dice = Dice(i as u64 + 1);
+        let mut random = Random(i as u64 + 1);
         let options = Options {
             memtable_rows: [50, 200, 100_000][i % 3],
             cache_bytes: [0, 100_000, 64 << 20][i % 3],
@@ -127,18 +128,18 @@ fn answers_are_those_of_brute_force_whatever_happens_to_the_rows() {
         for round in 0..6 {
             let mut batch = db.batch();
             for _ in 0..90 {
-                let key = format!("key {}", dice.roll(300)).into_bytes();
-                if dice.roll(5) == 0 {
+                let key = format!("key {}", random.below(300)).into_bytes();
+                if random.below(5) == 0 {
                     batch.delete(&key).unwrap();
                     rows.remove(&key);
                 } else {
-                    let set = draw_set(&mut dice);
+                    let set = draw_set(&mut random);
                     batch.put(&key, &set).unwrap();
                     rows.insert(key, db.sketcher().sketch(&set).unwrap());
                 }
             }
             db.commit(batch).unwrap();
-            compare(&db, &rows, &mut dice, 2, "committed");
+            compare(&db, &rows, &mut random, 2, "committed");
             match round {
                 1 => db.checkpoint().unwrap(),
                 2 => {
@@ -148,7 +149,7 @@ fn answers_are_those_of_brute_force_whatever_happens_to_the_rows() {
                 4 => db.compact().unwrap(),
                 _ => continue,
             }
-            compare(&db, &rows, &mut dice, 2, "moved");
+            compare(&db, &rows, &mut random, 2, "moved");
         }
     }
 }

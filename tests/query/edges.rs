@@ -1,12 +1,13 @@
 //! Queries at their edges: conditions that make no sense, sets that are nothing, signatures as long as can
 //! be, and snapshots that are older than what the memtables hold.
 
-use testkit::likes;
+use testkit::query_oracle;
+use testkit::random::Random;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use likes::{Ask, Brute, Dice, Rows, compare_all, compare_plans, crafted, found};
+use query_oracle::{Ask, Brute, Rows, compare_all, compare_plans, crafted, found};
 use ringer::format::signature_page;
 use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
 use ringer::store::memtable::Memtable;
@@ -228,10 +229,10 @@ fn sizes_count_in_a_bounded_universe() {
         ..presets::PRECISE
     });
     let (_folder, db) = create(&scheme.unwrap());
-    let (mut dice, mut rows) = (Dice(8), Rows::new());
+    let (mut random, mut rows) = (Random(8), Rows::new());
     for n in 0..600_u64 {
-        let size = [1, 10, 1000, 4000][dice.roll(4) as usize];
-        let start = dice.roll(4096 - size);
+        let size = [1, 10, 1000, 4000][random.below(4) as usize];
+        let start = random.below(4096 - size);
         let set: Vec<u64> = (start..start + size).collect();
         db.put(n.to_be_bytes(), &set).unwrap();
         rows.insert(n.to_be_bytes().to_vec(), db.sketcher().sketch(&set).unwrap());
@@ -265,7 +266,7 @@ fn sizes_count_in_a_bounded_universe() {
 fn every_commit_of_two_memtables_can_be_queried() {
     let scheme = Arc::new(scheme(32, 4, (8, 2, 8, 1)));
     let sketcher = Sketcher::new(&scheme);
-    let mut dice = Dice(11);
+    let mut random = Random(11);
     let all: Vec<Signature> = (0..40_usize)
         .map(|n| {
             let mut samples = [1; 32];
@@ -278,12 +279,12 @@ fn every_commit_of_two_memtables_can_be_queried() {
     let mut states = vec![Rows::new()];
     for sequence in 1..=120_u64 {
         let mut changes: BTreeMap<Vec<u8>, Option<Signature>> = BTreeMap::new();
-        for _ in 0..=dice.roll(5) {
-            let key = format!("{}", dice.roll(50)).into_bytes();
-            let signature = match dice.roll(8) {
+        for _ in 0..=random.below(5) {
+            let key = format!("{}", random.below(50)).into_bytes();
+            let signature = match random.below(8) {
                 0 => None,
                 1 => Some(empty.clone()),
-                _ => Some(all[dice.roll(40) as usize].clone()),
+                _ => Some(all[random.below(40) as usize].clone()),
             };
             changes.insert(key, signature);
         }
@@ -309,9 +310,9 @@ fn every_commit_of_two_memtables_can_be_queried() {
         for ask in
             [Ask::top(3), Ask::top(1000), Ask::min(0.3), Ask { exhaustive: true, ..Ask::top(8) }]
         {
-            let query = &all[dice.roll(40) as usize];
+            let query = &all[random.below(40) as usize];
             let right = Brute::new(query).answer(rows, None, ask);
-            for plan in likes::PLANS {
+            for plan in query_oracle::PLANS {
                 let asked = ask.put(Query::new(&state, &sketcher, Like::Signature(query)));
                 let asked = plan.map_or(asked.clone(), |plan| asked.plan(plan));
                 assert_eq!(found(&asked.run().unwrap()), right, "commit {sequence} {plan:?}");
@@ -328,11 +329,11 @@ fn small_caches_change_no_answer() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.ringer");
     let db = Database::create(&path, &scheme, Options::default()).unwrap();
-    let (mut dice, mut rows) = (Dice(4), Rows::new());
+    let (mut random, mut rows) = (Random(4), Rows::new());
     let mut load = db.bulk_load();
     for n in 0..4000_u64 {
-        let family = dice.roll(30) * 1000;
-        let set: Vec<u64> = (0..60).map(|_| family + dice.roll(90)).collect();
+        let family = random.below(30) * 1000;
+        let set: Vec<u64> = (0..60).map(|_| family + random.below(90)).collect();
         let key = [&n.to_be_bytes()[..], &[b'x'; 40]].concat();
         load.put(&key, &set).unwrap();
         rows.insert(key, db.sketcher().sketch(&set).unwrap());

@@ -1,11 +1,12 @@
 //! The rare ways of a query, each forced by data that is made for it: lists that are put off, long lists,
 //! ties at the end of the ranking, copies that are gone. All against brute force.
 
-use testkit::likes;
+use testkit::query_oracle;
+use testkit::random::Random;
 
 use std::sync::Arc;
 
-use likes::{Ask, Brute, Dice, Rows, compare_all, compare_plans, crafted, found};
+use query_oracle::{Ask, Brute, Rows, compare_all, compare_plans, crafted, found};
 use ringer::query::PartPlan;
 use ringer::scheme::{CardinalityField, Slots};
 use ringer::{Database, Like, Options, Parameters, Plan, Scheme, Signature, presets};
@@ -78,16 +79,16 @@ impl Place {
 
 /// Some popular values: slots below `heavy` have value 0 in most rows; a few rows are like `near` in
 /// `alike` of the other slots.
-fn popular(dice: &mut Dice, scheme: &Arc<Scheme>, heavy: usize, near: &[u16]) -> Signature {
-    let alike = if dice.roll(25) == 0 { dice.roll(near.len() as u64) } else { 0 };
+fn popular(random: &mut Random, scheme: &Arc<Scheme>, heavy: usize, near: &[u16]) -> Signature {
+    let alike = if random.below(25) == 0 { random.below(near.len() as u64) } else { 0 };
     let mut samples: Vec<u16> = (0..near.len())
         .map(|slot| match slot < heavy {
-            true if dice.roll(10) < 8 => 0,
-            _ => 1 + dice.roll(255) as u16,
+            true if random.below(10) < 8 => 0,
+            _ => 1 + random.below(255) as u16,
         })
         .collect();
     for _ in 0..alike {
-        let slot = dice.roll(near.len() as u64) as usize;
+        let slot = random.below(near.len() as u64) as usize;
         samples[slot] = near[slot];
     }
     crafted(scheme, &samples)
@@ -99,19 +100,22 @@ fn heavy_lists_change_no_answer() {
     let (mut left, mut read) = (0, 0);
     for (heavy, m) in [(1, 1), (3, 1), (2, 2), (5, 2), (3, 4), (4, 4), (6, 4), (24, 1)] {
         let scheme = scheme(24, 8, [24, 1, 8, m]);
-        let mut dice = Dice(heavy as u64 * 10 + u64::from(m));
+        let mut random = Random(heavy as u64 * 10 + u64::from(m));
         let mut place = Place::new(&scheme, options());
         let near: Vec<u16> =
-            (0..24).map(|i| if i < heavy { 0 } else { 1 + dice.roll(255) as u16 }).collect();
-        let row = |i: u64, dice: &mut Dice| {
-            (format!("{:05}", i * 7919 % 10_000).into_bytes(), popular(dice, &scheme, heavy, &near))
+            (0..24).map(|i| if i < heavy { 0 } else { 1 + random.below(255) as u16 }).collect();
+        let row = |i: u64, random: &mut Random| {
+            (
+                format!("{:05}", i * 7919 % 10_000).into_bytes(),
+                popular(random, &scheme, heavy, &near),
+            )
         };
-        let rows: Vec<_> = (0..4000).map(|i| row(i, &mut dice)).collect();
+        let rows: Vec<_> = (0..4000).map(|i| row(i, &mut random)).collect();
         place.load(&rows);
         // And in another segment and in the memtable, with some keys again.
-        let rows: Vec<_> = (3900..6500).map(|i| row(i, &mut dice)).collect();
+        let rows: Vec<_> = (3900..6500).map(|i| row(i, &mut random)).collect();
         place.load(&rows);
-        let rows: Vec<_> = (6400..7000).map(|i| row(i, &mut dice)).collect();
+        let rows: Vec<_> = (6400..7000).map(|i| row(i, &mut random)).collect();
         let rows: Vec<_> = rows.into_iter().map(|(key, row)| (key, Some(row))).collect();
         place.commit(&rows);
         let asks = [
@@ -130,7 +134,8 @@ fn heavy_lists_change_no_answer() {
         ];
         for query in 0..3 {
             let mut samples = near.clone();
-            (0..query * 3).for_each(|_| samples[dice.roll(24) as usize] = dice.roll(256) as u16);
+            (0..query * 3)
+                .for_each(|_| samples[random.below(24) as usize] = random.below(256) as u16);
             let query = crafted(&scheme, &samples);
             place.compare(&query, &asks, &format!("{heavy} heavy, m = {m}"));
             for ask in asks {
@@ -155,16 +160,16 @@ fn heavy_lists_change_no_answer() {
 #[test]
 fn long_lists_go_over_pages_and_windows() {
     let scheme = scheme(64, 4, [12, 1, 2, 3]);
-    let mut dice = Dice(5);
+    let mut random = Random(5);
     let mut place = Place::new(&scheme, options());
-    let draw = |dice: &mut Dice| {
-        let samples: Vec<u16> = (0..64).map(|_| dice.roll(16) as u16).collect();
+    let draw = |random: &mut Random| {
+        let samples: Vec<u16> = (0..64).map(|_| random.below(16) as u16).collect();
         crafted(&scheme, &samples)
     };
     let rows: Vec<_> =
-        (0..70_000_u32).map(|i| (i.to_be_bytes().to_vec(), draw(&mut dice))).collect();
+        (0..70_000_u32).map(|i| (i.to_be_bytes().to_vec(), draw(&mut random))).collect();
     place.load(&rows);
-    let queries = [draw(&mut dice), rows[69_999].1.clone(), rows[32_768].1.clone()];
+    let queries = [draw(&mut random), rows[69_999].1.clone(), rows[32_768].1.clone()];
     for query in &queries {
         let asks = [Ask::top(5), Ask::min(0.25), Ask { matches: Some(12), ..Ask::min(0.0) }];
         place.compare(query, &asks, "long lists");
@@ -181,15 +186,15 @@ fn long_lists_go_over_pages_and_windows() {
 fn more_slots_than_a_byte_counts() {
     for (m, bits) in [(1, 8), (140, 1), (290, 1)] {
         let scheme = scheme(300, bits, [300, 1, bits.into(), m]);
-        let mut dice = Dice(u64::from(m));
+        let mut random = Random(u64::from(m));
         let mut place = Place::new(&scheme, options());
-        let near: Vec<u16> = (0..300).map(|_| dice.roll(1 << bits) as u16).collect();
+        let near: Vec<u16> = (0..300).map(|_| random.below(1 << bits) as u16).collect();
         let rows: Vec<_> = (0..1500_u32)
             .map(|i| {
                 let mut samples = near.clone();
-                let changes = dice.roll(500);
+                let changes = random.below(500);
                 for _ in 0..changes {
-                    samples[dice.roll(300) as usize] = dice.roll(1 << bits) as u16;
+                    samples[random.below(300) as usize] = random.below(1 << bits) as u16;
                 }
                 (i.to_be_bytes().to_vec(), crafted(&scheme, &samples))
             })
@@ -222,11 +227,11 @@ fn every_row_is_found_by_all_of_its_slots() {
         (4, [6, 4, 16, 6], 3, 0),
     ] {
         let scheme = scheme(24, bits, slots);
-        let mut dice = Dice(values);
+        let mut random = Random(values);
         let mut place = Place::new(&scheme, Options { cache_bytes, ..options() });
         let rows: Vec<_> = (0..3000_u32)
             .map(|i| {
-                let samples: Vec<u16> = (0..24).map(|_| dice.roll(values) as u16).collect();
+                let samples: Vec<u16> = (0..24).map(|_| random.below(values) as u16).collect();
                 (i.to_be_bytes().to_vec(), crafted(&scheme, &samples))
             })
             .collect();
@@ -286,7 +291,7 @@ fn ties_at_the_end_are_broken_by_key_across_parts() {
 fn copies_that_are_gone_are_not_found() {
     let scheme = scheme(32, 4, [8, 2, 8, 1]);
     for round in 0..6 {
-        let mut dice = Dice(round);
+        let mut random = Random(round);
         let mut place = Place::new(
             &scheme,
             Options { cache_bytes: [0, 1 << 20][round as usize % 2], ..options() },
@@ -301,12 +306,14 @@ fn copies_that_are_gone_are_not_found() {
             })
             .collect();
         let key = |n: u64| format!("{n:04}").into_bytes();
-        let pick = |dice: &mut Dice| all[dice.roll(6) as usize].clone();
-        let rows: Vec<_> = (0..3000).map(|n| (key(n * 2), pick(&mut dice))).collect();
+        let pick = |random: &mut Random| all[random.below(6) as usize].clone();
+        let rows: Vec<_> = (0..3000).map(|n| (key(n * 2), pick(&mut random))).collect();
         place.load(&rows);
         for (step, query) in all.iter().enumerate().take(4) {
             let changes: Vec<_> = (0..900)
-                .map(|_| (key(dice.roll(6000)), (dice.roll(3) > 0).then(|| pick(&mut dice))))
+                .map(|_| {
+                    (key(random.below(6000)), (random.below(3) > 0).then(|| pick(&mut random)))
+                })
                 .collect();
             place.commit(&changes);
             // The first keys go: those that a ranking takes first.
@@ -335,15 +342,15 @@ fn a_memtable_is_scanned_where_its_chains_are_long() {
     let scheme = scheme(256, 8, [16, 2, 16, 1]);
     let mut plans = Vec::new();
     for popular in [0, 32] {
-        let mut dice = Dice(3);
+        let mut random = Random(3);
         let mut place = Place::new(&scheme, options());
         let rows: Vec<_> = (0..3000_u32)
             .map(|i| {
-                let draw = |slot: usize, dice: &mut Dice| match slot < popular {
+                let draw = |slot: usize, random: &mut Random| match slot < popular {
                     true => 0,
-                    false => dice.roll(256) as u16,
+                    false => random.below(256) as u16,
                 };
-                let samples: Vec<u16> = (0..256).map(|slot| draw(slot, &mut dice)).collect();
+                let samples: Vec<u16> = (0..256).map(|slot| draw(slot, &mut random)).collect();
                 (i.to_be_bytes().to_vec(), Some(crafted(&scheme, &samples)))
             })
             .collect();
@@ -364,19 +371,19 @@ fn an_answer_is_cut_short_only_above_the_number_of_candidates() {
     for (heavy, m, per_slot) in [(0, 1, 1), (3, 4, 1), (4, 2, 1), (0, 1, 2)] {
         // Wide values share chains of a memtable.
         let scheme = scheme(24, 8, [24 / per_slot, per_slot, 8 * per_slot, m]);
-        let mut dice = Dice(heavy as u64);
+        let mut random = Random(heavy as u64);
         let near: Vec<u16> =
-            (0..24).map(|i| if i < heavy { 0 } else { 1 + dice.roll(255) as u16 }).collect();
+            (0..24).map(|i| if i < heavy { 0 } else { 1 + random.below(255) as u16 }).collect();
         for (loaded, fresh) in [(3000, 0), (0, 300), (2000, 100)] {
             let mut place = Place::new(&scheme, options());
-            let row = |i: u64, dice: &mut Dice| {
-                (i.to_be_bytes().to_vec(), popular(dice, &scheme, heavy, &near))
+            let row = |i: u64, random: &mut Random| {
+                (i.to_be_bytes().to_vec(), popular(random, &scheme, heavy, &near))
             };
-            let rows: Vec<_> = (0..loaded).map(|i| row(i, &mut dice)).collect();
+            let rows: Vec<_> = (0..loaded).map(|i| row(i, &mut random)).collect();
             if loaded > 0 {
                 place.load(&rows);
             }
-            let rows: Vec<_> = (loaded..loaded + fresh).map(|i| row(i, &mut dice)).collect();
+            let rows: Vec<_> = (loaded..loaded + fresh).map(|i| row(i, &mut random)).collect();
             let rows: Vec<_> = rows.into_iter().map(|(key, row)| (key, Some(row))).collect();
             if fresh > 0 {
                 place.commit(&rows);
@@ -427,14 +434,14 @@ fn two_looks_change_no_answer() {
     {
         let scheme = scheme(samples, bits, [8, 2, 2 * u16::from(bits), 1]);
         let values = 1 << bits;
-        let mut dice = Dice(u64::from(samples) + u64::from(bits));
-        let mut some = || (0..samples).map(|_| dice.roll(values) as u16).collect::<Vec<_>>();
+        let mut random = Random(u64::from(samples) + u64::from(bits));
+        let mut some = || (0..samples).map(|_| random.below(values) as u16).collect::<Vec<_>>();
         let (near, popular) = (some(), some());
         // As many samples as are given are the query's, the others by chance.
         let mut like = |near: &[u16], alike: u64, low: u16| {
-            let chance = |near: &u16| match dice.roll(u64::from(samples)) < alike {
-                true => *near & low | dice.roll(values) as u16 & !low,
-                false => dice.roll(values) as u16,
+            let chance = |near: &u16| match random.below(u64::from(samples)) < alike {
+                true => *near & low | random.below(values) as u16 & !low,
+                false => random.below(values) as u16,
             };
             crafted(&scheme, &near.iter().map(chance).collect::<Vec<_>>())
         };

@@ -1,14 +1,15 @@
 //! Queries while commits, bulk loads, checkpoints, merges and vacuums go on: every answer is that of brute
 //! force for the commit that its snapshot stands at, however long it was held.
 
-use testkit::likes;
+use testkit::query_oracle;
+use testkit::random::Random;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use likes::{Ask, Brute, Dice, Rows, compare_plans};
+use query_oracle::{Ask, Brute, Rows, compare_plans};
 use ringer::store::file_layer::FileLayer;
 use ringer::store::file_layer::memory::MemoryFiles;
 use ringer::store::file_layer::real::RealFiles;
@@ -18,12 +19,12 @@ const SETS: u64 = 40;
 
 /// The changes of one commit: what is stored under some keys, by number, or nothing.
 fn changes(sequence: u64) -> Vec<(Vec<u8>, Option<u64>)> {
-    let mut dice = Dice(sequence * 77);
-    let count = if is_load(sequence) { 40 } else { 1 + dice.roll(5) };
+    let mut random = Random(sequence * 77);
+    let count = if is_load(sequence) { 40 } else { 1 + random.below(5) };
     let mut one = || {
-        let key = format!("key {}", dice.roll(120)).into_bytes();
-        let put = dice.roll(4) > 0 || is_load(sequence);
-        (key, put.then(|| dice.roll(SETS)))
+        let key = format!("key {}", random.below(120)).into_bytes();
+        let put = random.below(4) > 0 || is_load(sequence);
+        (key, put.then(|| random.below(SETS)))
     };
     (0..count).map(|_| one()).collect()
 }
@@ -76,16 +77,16 @@ fn commit(db: &Database, sequence: u64) {
 }
 
 /// Asks a few questions of one snapshot.
-fn ask(snapshot: &Snapshot, states: &[Rows], signatures: &[Signature], dice: &mut Dice) {
+fn ask(snapshot: &Snapshot, states: &[Rows], signatures: &[Signature], random: &mut Random) {
     let rows = &states[snapshot.sequence() as usize];
     let asks =
         [Ask::top(3), Ask::default(), Ask::min(0.6), Ask { exhaustive: true, ..Ask::top(15) }];
-    let ask = asks[dice.roll(4) as usize];
-    let query = &signatures[dice.roll(SETS) as usize];
+    let ask = asks[random.below(4) as usize];
+    let query = &signatures[random.below(SETS) as usize];
     let right = Brute::new(query).answer(rows, None, ask);
     let at = format!("commit {}", snapshot.sequence());
     compare_plans(snapshot, Like::Signature(query), ask, &right, &at);
-    if let Some((key, row)) = rows.iter().nth(dice.roll(100) as usize) {
+    if let Some((key, row)) = rows.iter().nth(random.below(100) as usize) {
         let right = Brute::new(row).answer(rows, Some(key), ask);
         compare_plans(snapshot, Like::Key(key), ask, &right, &at);
     }
@@ -103,20 +104,20 @@ fn race(layer: Arc<dyn FileLayer>, path: &Path, options: Options, commits: u64) 
         let (db, done, states, signatures) = (&db, &done, &states[..], &signatures[..]);
         for reader in 0..2 {
             scope.spawn(move || {
-                let (mut dice, mut held) = (Dice(reader), Vec::new());
+                let (mut random, mut held) = (Random(reader), Vec::new());
                 while !done.load(Ordering::SeqCst) {
                     held.push(db.snapshot());
                     if held.len() > 8 {
-                        held.remove(dice.roll(8) as usize);
+                        held.remove(random.below(8) as usize);
                     }
-                    held.iter().for_each(|old| ask(old, states, signatures, &mut dice));
+                    held.iter().for_each(|old| ask(old, states, signatures, &mut random));
                 }
             });
         }
         scope.spawn(move || {
-            let mut dice = Dice(5);
+            let mut random = Random(5);
             while !done.load(Ordering::SeqCst) {
-                match dice.roll(4) {
+                match random.below(4) {
                     0 => db.compact().unwrap(),
                     1 => db.vacuum().unwrap(),
                     _ => db.checkpoint().unwrap(),
@@ -130,10 +131,10 @@ fn race(layer: Arc<dyn FileLayer>, path: &Path, options: Options, commits: u64) 
         done.store(true, Ordering::SeqCst);
         written.unwrap();
     });
-    let mut dice = Dice(9);
-    (0..30).for_each(|_| ask(&db.snapshot(), &states, &signatures, &mut dice));
+    let mut random = Random(9);
+    (0..30).for_each(|_| ask(&db.snapshot(), &states, &signatures, &mut random));
     db.compact().unwrap();
-    (0..30).for_each(|_| ask(&db.snapshot(), &states, &signatures, &mut dice));
+    (0..30).for_each(|_| ask(&db.snapshot(), &states, &signatures, &mut random));
 }
 
 #[test]

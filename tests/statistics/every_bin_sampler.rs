@@ -1,28 +1,13 @@
 //! The sampler `every-bin` against what it promises: unbiased estimates at any set size, the variance of the closed form, chance
 //! agreements that are independent from bin to bin. Seeds and elements are fixed; each bound is stated with its test.
 
+use testkit::random::{Random, mix};
+
 use ringer::scheme::{CardinalityField, Sampler, Slots};
 use ringer::{Parameters, Scheme, Sketcher, presets};
 
-/// A mixing function that the library does not use.
-fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
-}
-
-/// Random elements, the same in every run.
-struct Elements(u64);
-
-impl Elements {
-    fn draw(&mut self, count: usize) -> Vec<u64> {
-        (0..count)
-            .map(|_| {
-                self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-                mix(self.0)
-            })
-            .collect()
-    }
+fn draw(random: &mut Random, count: usize) -> Vec<u64> {
+    (0..count).map(|_| random.word()).collect()
 }
 
 fn sketcher(samples: u32, bits: u8, seed: u64) -> Sketcher {
@@ -56,12 +41,12 @@ fn agreements(
     let chance = 0.5_f64.powi(i32::from(bits));
     let resemblance = shared as f64 / union as f64;
     let expected = f64::from(samples) * (resemblance + (1.0 - resemblance) * chance);
-    let mut elements = Elements((union * 1000 + shared) as u64 ^ u64::from(samples) << 32);
+    let mut elements = Random((union * 1000 + shared) as u64 ^ u64::from(samples) << 32);
     let (mut bias, mut square) = (0.0, 0.0);
     for seed in 0..seeds {
         let sketcher = sketcher(samples, bits, mix(seed));
         for _ in 0..pairs {
-            let all = elements.draw(union);
+            let all = draw(&mut elements, union);
             let a = sketcher.sketch(&all[..shared + own[0]]).unwrap();
             let b = sketcher.sketch(&[&all[..shared], &all[shared + own[0]..]].concat()).unwrap();
             let off = f64::from(a.count_equal(&b).unwrap()) - expected;
@@ -164,7 +149,7 @@ fn chance_agreements_are_independent() {
 fn every_way_in_gives_the_same_signature() {
     for (k, step) in [(64, 1), (37, 13), (128, 17), (1000, 61)] {
         let sketcher = sketcher(k, 16, u64::from(k));
-        let all = Elements(7).draw(5000);
+        let all = draw(&mut Random(7), 5000);
         let mut stream = sketcher.stream();
         for count in (1..300).chain((300..2000).step_by(7 * step)).chain([4095, 4096, 4097, 5000]) {
             let set = &all[..count];

@@ -11,6 +11,7 @@ use ringer::estimate::planning;
 use ringer::estimate::recall::{Copies, Recall};
 use ringer::scheme::{CardinalityField, Sampler, Slots};
 use ringer::{Database, Like, Options, Parameters, Plan, Query, Scheme, Sketcher, presets};
+use testkit::random::Random;
 
 /// Resemblances as fractions.
 const RESEMBLANCES: [(u64, u64); 6] = [(3, 10), (1, 2), (7, 10), (4, 5), (9, 10), (19, 20)];
@@ -36,19 +37,6 @@ struct Pairs {
     at_once: u64,
 }
 
-/// Words that look random, the same in each run.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-}
-
 /// Pairs of sets of one resemblance and size.
 #[derive(Debug, Clone, Copy)]
 struct Planted {
@@ -72,7 +60,7 @@ impl Planted {
 
     fn pair(&self, seed: u64) -> [Vec<u64>; 2] {
         let mut random = Random(seed);
-        let all: Vec<u64> = (0..self.union).map(|_| random.next()).collect();
+        let all: Vec<u64> = (0..self.union).map(|_| random.word()).collect();
         let (shared, others) = all.split_at(self.shared as usize);
         let (first, second) = others.split_at(others.len() / 2);
         [[shared, first].concat(), [second, shared].concat()]
@@ -124,7 +112,7 @@ fn check(parameters: Parameters, planted: Planted, pairs: Pairs, asks: &[Ask]) {
         let sets: Vec<([u8; 9], Vec<u64>)> = these
             .clone()
             .flat_map(|i| {
-                let [a, b] = planted.pair(Random(seed + i).next());
+                let [a, b] = planted.pair(Random(seed + i).word());
                 [(key(i, 0), a), (key(i, 1), b)]
             })
             .collect();
@@ -236,7 +224,7 @@ fn every_seed_finds_what_it_promises() {
         for (shared, union) in [(3, 7), (3, 6), (9, 30), (15, 30), (45, 150)] {
             let planted = Planted { shared, union };
             let matching = |i: u64| {
-                let [a, b] = planted.pair(Random(seed ^ (union << 48) ^ (i << 20)).next());
+                let [a, b] = planted.pair(Random(seed ^ (union << 48) ^ (i << 20)).word());
                 values(&a).iter().zip(&values(&b)).filter(|(a, b)| a == b).count()
             };
             let matching: Vec<usize> = (0..PAIRS).into_par_iter().map(matching).collect();
@@ -299,7 +287,7 @@ fn accidental_matches_in_a_million_sets_are_as_many_as_expected() {
     let mut load = db.bulk_load();
     let mut random = Random(1);
     for i in 0..SETS {
-        load.put(i.to_be_bytes(), &[random.next(), random.next(), random.next()]).unwrap();
+        load.put(i.to_be_bytes(), &[random.word(), random.word(), random.word()]).unwrap();
     }
     load.commit().unwrap();
     let snapshot = db.snapshot();
@@ -313,7 +301,7 @@ fn accidental_matches_in_a_million_sets_are_as_many_as_expected() {
         assert!(off.abs() <= 4.0, "{what}, {least} lists: {found} found, {mean} expected");
     };
     for query in 0..QUERIES {
-        let set: Vec<u64> = (0..10 + query).map(|_| random.next()).collect();
+        let set: Vec<u64> = (0..10 + query).map(|_| random.word()).collect();
         let query_all = snapshot.query(Like::Features(&set)).plan(Plan::Probe);
         let explanation = query_all.max_candidates(SETS as usize).explain().unwrap();
         assert!(!explanation.answer.truncated);

@@ -11,10 +11,10 @@ use testkit::binomial;
 
 use std::f64::consts::PI;
 
-use binomial::Random;
 use rayon::prelude::*;
 use ringer::scheme::Slots;
 use ringer::{Parameters, Scheme, Sketcher, presets};
+use testkit::random::Random;
 
 const K: u32 = 256;
 

@@ -8,13 +8,13 @@ use testkit::real;
 
 use std::collections::BTreeMap;
 
-use binomial::Random;
 use proptest::prelude::*;
 use rayon::prelude::*;
 use ringer::features::{DocumentFrequencies, tokens};
 use ringer::scheme::{CardinalityField, Sampler, Slots};
 use ringer::{Parameters, Scheme, Signature, Sketcher, presets};
 use statrs::distribution::{Binomial, DiscreteCDF};
+use testkit::random::Random;
 
 type Weights = Vec<(u64, f64)>;
 

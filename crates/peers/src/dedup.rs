@@ -12,7 +12,7 @@ use ::ringer::{Database, Found, Linkage, Options, Scheme, Sketcher, Snapshot, pr
 
 use crate::Result;
 use crate::measure::Watch;
-use testkit::w2::{ELEMENTS, MEMBERS, Set, W2};
+use testkit::workload::{ELEMENTS, MEMBERS, Set, Workload};
 
 /// The resemblance from which on two sets are duplicates.
 const WANTED: f64 = 0.8;
@@ -23,7 +23,7 @@ const ASKED: [f64; 2] = [0.8, 0.7];
 const ROUNDS: usize = 7;
 
 /// The sets: bases stand before the background.
-pub(crate) fn document(w2: &W2, i: u64) -> Set {
+pub(crate) fn document(w2: &Workload, i: u64) -> Set {
     if i < w2.clusters() { w2.query(i) } else { w2.set(i) }
 }
 
@@ -34,7 +34,7 @@ type Numbers = HashSet<(u64, u64)>;
 type Keys = HashMap<Box<[u8]>, u64>;
 
 /// The true duplicates: bases and planted sets, by counting.
-fn truth(w2: &W2) -> Numbers {
+fn truth(w2: &Workload) -> Numbers {
     let mut all = Numbers::new();
     for cluster in 0..w2.clusters() {
         let members = (0..MEMBERS).map(|m| w2.member(cluster, m));
@@ -54,7 +54,7 @@ fn truth(w2: &W2) -> Numbers {
 }
 
 /// Prints the table.
-pub(crate) fn table(w2: &W2, folder: &Path, others: Option<&str>) -> Result<()> {
+pub(crate) fn table(w2: &Workload, folder: &Path, others: Option<&str>) -> Result<()> {
     let truth = truth(w2);
     let flags = truth.iter().flat_map(|(a, b)| [*a, *b]).collect();
     println!("{} sets, {} pairs of resemblance {WANTED} and more", w2.len(), truth.len());
@@ -113,13 +113,13 @@ fn set_bits(text: &str) -> Result<HashSet<u64>> {
 }
 
 /// A database of all sets, one compacted segment, with the default cache; and the numbers of keys.
-fn filled(path: &Path, scheme: &Scheme, w2: &W2) -> Result<(Snapshot, Keys, Database)> {
+fn filled(path: &Path, scheme: &Scheme, w2: &Workload) -> Result<(Snapshot, Keys, Database)> {
     let options = Options { threads: 1, background: false, ..Options::default() };
     let database = Database::create(path, scheme, options)?;
     let sketcher = Sketcher::new(scheme);
     let (mut load, mut numbers) = (database.bulk_load(), Keys::new());
     for i in 0..w2.len() {
-        let key = testkit::w2::mix(i).to_be_bytes();
+        let key = testkit::random::mix(i).to_be_bytes();
         load.put_signature(key, &sketcher.sketch(&document(w2, i))?)?;
         numbers.insert(key.into(), i);
     }

@@ -6,7 +6,7 @@ use ::gaoya::minhash::{MinHashIndex, SmallVecContainer, calculate_minhash_params
 use crate::measure::{Contender, Watch, queries_of, resident_bytes};
 use crate::minwise::{Minwise, SAMPLES, Signature};
 use crate::table::Row;
-use testkit::w2::W2;
+use testkit::workload::Workload;
 
 /// The least resemblance that it is planned for.
 const THRESHOLD: f64 = 0.5;
@@ -25,7 +25,7 @@ pub(crate) struct Gaoya {
 
 impl Gaoya {
     /// Fills the index, set by set.
-    pub(crate) fn build(w2: &W2) -> (Gaoya, Row) {
+    pub(crate) fn build(w2: &Workload) -> (Gaoya, Row) {
         let (bands, rows) = calculate_minhash_params(THRESHOLD, SAMPLES);
         let minwise = Minwise::new();
         let signature = |signature: Signature| signature[..bands * rows].to_vec();

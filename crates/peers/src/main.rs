@@ -20,7 +20,7 @@ use crate::minwise::Minwise;
 use crate::race::Race;
 use crate::ringer::{Ringer, SCHEMES};
 use crate::table::Row;
-use testkit::w2::W2;
+use testkit::workload::Workload;
 
 const USAGE: &str = "\
 usage: peers table [N [FILE]]   builds, asks and prints the table; rows of other programs from FILE
@@ -61,7 +61,7 @@ fn run(arguments: &[&str]) -> Result<()> {
     if sets == 0 || sets % 100 != 0 {
         return Err("N is a multiple of 100".into());
     }
-    let w2 = W2::new(sets);
+    let w2 = Workload::new(sets);
     match arguments {
         ["table", ..] => table(&w2, arguments.get(2).copied()),
         ["dedup", ..] => find_duplicates(&w2, arguments.get(2).copied()),
@@ -73,7 +73,7 @@ fn run(arguments: &[&str]) -> Result<()> {
     }
 }
 
-fn table(w2: &W2, others: Option<&str>) -> Result<()> {
+fn table(w2: &Workload, others: Option<&str>) -> Result<()> {
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global()?;
     let mut rows = Vec::new();
     if let Some(path) = others {
@@ -99,7 +99,7 @@ fn table(w2: &W2, others: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-fn scans(w2: &W2) -> Result<()> {
+fn scans(w2: &Workload) -> Result<()> {
     for row in ringer::scans(w2, in_folder()?.path())? {
         println!("{}", row.line());
     }
@@ -112,12 +112,12 @@ fn in_folder() -> Result<tempfile::TempDir> {
     Ok(tempfile::tempdir_in(folder)?)
 }
 
-fn find_duplicates(w2: &W2, others: Option<&str>) -> Result<()> {
+fn find_duplicates(w2: &Workload, others: Option<&str>) -> Result<()> {
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global()?;
     dedup::table(w2, in_folder()?.path(), others)
 }
 
-fn write_sets(sets: impl Iterator<Item = testkit::w2::Set>) -> Result<()> {
+fn write_sets(sets: impl Iterator<Item = testkit::workload::Set>) -> Result<()> {
     let mut out = BufWriter::with_capacity(1 << 20, std::io::stdout().lock());
     for set in sets {
         for x in set {
@@ -127,7 +127,7 @@ fn write_sets(sets: impl Iterator<Item = testkit::w2::Set>) -> Result<()> {
     Ok(out.flush()?)
 }
 
-fn write_signatures(w2: &W2) -> Result<()> {
+fn write_signatures(w2: &Workload) -> Result<()> {
     let minwise = Minwise::new();
     let mut out = BufWriter::with_capacity(1 << 20, std::io::stdout().lock());
     let sets = (0..w2.len()).map(|i| w2.set(i));

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use cpu_time::ProcessTime;
 
-use testkit::w2::{MEMBERS, W2};
+use testkit::workload::{MEMBERS, Workload};
 
 /// Queries of a round, where the workload has as many.
 const QUERIES: u64 = 1000;
@@ -77,13 +77,13 @@ pub(crate) struct Queries {
 }
 
 /// Number of queries that a round of a workload has.
-pub(crate) fn queries_of(w2: &W2) -> u64 {
+pub(crate) fn queries_of(w2: &Workload) -> u64 {
     QUERIES.min(w2.clusters())
 }
 
 impl Queries {
     /// Asks every query once without timing, which warms caches and counts what is found.
-    pub(crate) fn warm<C: Contender>(&mut self, w2: &W2, contender: &C) {
+    pub(crate) fn warm<C: Contender>(&mut self, w2: &Workload, contender: &C) {
         for query in 0..queries_of(w2) {
             let found: HashSet<u64> = contender.numbers(contender.ask(query)).into_iter().collect();
             assert!(found.len() <= 10, "more than the ten that were asked for");
@@ -96,12 +96,12 @@ impl Queries {
 
     /// Times every query once, the last first: what the round before left in the nearest caches is of no
     /// use to the first ones.
-    pub(crate) fn round<C: Contender>(&mut self, w2: &W2, contender: &C) {
+    pub(crate) fn round<C: Contender>(&mut self, w2: &Workload, contender: &C) {
         self.round_of(w2, contender, u64::MAX);
     }
 
     /// The same with the first queries, so many of them.
-    pub(crate) fn round_of<C: Contender>(&mut self, w2: &W2, contender: &C, most: u64) {
+    pub(crate) fn round_of<C: Contender>(&mut self, w2: &Workload, contender: &C, most: u64) {
         let mut times = Vec::new();
         for query in (0..queries_of(w2).min(most)).rev() {
             let start = Instant::now();

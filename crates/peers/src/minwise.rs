@@ -1,7 +1,8 @@
 //! Plain minwise signatures for the peers that take them ready made: sample i of a set is the minimum of
 //! `a_i x + b_i mod 2^64` over its elements x, of which the upper 32 bits are kept.
 
-use testkit::w2::{Random, Set};
+use testkit::random::Random;
+use testkit::workload::Set;
 
 /// Samples of a signature.
 pub(crate) const SAMPLES: usize = 128;
@@ -19,7 +20,7 @@ pub(crate) struct Minwise {
 impl Minwise {
     /// The one family that is used here.
     pub(crate) fn new() -> Minwise {
-        let mut random = Random::new(7, 0);
+        let mut random = Random::of(7, 0);
         let a = std::array::from_fn(|_| random.word() | 1);
         Minwise { a, b: std::array::from_fn(|_| random.word()) }
     }
@@ -39,11 +40,11 @@ impl Minwise {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use testkit::w2::{MEMBERS, W2, resemblance};
+    use testkit::workload::{MEMBERS, Workload, resemblance};
 
     #[test]
     fn samples_agree_as_often_as_sets_are_alike() {
-        let (w2, minwise) = (W2::new(20_000), Minwise::new());
+        let (w2, minwise) = (Workload::new(20_000), Minwise::new());
         for member in 0..MEMBERS {
             let mut equal = 0;
             for cluster in 0..w2.clusters() {

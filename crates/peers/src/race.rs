@@ -3,7 +3,7 @@
 
 use crate::measure::{Contender, Queries};
 use crate::table::Row;
-use testkit::w2::{W2, resemblance};
+use testkit::workload::{Workload, resemblance};
 
 /// Every contender is timed so often.
 const ROUNDS: usize = 20;
@@ -16,17 +16,17 @@ struct Lane<C> {
 }
 
 trait AnyLane {
-    fn warm(&mut self, w2: &W2);
-    fn round(&mut self, w2: &W2);
+    fn warm(&mut self, w2: &Workload);
+    fn round(&mut self, w2: &Workload);
     fn finish(&mut self) -> (Row, String);
 }
 
 impl<C: Contender> AnyLane for Lane<C> {
-    fn warm(&mut self, w2: &W2) {
+    fn warm(&mut self, w2: &Workload) {
         self.queries.warm(w2, &self.contender);
     }
 
-    fn round(&mut self, w2: &W2) {
+    fn round(&mut self, w2: &Workload) {
         self.queries.round(w2, &self.contender);
     }
 
@@ -54,7 +54,7 @@ impl Race {
 
     /// Asks everybody everything. Out: the rows, and a line for each with the recall at every
     /// resemblance.
-    pub(crate) fn run(mut self, w2: &W2) -> Vec<(Row, String)> {
+    pub(crate) fn run(mut self, w2: &Workload) -> Vec<(Row, String)> {
         self.lanes.iter_mut().for_each(|lane| lane.warm(w2));
         for _ in 0..ROUNDS {
             self.lanes.iter_mut().for_each(|lane| lane.round(w2));

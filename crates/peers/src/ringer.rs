@@ -12,7 +12,8 @@ use ::ringer::{
 use crate::Result;
 use crate::measure::{Contender, Queries, Watch, queries_of};
 use crate::table::Row;
-use testkit::w2::{MEMBERS, Random, W2};
+use testkit::random::Random;
+use testkit::workload::{MEMBERS, Workload};
 
 /// Sets that are sketched before they are loaded: sketching is not timed.
 const BLOCK: usize = 4096;
@@ -73,7 +74,7 @@ pub(crate) struct Ringer {
 impl Ringer {
     /// Loads all sets into a new file, compacts it and opens it again.
     pub(crate) fn build(
-        w2: &W2,
+        w2: &Workload,
         folder: &Path,
         scheme: &(&str, Parameters),
         rounds: usize,
@@ -117,7 +118,7 @@ impl Ringer {
 }
 
 /// Exhaustive queries, as many as `beside.py` puts to faiss: a row for each number of bits.
-pub(crate) fn scans(w2: &W2, folder: &Path) -> Result<Vec<Row>> {
+pub(crate) fn scans(w2: &Workload, folder: &Path) -> Result<Vec<Row>> {
     let build = |scheme| {
         let (ringer, mut row) = Ringer::build(w2, folder, scheme, 1)?;
         let mut queries = Queries::default();
@@ -130,7 +131,7 @@ pub(crate) fn scans(w2: &W2, folder: &Path) -> Result<Vec<Row>> {
 }
 
 /// Loads all sets into a new file and compacts it; gives the time of all but sketching.
-fn fill(path: &Path, scheme: &Scheme, options: &Options, w2: &W2) -> Result<Watch> {
+fn fill(path: &Path, scheme: &Scheme, options: &Options, w2: &Workload) -> Result<Watch> {
     let sketcher = Sketcher::new(scheme);
     let mut watch = Watch::default();
     let mut block = Vec::with_capacity(BLOCK);
@@ -152,7 +153,7 @@ fn fill(path: &Path, scheme: &Scheme, options: &Options, w2: &W2) -> Result<Watc
 
 /// The key of a set.
 fn key(i: u64) -> Key {
-    let mut random = Random::new(4, i);
+    let mut random = Random::of(4, i);
     let mut key = [0; KEY_BYTES as usize];
     key[..8].copy_from_slice(&random.word().to_be_bytes());
     key[8..].copy_from_slice(&random.word().to_be_bytes());

@@ -12,7 +12,7 @@ use ::ringer::{Parameters, Scheme, Sketcher, presets};
 
 use crate::Result;
 use crate::measure::Watch;
-use testkit::w2::Random;
+use testkit::random::Random;
 
 const SIZES: [usize; 12] = [1, 2, 5, 10, 20, 50, 100, 200, 300, 500, 1000, 2000];
 const ELEMENTS: usize = 1_000_000;
@@ -37,7 +37,7 @@ pub(crate) fn run(python: Option<(&str, &str)>) -> Result<()> {
 }
 
 fn case(preset: Parameters, elements: usize, mut rensa: Option<&mut Rensa>) -> Result<()> {
-    let mut random = Random::new(1, elements as u64);
+    let mut random = Random::of(1, elements as u64);
     let count = (ELEMENTS / elements).min(MAX_SETS);
     let all: Vec<u64> = (0..count * elements).map(|_| random.word()).collect();
     let sets: Vec<&[u64]> = all.chunks(elements).collect();

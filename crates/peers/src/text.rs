@@ -14,7 +14,7 @@ use ::ringer::{Parameters, Scheme, Sketcher, presets};
 use crate::Result;
 use crate::measure::Watch;
 use crate::minwise::SAMPLES;
-use testkit::w2::Random;
+use testkit::random::Random;
 
 const TEXTS: usize = 2000;
 const WORDS: usize = 1000;
@@ -29,7 +29,7 @@ fn texts() -> Vec<String> {
         total += 1.0 / (i + 1) as f64;
         *sum = total;
     }
-    let mut random = Random::new(1, 0);
+    let mut random = Random::of(1, 0);
     let mut word = || {
         let at = (random.word() >> 11) as f64 / (1_u64 << 53) as f64 * total;
         format!("w{}", sums.partition_point(|sum| *sum < at).min(VOCABULARY - 1))

@@ -2,12 +2,13 @@
 //!
 //! In: the live rows, a rule. Out: the right pairs; and what the library finds, checked for order and repeats.
 
+use crate::random::Random;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 
 use ringer::{Found, Options, Pair, Pairs};
 
-use crate::likes::{Brute, Dice, Rows};
+use crate::query_oracle::{Brute, Rows};
 
 pub const GO_ON: ControlFlow<()> = ControlFlow::Continue(());
 
@@ -68,16 +69,16 @@ pub fn expanded(pairs: Pairs<'_>) -> All {
 }
 
 /// Sets in families: members differ from each other a little, or not at all; some are empty.
-pub fn set(dice: &mut Dice, families: u64) -> Vec<u64> {
-    let family = dice.roll(families);
+pub fn set(random: &mut Random, families: u64) -> Vec<u64> {
+    let family = random.below(families);
     let size = [6, 70, 100, 400][(family % 4) as usize];
-    match dice.roll(20) {
+    match random.below(20) {
         0 => Vec::new(),
         1..=4 => (0..size).map(|i| family * 331 + i).collect(),
         _ => {
-            let missing = dice.roll(size / 2);
+            let missing = random.below(size / 2);
             let mut set: Vec<u64> = (missing..size).map(|i| family * 331 + i).collect();
-            set.extend((0..dice.roll(size / 2 + 1)).map(|_| dice.roll(1 << 14)));
+            set.extend((0..random.below(size / 2 + 1)).map(|_| random.below(1 << 14)));
             set
         }
     }

@@ -1,4 +1,4 @@
-//! Counts of samples that agree, against the distribution that independent samples have; random numbers.
+//! Counts of samples that agree, against the distribution that independent samples have.
 
 /// Standard errors that a mean or a variance may be off.
 pub const ERRORS: f64 = 4.0;
@@ -24,22 +24,4 @@ pub fn check(counts: &[u32], k: u32, p: f64, what: &str) {
         (variance - expected).abs() <= ERRORS * error,
         "{what}: variance {variance} for {expected}, error {error}"
     );
-}
-
-/// Random words, the same in every run.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn word(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    /// From 0 to 1.
-    pub fn unit(&mut self) -> f64 {
-        (self.word() >> 11) as f64 / (1_u64 << 53) as f64
-    }
 }

@@ -5,6 +5,7 @@
 //! below the threshold; probabilities are calibrated within .05 for resemblances drawn uniformly; the promised recall is within
 //! four standard errors and .02 of the share that is returned. `cargo test --test statistics trust -- --nocapture` prints all figures.
 
+use testkit::random::Random;
 use testkit::real;
 mod rows;
 mod uniform;
@@ -243,11 +244,8 @@ fn reported_words_are_covered() {
 #[test]
 fn reported_small_sets_are_covered() {
     for size in [1_u64, 2, 3, 5, 10, 20, 50, 100] {
-        let mut state = size;
-        let mut draw = |below: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695);
-            (state >> 33) % below
-        };
+        let mut random = Random(size);
+        let mut draw = |limit: u64| random.below(limit);
         let mut sets = Vec::new();
         for family in 0..150_u64 {
             for _ in 0..12 {

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use attacks::arguments::{Files, Given, given};
-use testkit::likes::Dice;
+use testkit::random::Random;
 
 /// Address space that a command may take: the sum of what its threads reserve and much more than it uses.
 const MOST_KIB: u64 = 4 << 20;
@@ -52,24 +52,25 @@ fn run(files: &Files, input: &[u8]) -> Option<i32> {
 }
 
 /// An input with a few changes: arguments that go, come, change places, or get other bytes.
-fn change(dice: &mut Dice, input: &[u8], other: &[u8]) -> Vec<u8> {
+fn change(random: &mut Random, input: &[u8], other: &[u8]) -> Vec<u8> {
     let end = input.iter().position(|byte| *byte == 1).unwrap_or(input.len());
     let (command, lines) = input.split_at(end);
     let mut arguments: Vec<Vec<u8>> = command.split(|b| *b == 0).map(<[u8]>::to_vec).collect();
     let others: Vec<&[u8]> = other.split(|byte| *byte < 2).collect();
-    for _ in 0..=dice.roll(2) {
-        let at = dice.roll(arguments.len() as u64) as usize;
-        match dice.roll(6) {
+    for _ in 0..=random.below(2) {
+        let at = random.below(arguments.len() as u64) as usize;
+        match random.below(6) {
             0 if arguments.len() > 1 => drop(arguments.remove(at)),
-            0 | 1 => arguments.insert(at + 1, vec![128 + dice.roll(128) as u8]),
-            2 => arguments.insert(at + 1, others[dice.roll(others.len() as u64) as usize].to_vec()),
+            0 | 1 => arguments.insert(at + 1, vec![128 + random.below(128) as u8]),
+            2 => arguments
+                .insert(at + 1, others[random.below(others.len() as u64) as usize].to_vec()),
             3 => {
-                let to = dice.roll(arguments.len() as u64) as usize;
+                let to = random.below(arguments.len() as u64) as usize;
                 arguments.swap(at, to);
             }
-            4 => arguments[at].push(2 + dice.roll(254) as u8),
+            4 => arguments[at].push(2 + random.below(254) as u8),
             _ => {
-                let byte = 2 + dice.roll(254) as u8;
+                let byte = 2 + random.below(254) as u8;
                 if let Some(last) = arguments[at].last_mut() {
                     *last = byte;
                 }
@@ -101,9 +102,9 @@ fn changed_command_lines() {
     let (count, start) = (number("RINGER_RANDOM", 150), number("RINGER_RANDOM_START", 1));
     let (files, corpus) = (Files::new().unwrap(), corpus());
     let one = |n| {
-        let mut dice = Dice(n);
-        let [input, other] = [(); 2].map(|()| &corpus[dice.roll(corpus.len() as u64) as usize]);
-        run(&files, &change(&mut dice, input, other))
+        let mut random = Random(n);
+        let [input, other] = [(); 2].map(|()| &corpus[random.below(corpus.len() as u64) as usize]);
+        run(&files, &change(&mut random, input, other))
     };
     println!("statuses 0 to 6: {:?}", tally((start..start + count).map(one)));
 }

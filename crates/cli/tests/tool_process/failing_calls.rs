@@ -2,13 +2,13 @@
 //! for good, or finds the device broken. It ends with a documented status and without a panic; what it acknowledged is
 //! there and nothing in part; a new file is whole or not there; and the next command goes on.
 //!
-//! `RINGER_FAULTS=all` strikes every call of every command in every way; `RINGER_FAULTS=n` one in n.
+//! `RINGER_FAULTS=all` injects into every call of every command in every way; `RINGER_FAULTS=n` one in n.
 #![cfg(target_os = "linux")]
 
 use crate::rows;
 use crate::run;
 use testkit::folder;
-use testkit::traced;
+use testkit::inject;
 
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,9 +16,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 use ringer::{Database, Options, Sketcher};
 
+use inject::{Call, INJECTIONS, Injection};
 use rows::{Put, Rows, acknowledged, dump, lines, put};
 use run::{Ran, Tool, ran, words};
-use traced::{Call, STRIKES, Strike};
 
 /// One command, from what it starts, and what may be there afterwards.
 struct Scene {
@@ -68,9 +68,9 @@ fn killed() -> (Tool, Vec<Rows>) {
     let add = ["add", DB, "--sets", "more", "--commit-every", "1", "--ack"];
     // The first syncs make the hot tier.
     let call = Call { name: "fdatasync".into(), n: 12 };
-    let (struck, hit) = strike(&tool, &add, &call, Strike::Kill);
-    let safe = acknowledged(&struck.out);
-    assert!(hit && (2..9).contains(&safe), "{safe}: {}", struck.err);
+    let (ran, hit) = inject_into(&tool, &add, &call, Injection::Kill);
+    let safe = acknowledged(&ran.out);
+    assert!(hit && (2..9).contains(&safe), "{safe}: {}", ran.err);
     assert!(tool.path("db.ringer-hot").exists());
     // The process was killed before it could sync one more, which stands in the log all the same.
     let mut states = vec![rows];
@@ -82,10 +82,10 @@ fn killed() -> (Tool, Vec<Rows>) {
     (tool, states)
 }
 
-/// What came of a command of which one call was struck, and whether it was reached.
-fn strike(tool: &Tool, arguments: &[&str], call: &Call, how: Strike) -> (Ran, bool) {
+/// What came of a command of which one call was injected, and whether it was reached.
+fn inject_into(tool: &Tool, arguments: &[&str], call: &Call, how: Injection) -> (Ran, bool) {
     let command = tool.command(arguments);
-    let (output, hit) = traced::strike(&command, &tool.path(LOG), call, how);
+    let (output, hit) = inject::run(&command, &tool.path(LOG), call, how);
     (ran(&output), hit)
 }
 
@@ -191,36 +191,36 @@ impl Scene {
         tool
     }
 
-    /// Strikes calls of the command, one in so many. Gives how many calls there are, and how many were struck.
+    /// Injects into calls of the command, one in so many. Gives how many calls there are, and how many injections there were.
     fn run(&self, share: usize) -> (usize, usize) {
         let tool = self.folder();
-        let (usual, calls) = traced::calls(&tool.command(&self.command), &tool.path(LOG));
+        let (usual, calls) = inject::calls(&tool.command(&self.command), &tool.path(LOG));
         let usual = usual.status.code().expect("a status");
-        let all = calls.iter().flat_map(|call| STRIKES.map(|strike| (call, strike)));
+        let all = calls.iter().flat_map(|call| INJECTIONS.map(|how| (call, how)));
         // Four ways for each call: an odd share takes turns in them.
         let tries: Vec<_> = all.step_by(share).collect();
         let hits = AtomicUsize::new(0);
         tries.par_iter().panic_fuse().for_each(|(call, how)| {
             let place = format!("{}: {how:?} at {} {}", self.name, call.name, call.n);
             let tool = self.folder();
-            let (struck, hit) = strike(&tool, &self.command, call, *how);
+            let (ran, hit) = inject_into(&tool, &self.command, call, *how);
             hits.fetch_add(usize::from(hit), Ordering::Relaxed);
-            let bug = struck.err.contains("panicked") || struck.err.contains("has a bug");
-            assert!(!bug, "{place}: {}", struck.err);
-            let lossy = !self.without.is_empty() && hit && *how == Strike::Device;
-            if lossy && struck.status == Some(1) {
-                assert!(struck.err.contains("warning: the hot tier is damaged"), "{place}");
-                assert!(struck.err.contains("Input/output error"), "{place}: {}", struck.err);
-                self.check(&tool, &struck, usual, &self.without, &place);
+            let bug = ran.err.contains("panicked") || ran.err.contains("has a bug");
+            assert!(!bug, "{place}: {}", ran.err);
+            let lossy = !self.without.is_empty() && hit && *how == Injection::DeviceError;
+            if lossy && ran.status == Some(1) {
+                assert!(ran.err.contains("warning: the hot tier is damaged"), "{place}");
+                assert!(ran.err.contains("Input/output error"), "{place}: {}", ran.err);
+                self.check(&tool, &ran, usual, &self.without, &place);
             } else {
-                check_end(&struck, *how, hit, usual, &place);
-                self.check(&tool, &struck, usual, &self.states, &place);
+                check_end(&ran, *how, hit, usual, &place);
+                self.check(&tool, &ran, usual, &self.states, &place);
             }
         });
         (calls.len(), hits.into_inner())
     }
 
-    /// What is there after a command was struck, and after the next one.
+    /// What is there after an injection, and after the next one.
     fn check(&self, tool: &Tool, ran: &Ran, usual: i32, states: &[Rows], place: &str) {
         let others = |tool: &Tool| {
             let own = |name: &String| !name.starts_with(self.file);
@@ -266,14 +266,14 @@ impl Scene {
 }
 
 /// A command ends as documented, whatever happens to it.
-fn check_end(ran: &Ran, how: Strike, hit: bool, usual: i32, place: &str) {
+fn check_end(ran: &Ran, how: Injection, hit: bool, usual: i32, place: &str) {
     let text = format!("{place}: {:?}: {}", ran.status, ran.err);
     match (how, hit) {
-        (Strike::Kill, true) => assert_eq!(ran.status, None, "{text}"),
+        (Injection::Kill, true) => assert_eq!(ran.status, None, "{text}"),
         (_, true) => {
             assert!(ran.status == Some(usual) || ran.status == Some(3), "{text}");
             // Where nothing can be written any more, nothing can be said.
-            let mute = how == Strike::FullForGood && place.contains("at write ");
+            let mute = how == Injection::NoSpaceFromNowOn && place.contains("at write ");
             let told = mute || ran.err.lines().any(|line| line.starts_with("error: "));
             assert!(ran.status == Some(usual) || told, "{text}");
         }
@@ -281,7 +281,7 @@ fn check_end(ran: &Ran, how: Strike, hit: bool, usual: i32, place: &str) {
     }
 }
 
-/// One in how many is struck.
+/// One call in how many gets an injection.
 fn share() -> usize {
     match std::env::var("RINGER_FAULTS").as_deref() {
         Ok("all") => 1,
@@ -292,22 +292,22 @@ fn share() -> usize {
 
 fn run_all(scenes: &[Scene]) {
     for scene in scenes {
-        let (calls, struck) = scene.run(share());
-        println!("{}: {struck} strikes at {calls} calls", scene.name);
-        assert!(calls > 10 && struck > 0);
+        let (calls, injected) = scene.run(share());
+        println!("{}: {injected} injections at {calls} calls", scene.name);
+        assert!(calls > 10 && injected > 0);
     }
 }
 
 #[test]
-fn a_struck_command_that_changes_a_database_loses_nothing() {
-    if traced::is_possible() {
+fn a_command_that_changes_a_database_loses_nothing_when_a_call_fails() {
+    if inject::is_possible() {
         run_all(&changes());
     }
 }
 
 #[test]
-fn a_struck_command_that_makes_or_mends_a_database_leaves_a_whole_one_or_none() {
-    if traced::is_possible() {
+fn a_command_that_makes_or_repairs_a_database_leaves_a_whole_one_or_none_when_a_call_fails() {
+    if inject::is_possible() {
         run_all(&makings());
     }
 }

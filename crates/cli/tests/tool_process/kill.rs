@@ -8,6 +8,7 @@
 use crate::rows;
 use crate::run;
 use testkit::folder;
+use testkit::random::Random;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -20,16 +21,6 @@ use ringer::{Database, Options, Sketcher};
 
 use rows::{Put, Rows, acknowledged, dump, lines, put};
 use run::Tool;
-
-/// Random enough, and the same on every machine.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(0x1405_7B7E_F767_814F);
-        (self.0 >> 33) % sides
-    }
-}
 
 const DB: &str = "db.ringer";
 const PACKED: &str = "packed.ringer";
@@ -64,7 +55,7 @@ struct Life {
     tool: Tool,
     rows: Rows,
     sketcher: Sketcher,
-    dice: Dice,
+    random: Random,
     /// Whether the last process may have left something to be put in order.
     open: bool,
     counts: Counts,
@@ -77,13 +68,13 @@ impl Life {
         tool.run(&["create", "work/db.ringer", "--features", "tokens"]).with_status(0);
         let reader = Database::open_read_only(tool.path("work/db.ringer"), Options::default());
         let sketcher = Sketcher::new(&reader.unwrap().scheme());
-        let (dice, counts) = (Dice(seed), Counts::default());
-        Life { tool, rows: Rows::new(), sketcher, dice, open: false, counts }
+        let (random, counts) = (Random(seed), Counts::default());
+        Life { tool, rows: Rows::new(), sketcher, random, open: false, counts }
     }
 
     /// Sets under keys of which many are there.
     fn puts(&mut self, count: u64) -> Vec<Put> {
-        let one = |_| (format!("key{:02}", self.dice.roll(KEYS)), self.dice.roll(5000));
+        let one = |_| (format!("key{:02}", self.random.below(KEYS)), self.random.below(5000));
         (0..count).map(one).collect()
     }
 
@@ -112,8 +103,8 @@ impl Life {
     }
 
     fn deleting(&mut self) -> Work {
-        let keys: Vec<String> = (0..1 + self.dice.roll(9))
-            .map(|_| self.dice.roll(KEYS))
+        let keys: Vec<String> = (0..1 + self.random.below(9))
+            .map(|_| self.random.below(KEYS))
             .map(|i| format!("key{i:02}"))
             .collect();
         let mut fewer = self.rows.clone();
@@ -128,17 +119,17 @@ impl Life {
             states: vec![rows.clone()],
             every: 0,
         };
-        match self.dice.roll(12) {
+        match self.random.below(12) {
             0 => same(&["compact", DB], &self.rows),
             1 => same(&["repair", DB], &self.rows),
             2 => same(&["pack", DB, PACKED], &self.rows),
             3 | 4 => self.deleting(),
             5 => {
-                let count = 1 + self.dice.roll(300);
+                let count = 1 + self.random.below(300);
                 self.adding(count, None)
             }
             _ => {
-                let (count, every) = (20 + self.dice.roll(200), 1 + self.dice.roll(6));
+                let (count, every) = (20 + self.random.below(200), 1 + self.random.below(6));
                 self.adding(count, Some(every))
             }
         }
@@ -155,9 +146,10 @@ impl Life {
     /// Runs a command and kills it after some of its lines and some time. It may be done before.
     fn run_and_kill(&mut self, work: &Work) -> Ended {
         let mut process = self.spawn(&work.command);
-        let lines_first = if work.every > 0 { self.dice.roll(work.states.len() as u64) } else { 0 };
+        let lines_first =
+            if work.every > 0 { self.random.below(work.states.len() as u64) } else { 0 };
         let most = if lines_first > 0 { 1_500 } else { 30_000 };
-        let wait = Duration::from_micros(self.dice.roll(most));
+        let wait = Duration::from_micros(self.random.below(most));
         let out = process.stdout.take().unwrap();
         let (sender, heard) = mpsc::channel();
         let listener = thread::spawn(move || {
@@ -243,7 +235,7 @@ impl Life {
 
     /// What the next process will find. Every other time that is left for it, and a copy is looked at.
     fn look(&mut self) -> Rows {
-        self.open = self.dice.roll(2) == 0;
+        self.open = self.random.below(2) == 0;
         if !self.open {
             return self.put_in_order("work");
         }

@@ -29,7 +29,7 @@ use ringer::{Database, Depth, Error, Like, Reader, Result, Signature, Stored};
 use super::edits::{Edited, edited};
 use super::seeds::{PATH, key, options};
 use super::watched::Watched;
-use crate::likes::{self, Ask};
+use crate::query_oracle::{self, Ask};
 
 /// Rows by key.
 type Rows = BTreeMap<Box<[u8]>, Stored>;
@@ -271,7 +271,7 @@ fn postings(layer: &Watched, whole: bool) -> Result<()> {
 fn queried(layer: &Watched, clean: Option<&Rows>, keys: &[u8]) -> Result<()> {
     let reader = Reader::open_in(layer.share(), Path::new(PATH), options())?;
     let snapshot = reader.snapshot();
-    let clean: Option<likes::Rows> = clean.map(|rows| {
+    let clean: Option<query_oracle::Rows> = clean.map(|rows| {
         rows.iter().map(|(key, stored)| (key.to_vec(), stored.signature.clone())).collect()
     });
     let turn = usize::from(keys.first().copied().unwrap_or(0));
@@ -287,20 +287,20 @@ fn queried(layer: &Watched, clean: Option<&Rows>, keys: &[u8]) -> Result<()> {
         let key = key(n as u64);
         let Ok(Some(Stored { signature, .. })) = snapshot.get(&key) else { continue };
         let ask = asks[n % asks.len()];
-        for plan in likes::PLANS {
+        for plan in query_oracle::PLANS {
             let run = |like| {
                 let query = ask.put(snapshot.query(like));
                 plan.map_or(query.clone(), |plan| query.plan(plan)).run()
             };
-            let right = |rows: &likes::Rows, query: &Signature, itself| {
-                likes::brute_force(rows, query, itself, ask)
+            let right = |rows: &query_oracle::Rows, query: &Signature, itself| {
+                query_oracle::brute_force(rows, query, itself, ask)
             };
             for (like, itself) in
                 [(Like::Signature(&signature), None), (Like::Key(&key), Some(&*key))]
             {
                 match (run(like), &clean) {
                     (Ok(answer), Some(rows)) => {
-                        assert_eq!(likes::found(&answer), right(rows, &signature, itself));
+                        assert_eq!(query_oracle::found(&answer), right(rows, &signature, itself));
                     }
                     (Ok(_), None) => {}
                     (Err(error), _) => failed = failed.and(Err(error)),

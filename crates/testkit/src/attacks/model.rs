@@ -20,7 +20,7 @@ use ringer::{
 
 use super::input::Input;
 use super::seeds::PATH;
-use crate::likes::{self, Ask};
+use crate::query_oracle::{self, Ask};
 
 const MOST_OPERATIONS: usize = 60;
 const KEYS: u8 = 24;
@@ -113,11 +113,11 @@ fn query(snapshot: &Snapshot, map: &Map) {
     let (rows, turn) = (rows_of(map), snapshot.sequence() as usize + map.len());
     let ask = [Ask::top(3), Ask::min(0.2), Ask { exhaustive: true, ..Ask::default() }][turn % 3];
     let like = &signatures()[turn % usize::from(SETS)];
-    let right = likes::brute_force(&rows, like, None, ask);
-    likes::compare_plans(snapshot, Like::Signature(like), ask, &right, "a set");
+    let right = query_oracle::brute_force(&rows, like, None, ask);
+    query_oracle::compare_plans(snapshot, Like::Signature(like), ask, &right, "a set");
     if let Some((key, like)) = rows.iter().nth(turn % rows.len().max(1)) {
-        let right = likes::brute_force(&rows, like, Some(key), ask);
-        likes::compare_plans(snapshot, Like::Key(key), ask, &right, "a key");
+        let right = query_oracle::brute_force(&rows, like, Some(key), ask);
+        query_oracle::compare_plans(snapshot, Like::Key(key), ask, &right, "a key");
     }
 }
 

@@ -7,6 +7,7 @@
 
 pub mod witness;
 
+use crate::random::Random;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -14,17 +15,6 @@ use std::process::{Child, Command, Stdio};
 
 use ringer::{Database, Error, HotTierKind, Options, Scheme, Signature, Sketcher, Snapshot};
 use witness::Witness;
-
-/// Random enough, and the same on every machine.
-#[derive(Debug, Clone)]
-pub struct Dice(pub u64);
-
-impl Dice {
-    pub fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(0x1405_7B7E_F767_814F);
-        (self.0 >> 33) % sides
-    }
-}
 
 const KEYS: u64 = 300;
 
@@ -38,17 +28,17 @@ fn set(number: u64) -> Vec<u64> {
 
 /// What a commit does: whether it is a bulk load, and its changes.
 fn plan(sequence: u64) -> (bool, Vec<(u64, Option<u64>)>) {
-    let mut dice = Dice(sequence);
-    dice.roll(1);
-    let bulk = dice.roll(15) == 0;
+    let mut random = Random(sequence);
+    random.below(1);
+    let bulk = random.below(15) == 0;
     // Most are small; some take several parts of the hot tier.
-    let most = if bulk { 40 } else { [6, 6, 6, 6, 6, 6, 6, 600][dice.roll(8) as usize] };
-    let changes = 1 + dice.roll(most);
-    let change = |dice: &mut Dice| {
-        let number = (bulk || dice.roll(4) > 0).then(|| dice.roll(500));
-        (dice.roll(KEYS), number)
+    let most = if bulk { 40 } else { [6, 6, 6, 6, 6, 6, 6, 600][random.below(8) as usize] };
+    let changes = 1 + random.below(most);
+    let change = |random: &mut Random| {
+        let number = (bulk || random.below(4) > 0).then(|| random.below(500));
+        (random.below(KEYS), number)
     };
-    (bulk, (0..changes).map(|_| change(&mut dice)).collect())
+    (bulk, (0..changes).map(|_| change(&mut random)).collect())
 }
 
 /// Makes the next commit.
@@ -177,12 +167,12 @@ pub fn be_the_child() {
     work(Path::new(&path), task);
 }
 
-fn open(path: &Path, dice: &mut Dice, hot_tier: HotTierKind) -> ringer::Result<Database> {
+fn open(path: &Path, random: &mut Random, hot_tier: HotTierKind) -> ringer::Result<Database> {
     let options = Options {
-        memtable_rows: 1 + dice.roll(60) as usize,
-        build_bytes: 1 << dice.roll(16),
-        cache_bytes: 1 << dice.roll(22),
-        background: dice.roll(2) == 0,
+        memtable_rows: 1 + random.below(60) as usize,
+        build_bytes: 1 << random.below(16),
+        cache_bytes: 1 << random.below(22),
+        background: random.below(2) == 0,
         hot_tier,
         ..Options::default()
     };
@@ -197,8 +187,8 @@ fn open(path: &Path, dice: &mut Dice, hot_tier: HotTierKind) -> ringer::Result<D
 }
 
 fn work(path: &Path, task: Task) {
-    let mut dice = Dice(task.seed);
-    let db = match open(path, &mut dice, task.hot_tier) {
+    let mut random = Random(task.seed);
+    let db = match open(path, &mut random, task.hot_tier) {
         Ok(db) => db,
         Err(error) => return fail("open", &error),
     };
@@ -208,7 +198,7 @@ fn work(path: &Path, task: Task) {
     let end = last.saturating_add(task.commits);
     let mut failures = 0;
     while last < end && failures < 20 {
-        let did = match dice.roll(task.calm.max(5)) {
+        let did = match random.below(task.calm.max(5)) {
             0 => db.checkpoint().map(|()| "checkpoint"),
             1 => db.compact().map(|()| "compact"),
             2 => db.vacuum().map(|()| "vacuum"),

@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::likes;
+use crate::query_oracle;
 use ringer::scheme::{CardinalityField, Elements, Slots};
 use ringer::store::file_layer::faulty::FaultyFiles;
 use ringer::store::file_layer::memory::MemoryFiles;
@@ -164,15 +164,15 @@ impl Model {
         });
         assert!(rows.eq(contents.clone()), "a range differs");
         assert_eq!(snapshot.len().unwrap(), contents.len() as u64);
-        let rows: likes::Rows =
+        let rows: query_oracle::Rows =
             contents.iter().map(|(key, (row, _))| (key.clone(), row.clone())).collect();
         let turn = snapshot.sequence() as usize + rows.len();
         // There are very many checks: one in four asks.
         let asked = rows.iter().nth(turn % rows.len().max(1)).filter(|_| turn.is_multiple_of(4));
         if let Some((key, row)) = asked {
-            let ask = likes::Ask::top(1 + turn % 5);
-            let right = likes::brute_force(&rows, row, Some(key), ask);
-            likes::compare_plans(snapshot, Like::Key(key), ask, &right, "a query");
+            let ask = query_oracle::Ask::top(1 + turn % 5);
+            let right = query_oracle::brute_force(&rows, row, Some(key), ask);
+            query_oracle::compare_plans(snapshot, Like::Key(key), ask, &right, "a query");
         }
     }
 }

@@ -9,6 +9,8 @@
 //! Every set has a random generator of its own, so that any of them can be made without the others: ten
 //! million need no more memory than one. A smaller workload is a part of a larger one.
 
+use crate::random::{Random, mix};
+
 /// Elements of a set.
 pub const ELEMENTS: usize = 200;
 
@@ -26,15 +28,15 @@ pub type Set = [u64; ELEMENTS];
 
 /// The workload of one size.
 #[derive(Debug, Clone)]
-pub struct W2 {
+pub struct Workload {
     sets: u64,
     /// Size of each pool, and the number of its first element.
     pools: Vec<(u64, u64)>,
 }
 
-impl W2 {
+impl Workload {
     /// So many sets, a multiple of one hundred.
-    pub fn new(sets: u64) -> W2 {
+    pub fn new(sets: u64) -> Workload {
         assert!(sets > 0 && sets.is_multiple_of(100), "the number of sets is a multiple of 100");
         let mut first = 0;
         let mut pool = |j: usize| {
@@ -42,7 +44,7 @@ impl W2 {
             first += size;
             (size, first - size)
         };
-        W2 { sets, pools: (0..COMMON).map(&mut pool).collect() }
+        Workload { sets, pools: (0..COMMON).map(&mut pool).collect() }
     }
 
     /// N.
@@ -63,7 +65,7 @@ impl W2 {
     /// Set number i. Those from `member(0, 0)` on are planted.
     pub fn set(&self, i: u64) -> Set {
         let mut set = match i.checked_sub(self.member(0, 0)) {
-            None => self.unmixed(&mut Random::new(1, i)),
+            None => self.unmixed(&mut Random::of(1, i)),
             Some(planted) => self.planted(planted / MEMBERS, planted % MEMBERS),
         };
         set.iter_mut().for_each(|x| *x = mix(*x));
@@ -72,7 +74,7 @@ impl W2 {
 
     /// The query of a cluster.
     pub fn query(&self, cluster: u64) -> Set {
-        let mut set = self.unmixed(&mut Random::new(2, cluster));
+        let mut set = self.unmixed(&mut Random::of(2, cluster));
         set.iter_mut().for_each(|x| *x = mix(*x));
         set
     }
@@ -88,8 +90,8 @@ impl W2 {
 
     /// The query with some elements, at random, replaced by fresh ones.
     fn planted(&self, cluster: u64, member: u64) -> Set {
-        let mut set = self.unmixed(&mut Random::new(2, cluster));
-        let random = &mut Random::new(3, cluster * MEMBERS + member);
+        let mut set = self.unmixed(&mut Random::of(2, cluster));
+        let random = &mut Random::of(3, cluster * MEMBERS + member);
         for i in 0..ELEMENTS - shared(member) {
             let other = i + random.below((ELEMENTS - i) as u64) as usize;
             set.swap(i, other);
@@ -118,35 +120,6 @@ fn common(id: u64) -> u64 {
     (h ^ (h >> 32)) & !TOP
 }
 
-/// A 64-bit mixing function of two multiplications: nobody's hash shall see the top bit.
-pub fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
-}
-
-/// Random words, the same in every run.
-#[derive(Debug)]
-pub struct Random(u64);
-
-impl Random {
-    /// The generator of one thing of a kind.
-    pub fn new(kind: u64, number: u64) -> Random {
-        Random(mix(mix(kind).wrapping_add(number)))
-    }
-
-    /// 64 random bits.
-    pub fn word(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        mix(self.0)
-    }
-
-    /// A random number below a limit.
-    fn below(&mut self, limit: u64) -> u64 {
-        ((u128::from(self.word()) * u128::from(limit)) >> 64) as u64
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::{HashMap, HashSet};
@@ -161,7 +134,7 @@ mod tests {
 
     #[test]
     fn planted_sets_have_their_resemblance_exactly() {
-        let w2 = W2::new(20_000);
+        let w2 = Workload::new(20_000);
         for cluster in 0..w2.clusters() {
             let query = w2.query(cluster);
             for member in 0..MEMBERS {
@@ -176,7 +149,7 @@ mod tests {
 
     #[test]
     fn the_vocabulary_is_skewed() {
-        let w2 = W2::new(30_000);
+        let w2 = Workload::new(30_000);
         let sets = w2.member(0, 0);
         let mut counts = HashMap::<u64, u64>::new();
         for i in 0..sets {
@@ -205,7 +178,7 @@ mod tests {
 
     #[test]
     fn background_is_a_little_alike() {
-        let w2 = W2::new(100_000);
+        let w2 = Workload::new(100_000);
         let pairs = 20_000;
         let all = (0..pairs).map(|i| exact(&w2.query(i % 1000), &w2.set(i)));
         let (sum, most) = all.fold((0.0, 0.0), |(sum, most): (f64, f64), r| (sum + r, most.max(r)));
@@ -216,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_smaller_workload_is_part_of_a_larger() {
-        let (small, large) = (W2::new(1000), W2::new(100_000));
+        let (small, large) = (Workload::new(1000), Workload::new(100_000));
         assert_eq!(small.set(899), large.set(899));
         assert_eq!(small.query(9), large.query(9));
         assert_eq!(small.set(small.member(9, 3)), large.set(large.member(9, 3)));

@@ -18,10 +18,10 @@ use ringer::{
 };
 
 use crate::damaged::Damaged;
-use crate::likes::{self, Ask, Rows};
+use crate::query_oracle::{self, Ask, Rows};
 
 /// Where the database is.
-pub const PATH: &str = "/d/swept.ringer";
+pub const PATH: &str = "/d/complete.ringer";
 
 /// A page, or what else has a checksum of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,13 +34,13 @@ pub struct Part {
 
 impl Part {
     /// Whether it belongs to what an index or a deletion adds, or says where everything is.
-    pub fn is_swept_in_full(self) -> bool {
+    pub fn is_tried_in_full(self) -> bool {
         !matches!(self.kind, 2..=4) && self.offset >= 12_288
     }
 }
 
 /// The file and the right answers.
-pub struct Swept {
+pub struct CompleteFile {
     pub bytes: Arc<Vec<u8>>,
     /// The same file at an earlier checkpoint: other superblocks, and the same up to its end.
     pub earlier: Vec<u8>,
@@ -133,8 +133,8 @@ pub fn stranger() -> Vec<u8> {
     files(1).0.contents(PATH).unwrap()
 }
 
-impl Swept {
-    pub fn new() -> Swept {
+impl CompleteFile {
+    pub fn new() -> CompleteFile {
         let (files, stale, earlier) = files(0);
         let bytes = Arc::new(files.contents(PATH).unwrap());
         let reader = Reader::open_in(Arc::new(files), Path::new(PATH), options_of_readers());
@@ -145,7 +145,7 @@ impl Swept {
         let queries = right_queries(&snapshot, &rows);
         let pairs = snapshot.pairs(0.9).expand().collect().unwrap();
         assert!(rows.len() > 250 && pairs.len() > 30, "{} {}", rows.len(), pairs.len());
-        Swept { bytes, earlier, stale, rows, absent, queries, pairs }
+        CompleteFile { bytes, earlier, stale, rows, absent, queries, pairs }
     }
 
     /// Everything in the file that has a checksum, in order.
@@ -225,8 +225,8 @@ fn right_queries(
         (300, Ask { exhaustive: true, ..Ask::top(4) }, None),
     ] {
         let key = rows.keys().nth(i % rows.len()).unwrap().clone();
-        let right = likes::brute_force(&signatures, &signatures[&key], Some(&key), ask);
-        likes::compare_plans(snapshot, Like::Key(&key), ask, &right, "undamaged");
+        let right = query_oracle::brute_force(&signatures, &signatures[&key], Some(&key), ask);
+        query_oracle::compare_plans(snapshot, Like::Key(&key), ask, &right, "undamaged");
         let query = ask.put(snapshot.query(Like::Key(&key)));
         let answer = plan.map_or(query.clone(), |plan| query.plan(plan)).run().unwrap();
         queries.push((key, ask, plan, answer));
@@ -291,8 +291,8 @@ pub struct Killed {
 }
 
 impl Killed {
-    pub fn new(swept: &Swept) -> Killed {
-        let files = MemoryFiles::new().with_file(PATH, swept.bytes.to_vec());
+    pub fn new(whole: &CompleteFile) -> Killed {
+        let files = MemoryFiles::new().with_file(PATH, whole.bytes.to_vec());
         let db = Database::open_in(Arc::new(files.clone()), Path::new(PATH), options()).unwrap();
         for i in 0..6 {
             db.put(key(i * 50 + 1), &set(700 + i)).unwrap();
@@ -300,7 +300,7 @@ impl Killed {
         }
         let rows: BTreeMap<_, _> = db.snapshot().range::<&[u8]>(..).map(owned).collect();
         let image = MemoryFiles::from_entries(files.entries());
-        assert!(image.files().len() > 1 && rows != swept.rows, "{:?}", image.files());
+        assert!(image.files().len() > 1 && rows != whole.rows, "{:?}", image.files());
         let bytes = image.contents(PATH).unwrap();
         Killed { image, bytes, rows }
     }

@@ -34,26 +34,27 @@ const CALLS: [&str; 20] = [
 
 /// What a call does instead of its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Strike {
+pub enum Injection {
     /// The process is killed before it.
     Kill,
     /// It fails: no space is left.
-    Full,
+    NoSpace,
     /// It and all later ones of its name fail: no space is left.
-    FullForGood,
+    NoSpaceFromNowOn,
     /// It fails: the device does.
-    Device,
+    DeviceError,
 }
 
-pub const STRIKES: [Strike; 4] = [Strike::Kill, Strike::Full, Strike::FullForGood, Strike::Device];
+pub const INJECTIONS: [Injection; 4] =
+    [Injection::Kill, Injection::NoSpace, Injection::NoSpaceFromNowOn, Injection::DeviceError];
 
-impl Strike {
+impl Injection {
     fn option(self, n: usize) -> String {
         match self {
-            Strike::Kill => format!("signal=KILL:when={n}"),
-            Strike::Full => format!("error=ENOSPC:when={n}"),
-            Strike::FullForGood => format!("error=ENOSPC:when={n}+"),
-            Strike::Device => format!("error=EIO:when={n}"),
+            Injection::Kill => format!("signal=KILL:when={n}"),
+            Injection::NoSpace => format!("error=ENOSPC:when={n}"),
+            Injection::NoSpaceFromNowOn => format!("error=ENOSPC:when={n}+"),
+            Injection::DeviceError => format!("error=EIO:when={n}"),
         }
     }
 }
@@ -99,7 +100,7 @@ fn take(log: &Path) -> String {
     text
 }
 
-/// What came of a command, and the calls of it that can be struck. The log is gone afterwards.
+/// What came of a command, and the calls of it that can be made to fail. The log is gone afterwards.
 pub fn calls(plain: &Command, log: &Path) -> (Output, Vec<Call>) {
     // Those that a system does not have are no mistake.
     let all = format!("trace={}", CALLS.map(|name| format!("?{name}")).join(","));
@@ -125,12 +126,12 @@ pub fn calls(plain: &Command, log: &Path) -> (Output, Vec<Call>) {
     (output, found.difference(&other).cloned().collect())
 }
 
-/// What came of a command of which one call was struck, and whether it was reached.
-pub fn strike(plain: &Command, log: &Path, call: &Call, strike: Strike) -> (Output, bool) {
+/// What came of a command of which one call was injected, and whether it was reached.
+pub fn run(plain: &Command, log: &Path, call: &Call, how: Injection) -> (Output, bool) {
     let Call { name, n } = call;
     let trace = format!("trace={name}");
-    let inject = format!("inject={name}:{}", strike.option(*n));
-    let quick = if strike == Strike::Kill { &[][..] } else { &[QUICK] };
+    let inject = format!("inject={name}:{}", how.option(*n));
+    let quick = if how == Injection::Kill { &[][..] } else { &[QUICK] };
     let output = traced(plain, log, &[quick, &["-e", &trace, "-e", &inject]].concat());
     let text = take(log);
     (output, text.contains("(INJECTED)") || text.contains("killed by SIGKILL"))

@@ -19,17 +19,6 @@ pub type Found = Vec<(Vec<u8>, u32, Comparison)>;
 /// The plans: chosen, and both that can be asked for.
 pub const PLANS: [Option<Plan>; 3] = [None, Some(Plan::Probe), Some(Plan::Scan)];
 
-/// Numbers that look random, the same in each run.
-pub struct Dice(pub u64);
-
-impl Dice {
-    pub fn roll(&mut self, below: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % below
-    }
-}
-
 /// What is asked, in a form that brute force can answer.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Ask {
