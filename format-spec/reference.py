@@ -33,6 +33,7 @@ from pathlib import Path
 from statistics import NormalDist
 
 import chunks as chunked
+import compare as comparing
 import elements as kept_sets
 import features as text_features
 from hashing import (BLOCKS, C1, ELEMENTS, G, M, ceil_div, key, keys, mix, normal, permutation, product, samples, unit,
@@ -484,6 +485,16 @@ def weighted_rows():
         yield sampler, seed, k, b, chosen, empty, "".join(f"{word:016x}" for word in planes)
 
 
+def described_signature(scheme_of, description):
+    """(empty, code, planes, slot values) of a described set, for the vectors of compare.py."""
+    sampler, size, seed, k, b, field, L, g, v, m = scheme_of
+    scheme("ids", sampler, size, seed, k, b, field, L, g, v, m)  # refuses what breaks a rule
+    elements = (weighted_set(sampler.partition("+")[0], weights_of(description)) if sampler.partition("+")[0] in MEASURES
+                else elements_of(description, size))
+    empty, code, planes = signature(sampler, size, seed, k, b, field, elements)
+    return empty, code, planes, slot_values(planes, k, b, L, g, v)
+
+
 def number_rows():
     yield "what", "word", "double"
     middle = [0x8000000000000000 + d for d in (-1, 0, 2**11, 2**12)]
@@ -592,6 +603,8 @@ def main():
     makers = {"hash": hash_rows, "permutation": permutation_rows, "scheme": scheme_rows,
               "signature": signature_rows, "weighted": weighted_rows, "numbers": number_rows, "slot": slot_rows, "cardinality": cardinality_rows,
               "features": feature_rows, "elements": lambda: kept_sets.rows(elements_of),
+              "compare": lambda: comparing.compare_rows(described_signature),
+              "rank": lambda: comparing.rank_rows(described_signature),
               "rabin": lambda: chunked.rabin_rows(xxh3), "chunks": lambda: chunked.chunk_rows(xxh3)}
     files = {f"{name}.tsv": ("#" + "".join("\t".join(map(str, row)) + "\n" for row in rows())).encode()
              for name, rows in makers.items()}

@@ -1,0 +1,193 @@
+//! Comparison and ranking against the vectors of `format-spec/compare.md`, which `format-spec/compare.py` wrote.
+
+use ringer::scheme::{Packing, Sampler, Slots, Universe};
+use ringer::sketch::SlotReader;
+use ringer::{
+    Comparison, Database, Error, Estimate, Like, Options, Parameters, Scheme, Signature, Sketcher,
+    presets,
+};
+
+/// Doubles are printed with 12 digits.
+const TOLERANCE: f64 = 1e-11;
+
+fn rows(table: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
+    table.lines().skip(1).map(|line| line.split('\t').collect())
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> T {
+    text.parse().unwrap_or_else(|_| panic!("{text} is not a number"))
+}
+
+/// The scheme that the first ten columns of a row describe.
+fn scheme(columns: &[&str]) -> Scheme {
+    let [sampler, universe, seed, k, b, cardinality, count, g, v, m] = columns else {
+        panic!("{columns:?}")
+    };
+    let (sampler, packing) = sampler.split_once('+').unwrap_or((sampler, "low-bits"));
+    let sampler: Sampler = sampler.parse().unwrap();
+    let packing: Packing = packing.parse().unwrap();
+    Scheme::new(Parameters {
+        measure: sampler.measure(),
+        sampler,
+        packing,
+        universe: match *universe {
+            "open" => Universe::Open,
+            size => Universe::Bounded(number(size)),
+        },
+        seed: number(seed),
+        samples: number(k),
+        bits: number(b),
+        cardinality: cardinality.parse().unwrap(),
+        slots: Slots {
+            count: number(count),
+            samples_per_slot: number(g),
+            value_bits: number(v),
+            min_matches: number(m),
+        },
+        ..presets::PRECISE
+    })
+    .unwrap()
+}
+
+fn mix(mut x: u64) -> u64 {
+    x = (x ^ x >> 27).wrapping_mul(0x3C79_AC49_2BA7_B653);
+    x = (x ^ x >> 33).wrapping_mul(0x1C69_B3F7_4AC4_AE35);
+    x ^ x >> 27
+}
+
+/// The set that a notation of `format-spec/vectors/README.md` describes, with weights.
+fn described(text: &str) -> Vec<(u64, f64)> {
+    let (kind, rest) = text.split_once(':').unwrap();
+    let parts = |at| rest.split(at).filter(|part: &&str| !part.is_empty());
+    if kind == "weights" {
+        let pairs = parts(',').map(|pair| pair.split_once('=').unwrap());
+        return pairs.map(|(x, weight)| (number(x), number(weight))).collect();
+    }
+    if kind == "list" {
+        return parts(',').map(|x| (number(x), 1.0)).collect();
+    }
+    let numbers: Vec<i64> = parts(':').map(number).collect();
+    match (kind, &numbers[..]) {
+        ("range", [start, count, step]) => {
+            (0..*count).map(|i| ((start + i * step) as u64, 1.0)).collect()
+        }
+        ("powers" | "signed", [start, count, low, high]) => {
+            let weight = |i| {
+                let v = mix((start + count + i) as u64);
+                let exponent = low + (v >> 52 & 0x7FF) as i64 % (high - low + 1);
+                let fraction = (v % (1 << 52)) as f64 / (1_u64 << 52) as f64;
+                let sign = if kind == "signed" && v >> 63 == 1 { -1.0 } else { 1.0 };
+                sign * (1.0 + fraction) * (exponent as f64).exp2()
+            };
+            (0..*count).map(|i| (mix((start + i) as u64), weight(i))).collect()
+        }
+        _ => panic!("{text}"),
+    }
+}
+
+fn signature(sketcher: &Sketcher, scheme: &Scheme, text: &str) -> Signature {
+    let set = described(text);
+    if matches!(scheme.sampler, Sampler::Weighted | Sampler::SignProjection) {
+        return sketcher.sketch_weighted(&set).unwrap();
+    }
+    sketcher.sketch(&set.iter().map(|(x, _)| *x).collect::<Vec<_>>()).unwrap()
+}
+
+fn slot_values(reader: &SlotReader, signature: &Signature) -> Vec<u32> {
+    let mut values = vec![0; reader.count()];
+    reader.read(signature.planes(), &mut values);
+    values
+}
+
+/// Whether a value is the printed one; `-` stands for none.
+fn assert_close(found: Option<f64>, expected: &str, row: &[&str]) {
+    match found {
+        None => assert_eq!(expected, "-", "{row:?}"),
+        Some(found) => {
+            assert_ne!(expected, "-", "{row:?}: {found}");
+            let expected: f64 = number(expected);
+            let error = (found - expected).abs();
+            assert!(error <= TOLERANCE * expected.abs().max(1.0), "{row:?}: {found}");
+        }
+    }
+}
+
+/// COMPARE-1 to COMPARE-11 and COMPARE-14.
+#[test]
+fn comparisons() {
+    type Formula = fn(&Comparison) -> Result<Estimate, Error>;
+    let formulas: [Formula; 5] = [
+        Comparison::intersection,
+        Comparison::union,
+        Comparison::hamming,
+        Comparison::containment_of_first,
+        Comparison::containment_of_second,
+    ];
+    let mut checked = 0;
+    for row in rows(include_str!("../format-spec/vectors/compare.tsv")) {
+        let scheme = scheme(&row[..10]);
+        let sketcher = Sketcher::new(&scheme);
+        let sets = [row[10], row[11]].map(|text| signature(&sketcher, &scheme, text));
+        let reader = SlotReader::new(&scheme);
+        let [first, second] = sets.each_ref().map(|set| slot_values(&reader, set));
+        let one_empty = sets.iter().any(Signature::is_empty);
+        let slots = first.iter().zip(&second).filter(|(x, y)| x == y && !one_empty).count();
+        assert_eq!(slots, number::<usize>(row[13]), "{row:?}");
+        match sets[0].compare(&sets[1]) {
+            Err(Error::Undefined { .. }) => assert_eq!(row[14], "-", "{row:?}"),
+            Err(error) => panic!("{row:?}: {error}"),
+            Ok(comparison) => {
+                assert_eq!(comparison.equal_samples(), number::<u32>(row[12]), "{row:?}");
+                assert_close(Some(comparison.similarity().value), row[14], &row);
+                if !one_empty {
+                    for (formula, expected) in formulas.iter().zip(&row[15..]) {
+                        assert_close(formula(&comparison).ok().map(|e| e.value), expected, &row);
+                    }
+                }
+            }
+        }
+        checked += 1;
+    }
+    assert!(checked > 200);
+}
+
+/// COMPARE-15, COMPARE-16 for estimates, and COMPARE-17.
+#[test]
+fn rankings() {
+    let mut checked = 0;
+    for row in rows(include_str!("../format-spec/vectors/rank.tsv")) {
+        let scheme = scheme(&row[..10]);
+        let [sets, key, least_slots, threshold, top, expected] = row[10..] else {
+            panic!("{row:?}")
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options { background: false, ..Options::default() };
+        let db = Database::create(folder.path().join("x.ringer"), &scheme, options).unwrap();
+        for (key, set) in sets.split(';').map(|set| set.split_once('=').unwrap()) {
+            let set: Vec<u64> = described(set).iter().map(|(x, _)| *x).collect();
+            db.put(key, &set).unwrap();
+        }
+        let snapshot = db.snapshot();
+        let mut query = snapshot.query(Like::Key(key.as_bytes())).top(number(top));
+        query = match number(least_slots) {
+            0 => query.exhaustive(),
+            slots => query.min_matches(slots),
+        };
+        if threshold != "-" {
+            query = query.min_similarity(number(threshold));
+        }
+        let found = query.run().unwrap().matches;
+        let expected: Vec<&str> = expected.split(';').filter(|text| !text.is_empty()).collect();
+        assert_eq!(found.len(), expected.len(), "{row:?}");
+        for (found, expected) in found.iter().zip(expected) {
+            let [key, slots, value] = expected.split(',').collect::<Vec<_>>()[..] else {
+                panic!("{row:?}")
+            };
+            assert_eq!(&*found.key, key.as_bytes(), "{row:?}");
+            assert_eq!(found.matching_slots, number::<u32>(slots), "{row:?}");
+            assert_close(Some(found.similarity().value), value, &row);
+        }
+        checked += 1;
+    }
+    assert!(checked > 40);
+}
