@@ -22,6 +22,7 @@ import zlib
 from pathlib import Path
 
 sys.dont_write_bytecode = True
+from annotations import differences  # noqa: E402
 from postings import DIRECTORY as POSTING_DIRECTORY, LIST, SHORT, TABLE, Postings, shares  # noqa: E402
 from elements import SETS, SETS_DIRECTORY, Sets  # noqa: E402
 from reference import FIELDS, SAMPLERS, cardinality_code, ceil_div, signature, xxh3  # noqa: E402
@@ -511,6 +512,10 @@ def check(golden, rejects):
         found, _ = outcome(path)
         if found.split(":")[0] != re.match(r"[A-Z]+-\d+", path.name).group():
             wrong.append(f"{path}: {found}")
+    folder = golden[0].parent.parent if golden else Path()
+    if (folder / "reading.md").exists():
+        wrong_tables = differences((folder / "reading.md").read_text(), (folder / "golden/one.ringer").read_bytes())
+        wrong += [f"{folder / 'reading.md'}: {wrong_tables}"] * bool(wrong_tables)
     print(*wrong, sep="\n", end="\n" if wrong else "", file=sys.stderr)
     return 1 if wrong else 0
 
