@@ -1,12 +1,6 @@
-"""Rabin fingerprints and chunks (chunks.md), a second implementation: bit by bit, to be compared with.
+"""Rabin fingerprints and chunks: a second implementation of chunks.md. It is simple, not fast. Used by reference.py.
 
-Used by reference.py, which writes the vectors:
-
-rabin.tsv   fingerprint: degree, q in hex, bytes in hex, fingerprint; concat: the two strings with a comma; primitive: degree, q,
-            nothing, 1 or 0; search: 64, nothing, the seed in hex, q.
-chunks.tsv  h, the input, the cuts and the features. The input is parts joined by '+': bytes:HEX, run:BYTE:COUNT,
-            or noise:SEED:COUNT for the highest bytes of (SEED + i) * 0x9E3779B97F4A7C15 mod 2^64, i = 1, 2, ...;
-            each may be followed by *N to repeat it.
+A polynomial is its degree and its low part `q`. `h` is the horizon. vectors/README.md describes rabin.tsv and chunks.tsv.
 """
 STANDARD = (64, 0x76C90A8130474C05)  # RABIN-1
 WINDOW, REACH = 16, 8

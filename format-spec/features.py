@@ -1,7 +1,7 @@
-"""Text features, written from features.md alone; a part of reference.py.
+"""Text features: a second implementation of features.md. Used by reference.py.
 
-Properties of characters come from Python's own tables. Where these cannot tell (the word break property of a
-few characters, anything newer than the tables), it raises ValueError instead of guessing.
+Properties of characters come from Python's own tables. For characters that these do not cover (the word break property
+of a few characters, anything newer than the tables) it raises ValueError instead of guessing.
 """
 import re
 import unicodedata
@@ -29,7 +29,7 @@ NO_LETTERS = ("CJK ", "HIRAGANA ", "IDEOGRAPHIC ", "THAI ", "LAO ", "MYANMAR ", 
 
 
 def word_break(c):
-    """The word break property, as far as it can be told from names and categories."""
+    """The word break property, as far as names and categories determine it."""
     for name, members in MIDDLES.items():
         if c in members:
             return name
@@ -93,13 +93,13 @@ def boundaries(text):
 
 
 def is_alphanumeric(c):
-    """Alphabetic, Nd, Nl or No. Python does not know Other_Alphabetic, a part of Alphabetic that has marks and
-    symbols only; a mark matters only where a segment has no letter."""
+    """Alphabetic, Nd, Nl or No. Python does not know Other_Alphabetic, a part of Alphabetic with only marks and symbols.
+    That matters only for a segment without a letter; `segments` raises an error there."""
     return unicodedata.category(c)[0] == "L" or unicodedata.category(c) in ("Nd", "Nl", "No")
 
 
 def segments(text):
-    """FEAT-6: (is a word, text) of each segment, white space being one."""
+    """(is a word, text) of each segment. White space is a segment, too. FEAT-6"""
     for part in re.split(f"({SPACE})", text):
         if re.fullmatch(SPACE, part):
             yield False, part
@@ -110,7 +110,7 @@ def segments(text):
                 segment, start = part[start:i], i
                 word = any(map(is_alphanumeric, segment))
                 if not word and any(unicodedata.category(c) in ("Mn", "Mc") and not unicodedata.combining(c) for c in segment):
-                    raise ValueError("a mark without a letter: cannot tell without Other_Alphabetic")
+                    raise ValueError("a mark without a letter: Python does not know whether it is Other_Alphabetic")
                 yield word, segment
 
 
@@ -176,10 +176,10 @@ def url(data):  # FEAT-11
 
 INLINE = set("""a abbr acronym b bdi bdo big blink cite code data del dfn em font i ins kbd mark nobr output q rb ruby s samp slot small
 span strike strong sub sup time tt u var wbr""".split())
-HIDDEN = ("iframe", "noembed", "noscript", "script", "style", "template", "noframes")
+HIDDEN = ("iframe", "noembed", "noframe", "noscript", "script", "style", "template", "noframes")
 
 
-class VisibleText(HTMLParser):  # FEAT-12, of well-formed pages
+class VisibleText(HTMLParser):  # FEAT-12, for well-formed pages only
     def __init__(self, page):
         super().__init__()
         self.text, self.hidden = "", 0

@@ -1,11 +1,11 @@
-"""From a set to samples (hashing.md), a second implementation: plain, to be compared with. Used by reference.py."""
+"""From a set to samples: a second implementation of hashing.md. It is simple, not fast. Used by reference.py."""
 import math
 
 M = 2**64 - 1
 G = 0x9E3779B97F4A7C15
 C1, C2 = 0x3C79AC492BA7B653, 0x1C69B3F74AC4AE35
 # HASH-3
-ELEMENTS, SAMPLES, UNIVERSE, COPIES, DONORS, BLOCKS, TIES, WEIGHTS, PROJECTIONS, VISITS = range(1, 11)
+ELEMENTS, SAMPLES, UNIVERSE, COPIES, DONORS, GROUPS, TIES, WEIGHTS, PROJECTIONS, VISITS = range(1, 11)
 
 
 def ceil_div(a, b):
@@ -26,7 +26,7 @@ def mix(x):  # HASH-1
 
 
 def unstir(x):
-    """The inverse of stir, to make elements that have a given hash."""
+    """The inverse of stir. The vectors need elements with a given hash."""
     x = x * pow(C2, -1, 2**64) & M
     x = (x ^ x >> 33) * pow(C1, -1, 2**64) & M
     return x ^ x >> 27 ^ x >> 54
@@ -82,17 +82,17 @@ def coefficients(text):
     return [float(c) for c in text.split()]
 
 
-A = coefficients("""2509.0809287301226727 33430.575583588128105 67265.770927008700853 45921.953931549871457
+N1 = coefficients("""2509.0809287301226727 33430.575583588128105 67265.770927008700853 45921.953931549871457
                     13731.693765509461125 1971.5909503065514427 133.14166789178437745 3.387132872796366608""")
-B = coefficients("""5226.495278852854561 28729.085735721942674 39307.89580009271061 21213.794301586595867
+M1 = coefficients("""5226.495278852854561 28729.085735721942674 39307.89580009271061 21213.794301586595867
                     5394.1960214247511077 687.1870074920579083 42.313330701600911252 1""")
-C = coefficients("""7.7454501427834140764e-4 0.0227238449892691845833 0.24178072517745061177 1.27045825245236838258
+N2 = coefficients("""7.7454501427834140764e-4 0.0227238449892691845833 0.24178072517745061177 1.27045825245236838258
                     3.64784832476320460504 5.7694972214606914055 4.6303378461565452959 1.42343711074968357734""")
-D = coefficients("""1.05075007164441684324e-9 5.475938084995344946e-4 0.0151986665636164571966 0.14810397642748007459
+M2 = coefficients("""1.05075007164441684324e-9 5.475938084995344946e-4 0.0151986665636164571966 0.14810397642748007459
                     0.68976733498510000455 1.6763848301838038494 2.05319162663775882187 1""")
-E = coefficients("""2.01033439929228813265e-7 2.71155556874348757815e-5 0.0012426609473880784386 0.026532189526576123093
+N3 = coefficients("""2.01033439929228813265e-7 2.71155556874348757815e-5 0.0012426609473880784386 0.026532189526576123093
                     0.29656057182850489123 1.7848265399172913358 5.4637849111641143699 6.6579046435011037772""")
-F = coefficients("""2.04426310338993978564e-15 1.4215117583164458887e-7 1.8463183175100546818e-5 7.868691311456132591e-4
+M3 = coefficients("""2.04426310338993978564e-15 1.4215117583164458887e-7 1.8463183175100546818e-5 7.868691311456132591e-4
                     0.0148753612908506148525 0.13692988092273580531 0.59983220655588793769 1""")
 
 
@@ -104,21 +104,20 @@ def horner(polynomial, y):
 
 
 def normal(w):  # HASH-6
-    p = unit(w)
-    q = p - 0.5
-    if abs(q) <= 0.425:
-        y = 0.180625 - q * q
-        return q * horner(A, y) / horner(B, y)
-    y = math.sqrt(-math.log(p if q < 0 else 1 - p))
+    centred = unit(w) - 0.5
+    if abs(centred) <= 0.425:
+        y = 0.180625 - centred * centred
+        return centred * horner(N1, y) / horner(M1, y)
+    y = math.sqrt(-math.log(unit(w) if centred < 0 else 1 - unit(w)))
     if y <= 5:
-        far = horner(C, y - 1.6) / horner(D, y - 1.6)
+        far = horner(N2, y - 1.6) / horner(M2, y - 1.6)
     else:
-        far = horner(E, y - 5) / horner(F, y - 5)
-    return math.copysign(far, q)
+        far = horner(N3, y - 5) / horner(M3, y - 5)
+    return math.copysign(far, centred)
 
 
 def weighted_set(sampler, pairs):
-    """WEIGHT-1 and WEIGHT-2: pairs of element and weight become a dict, its keys rising."""
+    """A dict of weights by element, in ascending order, from pairs of element and weight. WEIGHT-1, WEIGHT-2"""
     together = {}
     for x, weight in sorted(pairs):
         if not math.isfinite(weight) or sampler == "weighted" and weight <= 0:
@@ -132,8 +131,8 @@ def weighted_set(sampler, pairs):
 # --- samplers ----------------------------------------------------------------------------------------
 
 def samples(sampler, size, seed, k, elements):
-    """The k samples of a set that is not empty; size is D, or 0 for the open universe. The samplers of weighted sets
-    take a dict of weights, the others any iterable of distinct elements."""
+    """The k samples of a set that is not empty. `size` is D, or 0 for the open universe. The samplers weighted and sign
+    projection take a dict of weights. The others take an iterable of distinct elements."""
     if sampler == "lazy":
         return lazy_samples(seed, k, elements)
     if sampler == "every-bin":
@@ -152,7 +151,7 @@ def samples(sampler, size, seed, k, elements):
 
     span = size or 2**64
     order = map(permutation(size, keys(seed, UNIVERSE, 0)), elements) if size else hashes
-    place = {}  # of each occupied bin
+    place = {}  # by occupied bin
     for p in order:
         i = p * k // span
         place[i] = min(p, place.get(i, p))
@@ -168,38 +167,40 @@ def samples(sampler, size, seed, k, elements):
     return [result[i] for i in range(k)]
 
 
-def thresholds(w, m):  # SAMPLE-8
-    P = 2**96
-    for _ in range(w):
-        P = P * (m - 1) // m
-    total, T = 0, []
-    for v in range(w):
-        if P > 0:
-            total += P
-            T.append(total >> 32)
-        P = P * (w - v) // ((v + 1) * (m - 1))
-    return T
+def thresholds(members, group_size):
+    """The t_j of SAMPLE-8 whose p_j is not 0."""
+    p = 2**96
+    for _ in range(members):
+        p = p * (group_size - 1) // group_size
+    total, found = 0, []
+    for j in range(members):
+        if p > 0:
+            total += p
+            found.append(total >> 32)
+        p = p * (members - j) // ((j + 1) * (group_size - 1))
+    return found
 
 
-def lazy_samples(seed, n, elements):
+def lazy_samples(seed, draws, elements):
     hashes = [element_hash(seed, x) for x in elements]
-    m = min(max(n, 2), 128)
-    claims = [{} for _ in range(n)]  # of each sample: hash of the element, extension
-    for i in range(ceil_div(n, m)):  # SAMPLE-8
-        w = min(m, n - i * m)
-        T = thresholds(w, m)
+    group_size = min(max(draws, 2), 128)
+    claims = [{} for _ in range(draws)]  # for each sample, extensions by the hash of the element
+    for i in range(ceil_div(draws, group_size)):  # SAMPLE-8
+        start = i * group_size
+        members = min(group_size, draws - start)
+        limits = thresholds(members, group_size)
         for h in hashes:
-            d = mix(h ^ keys(seed, BLOCKS, i))
-            c = sum(limit <= d for limit in T)
-            for t in range(1, c + 1):
-                r = w - c + t
-                z = key(d, t - 1) * r
-                j = i * m + (z >> 64)
+            draw = mix(h ^ keys(seed, GROUPS, i))
+            count = sum(limit <= draw for limit in limits)
+            for claim in range(1, count + 1):
+                span = members - count + claim
+                scaled = key(draw, claim - 1) * span
+                j = start + (scaled >> 64)
                 if h in claims[j]:
-                    j = i * m + r - 1
-                claims[j][h] = z & M
+                    j = start + span - 1
+                claims[j][h] = scaled & M
     result = []
-    for j in range(n):  # SAMPLE-9
+    for j in range(draws):  # SAMPLE-9
         def tie(h):
             return mix(h ^ keys(seed, TIES, j))
         if claims[j]:
@@ -212,7 +213,7 @@ def lazy_samples(seed, n, elements):
 
 
 def visit_order(seed, k, r):
-    """The steps of order r and the word that it comes from (SAMPLE-12)."""
+    """The list of order r, and the word that it is made from. SAMPLE-12"""
     w = keys(seed, VISITS, r)
     steps = list(range(k))
     for i in range(k - 1, 1, -1):
@@ -222,29 +223,29 @@ def visit_order(seed, k, r):
 
 
 def every_bin_samples(seed, k, elements):
-    A = 256
-    while A * k > 2**20:
-        A //= 2
-    s = 16 - (k - 1).bit_length()
+    count = 256
+    while count * k > 2**20:
+        count //= 2
+    low_bits = 16 - (k - 1).bit_length()
     orders = {}
     best = [(2**16, 0, 0)] * k  # rank, tie, folded hash
     ties = [keys(seed, TIES, i) for i in range(k)]
     for x in elements:  # SAMPLE-12
         h = min(element_hash(seed, x), M - 1)
-        f = settle(h) & 0xFFFFFFFF
-        r = f * A >> 32
+        folded = settle(h) & 0xFFFFFFFF
+        r = folded * count >> 32
         if r not in orders:
             orders[r] = visit_order(seed, k, r)
         steps, w = orders[r]
-        for t, step in enumerate(steps):
+        for time, step in enumerate(steps):
             i = ((h * k >> 64) + step) % k
-            rank = t << s | key(w, t) & (1 << s) - 1 if t else 0  # SAMPLE-13
+            rank = time << low_bits | key(w, time) & (1 << low_bits) - 1 if time else 0  # SAMPLE-13
             if rank <= best[i][0]:  # SAMPLE-14
-                best[i] = min(best[i], (rank, stir(h ^ ties[i]) if rank else h, f))
+                best[i] = min(best[i], (rank, stir(h ^ ties[i]) if rank else h, folded))
     result = []
-    for i, (_, _, f) in enumerate(best):  # SAMPLE-15
+    for i, (_, _, folded) in enumerate(best):  # SAMPLE-15
         c = [keys(seed, SAMPLES, i) >> 16 * part & 0xFFFF for part in range(4)]
-        low, high = ((f & 0xFFFF) ^ c[0]) * (c[2] | 1), (f >> 16 ^ c[1]) * (c[3] | 1)
+        low, high = ((folded & 0xFFFF) ^ c[0]) * (c[2] | 1), (folded >> 16 ^ c[1]) * (c[3] | 1)
         result.append((low ^ low >> 16 ^ high ^ high >> 16) & 0xFFFF)
     return result
 
@@ -253,16 +254,16 @@ def weighted_samples(seed, n, weights):  # SAMPLE-10
     result = []
     for j in range(n):
         ranks = []
-        for x, w in weights.items():
+        for x, weight in weights.items():
             h = element_hash(seed, x)
-            d = mix(h ^ keys(seed, WEIGHTS, j))
-            r = -math.log(product(d))
-            g = -math.log(product(key(d, 0)))
-            u = unit(key(d, 1))
-            t = math.floor(math.log(w) / r + u)
-            ranks.append((math.log(g) - r * (t - u) - r, h, t))
-        _, h, t = min(ranks)
-        result.append(mix(mix(h + G * t & M) ^ keys(seed, SAMPLES, j)))
+            draw = mix(h ^ keys(seed, WEIGHTS, j))
+            rate = -math.log(product(draw))
+            scale = -math.log(product(key(draw, 0)))
+            shift = unit(key(draw, 1))
+            level = math.floor(math.log(weight) / rate + shift)
+            ranks.append((math.log(scale) - rate * (level - shift) - rate, h, level))
+        _, h, level = min(ranks)
+        result.append(mix(mix(h + G * level & M) ^ keys(seed, SAMPLES, j)))
     return result
 
 

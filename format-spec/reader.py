@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 """A second reader of closed Ringer databases, written from the pages beside it alone.
 
-It exists to be compared with, not to be fast: it reads a whole file and checks every rule of file.md,
-pages.md, segment.md, postings.md, elements.md and scheme.md on the way. Standard library only.
+It is simple, not fast: it reads a whole file and checks every rule of file.md, pages.md, segment.md, postings.md,
+elements.md and scheme.md. It needs only the standard library.
 
     python3 reader.py FILE               print the rows of a database, or of a golden file with a .patch
-    python3 reader.py --check [FOLDER]   compare FOLDER/golden/*.ringer with the .rows files beside them, and
-                                         find in FOLDER/rejects/RULE*.patch exactly the rule in the name;
-                                         exit status 1 if anything differs. FOLDER: where this file is
-    python3 reader.py --rows [FOLDER]    write those .rows files anew
+    python3 reader.py --check [FOLDER]   compare FOLDER/golden/*.ringer with the .rows files beside them, the tables of
+                                         FOLDER/reading.md with the file that they describe, and the rule that each of
+                                         FOLDER/rejects/RULE*.patch breaks with its name; exit status 1 if anything
+                                         differs. FOLDER is by default that of this file
+    python3 reader.py --rows [FOLDER]    write the .rows files anew
     python3 reader.py --apply PATCH FILE write a golden file with a .patch as a file of its own
 
-A row is a line of five fields with tabs between: key (hex), sequence, 1 for the empty set or 0, cardinality
-code, words of the signature (16 hex digits each); where sets are kept a sixth has the elements, with commas between. Lines stand in the order of the keys. Where a rule is
-broken, it prints `RULE: sentence` alone and exits with 1. Patches are described in rejects/README.md.
+golden/README.md describes the rows, and rejects/README.md the patches. If a rule is broken, the reader prints only
+`RULE: sentence`, and its exit status is 1.
 """
 import re
 import struct
@@ -30,17 +30,17 @@ from reference import FIELDS, SAMPLERS, cardinality_code, ceil_div, signature, x
 UNIT = 64
 DATA = 12288
 NONE = 0xFFFFFFFF
-HEADER, SIGNATURES, LEAF, FENCE, LIVENESS, COPIES, DIRECTORY = range(1, 8)
+HEADER, SIGNATURES, LEAF, FENCE, TOMBSTONES, DUPLICATES, DIRECTORY = range(1, 8)
 LONGEST = {HEADER: 256, SIGNATURES: 65536, FENCE: 65536} | dict.fromkeys(
-    (LEAF, LIVENESS, COPIES, DIRECTORY, POSTING_DIRECTORY, SHORT, TABLE, LIST, SETS, SETS_DIRECTORY), 8192)
+    (LEAF, TOMBSTONES, DUPLICATES, DIRECTORY, POSTING_DIRECTORY, SHORT, TABLE, LIST, SETS, SETS_DIRECTORY), 8192)
 INNER_FENCE = 16384
 PAGE_HEADER = 24
-ROWS_PER_LIVENESS = 65344
+ROWS_PER_TOMBSTONES = 65344
 PAIRS_PER_PAGE, IDS_PER_PAGE = 1021, 2042
 
 
 class Broken(Exception):
-    """A rule that the bytes break."""
+    """The bytes break a rule."""
     def __init__(self, rule, sentence):
         super().__init__(f"{rule}: {sentence}")
         self.rule = rule
@@ -66,38 +66,38 @@ class Scheme:
         need("SCHEME-3", not any(reserved), "reserved bytes are not zero")
         need("SCHEME-4", 1 <= kind <= 7 and version == (2 if kind == 3 else 1) and element in (1, 2)
              and 1 <= measure <= 3 and 1 <= sampler <= 6 and universe in (1, 2) and packing in (1, 2) and self.field <= 4,
-             "a code that is not in the table")
+             "a code is unsupported")
         k, b, slots, g, v = self.k, self.b, self.slots, self.g, self.v
         need("SCHEME-5", 1 <= k <= 16384, f"k = {k}")
         need("SCHEME-6", 1 <= b <= 16, f"b = {b}")
         need("SCHEME-7", slots == g == v == m == 0
              or slots >= 1 and g >= 1 and slots * g <= k and 1 <= v <= min(32, g * b) and 1 <= m <= slots,
-             "slots that do not fit")
+             "the slots do not fit the samples")
         need("SCHEME-8", size >= 2 if universe == 2 else size == 0, f"universe of {size}")
         need("SCHEME-9", (element == 1) == (kind == 1)
              and (parameter >> 17 == 0 and 1 <= parameter & 0xFFFF <= 64 if kind in (3, 4) else
                   16 <= parameter <= 65536 if kind == 5 else
                   parameter >> 16 == 0 and 1 <= (parameter & 0xFF) * (parameter >> 8) <= 64 if kind == 6
-                  else parameter == 0), "element hash or feature parameter")
-        need("SCHEME-10", universe == 1 or kind == 1, "a bounded universe of other features than ids")
+                  else parameter == 0), "the element hash or the feature parameter is impossible")
+        need("SCHEME-10", universe == 1 or kind == 1, "a bounded universe needs ids")
         need("SCHEME-11", self.field != 0 if universe == 2 else self.field not in (1, 2),
-             "a cardinality field that does not go with the universe")
+             "the cardinality field does not fit the universe")
         need("SCHEME-12", universe == 1 or sampler != 1 or size // k >= max(64, 2**(b + 1)),
-             "a universe too small for one permutation")
-        need("SCHEME-13", measure == {4: 2, 5: 3}.get(sampler, 1), "a sampler for another measure")
-        need("SCHEME-14", universe == 1 or sampler in (1, 2), "a sampler of the open universe")
-        need("SCHEME-15", measure == 1 or self.field == 0, "a cardinality field for weights")
-        need("SCHEME-16", b == 1 or sampler != 5 and packing == 1, "more than a bit")
-        need("SCHEME-17", packing == 1 or sampler in (2, 3, 4), "pairs of dependent samples")
+             "the universe is too small for one permutation")
+        need("SCHEME-13", measure == {4: 2, 5: 3}.get(sampler, 1), "the sampler does not fit the measure")
+        need("SCHEME-14", universe == 1 or sampler in (1, 2), "the sampler needs the open universe")
+        need("SCHEME-15", measure == 1 or self.field == 0, "weighted sets have no cardinality field")
+        need("SCHEME-16", b == 1 or sampler != 5 and packing == 1, "the sampler or the packing needs b = 1")
+        need("SCHEME-17", packing == 1 or sampler in (2, 3, 4), "the packing does not fit the sampler")
         need("SCHEME-18", self.e == 0 or 8 <= self.e <= 64 and measure == 1, f"elements kept in {self.e} bits")
         self.sampler = next(name for name, code in SAMPLERS.items() if code == sampler) + "+xor-pairs" * (packing == 2)
         self.size = size
         self.data = data
-        self.words = ceil_div(k, 64)  # of a plane, SIG-2
+        self.words = ceil_div(k, 64)  # W, SIG-2
         self.code_bits = (0, 4, 8, 8, 32)[self.field]
 
     def sketch(self, elements):
-        """The cardinality code and the words of a set."""
+        """The cardinality code and the words of the signature of a set."""
         _, code, planes = signature(self.sampler, self.size, self.seed, self.k, self.b, FIELDS[self.field], elements)
         return code, tuple(planes)
 
@@ -105,11 +105,11 @@ class Scheme:
         return cardinality_code(FIELDS[self.field], self.size, count)
 
     def signature_pages(self, ids):
-        """How many signatures each page holds. SIGP-1"""
+        """The number of signatures in each page. SIGP-1"""
         return shares(ids, 8 * 65512 // (64 * self.b * self.words + self.code_bits))
 
     def signature_bytes(self, n):
-        """Payload of a page of n signatures. SIGP-1"""
+        """The length of the payload of a page of n signatures. SIGP-1"""
         return 8 * self.b * self.words * n + ceil_div(n * self.code_bits, 8)
 
 
@@ -117,11 +117,11 @@ class Scheme:
 
 class Superblock:
     def __init__(self, block):
-        """Of a block with the magic."""
+        """From a block that has the magic."""
         need("SUPER-1", zlib.crc32(block[:4092]) == struct.unpack("<I", block[4092:])[0],
              "the checksum of a superblock does not match")
         (_, version, reserved, self.required, _, self.id, self.generation, self.manifest, self.length,
-         self.checksum, self.end, self.hot, self.hot_made, self.clean) = struct.unpack_from(
+         self.checksum, self.end, self.log, self.logs_made, self.clean) = struct.unpack_from(
              "<8sH6sQQ16sQQIIQQQB", block)
         need("SUPER-2", version == 2, f"format version {version} is unsupported")
         need("SUPER-3", self.required <= 1, f"required features {self.required:#x} are unsupported")
@@ -130,7 +130,7 @@ class Superblock:
         need("SUPER-6", DATA <= self.manifest and self.manifest + self.length <= self.end
              and self.manifest % UNIT == 0 and self.length <= 262196 and self.end % UNIT == 0,
              "the manifest lies outside the data")
-        need("SUPER-7", self.hot <= self.hot_made and not (self.clean and self.hot), "an impossible hot tier")
+        need("SUPER-7", self.log <= self.logs_made and not (self.clean and self.log), "the number of the log is impossible")
 
 
 def current_superblock(data):
@@ -155,31 +155,31 @@ def current_superblock(data):
 
 
 class Entry:
-    """What the manifest says of a segment."""
+    """A manifest entry."""
     def __init__(self, data):
-        (self.id, self.offset, self.length, self.checksum, self.rows, self.live, reserved, *self.liveness
+        (self.id, self.offset, self.length, self.checksum, self.rows, self.live, reserved, *self.tombstones
          ) = struct.unpack("<QQQIIIIQQQ", data)
-        self.liveness_id, self.liveness_offset, self.liveness_length = self.liveness
+        self.tombstone_id, self.tombstone_offset, self.tombstone_length = self.tombstones
         need("MAN-3", 1 <= self.rows and self.live <= self.rows and self.id >= 1 and reserved == 0,
-             "counts, id or reserved bytes of an entry")
+             "the counts, id or reserved bytes of an entry are wrong")
         if self.live == self.rows:
-            need("MAN-6", not any(self.liveness), "a liveness block where no row is hidden")
+            need("MAN-6", not any(self.tombstones), "there is a tombstone bitmap, but all rows are live")
         else:
-            need("MAN-6", self.liveness_id and self.liveness_length == liveness_bytes(self.rows),
-                 "no liveness block, or one of another length than LIVE-1 gives")
+            need("MAN-6", self.tombstone_id and self.tombstone_length == tombstone_bytes(self.rows),
+                 "the tombstone bitmap is missing or has the wrong length")
 
 
 class Database:
     def __init__(self, data):
         self.data = data
         self.superblock = current_superblock(data)
-        if self.superblock.hot:
-            raise SystemExit("not closed: later commits wait in a hot tier, which this reader does not read")
+        if self.superblock.log:
+            raise SystemExit("the database is not closed: later commits are in its write-ahead log, which this program cannot read")
         self.id = self.superblock.id
-        self.manifest()  # The mark is not looked at: without a hot tier it counts as absent (MARK-1).
+        self.manifest()  # Without a log, the commit mark counts as absent (MARK-1).
 
     def crc(self, data):
-        """A checksum that is sealed with the database."""
+        """A salted checksum."""
         return zlib.crc32(data, zlib.crc32(self.id))
 
     def manifest(self):
@@ -187,49 +187,49 @@ class Database:
         manifest = self.data[at:at + length]
         need("MAN-1", length >= 116, "the manifest is too short")
         checksum = int.from_bytes(manifest[-4:], "little")
-        (magic, _, database, scheme, self.sealed, next_block, _, count, reserved) = struct.unpack_from(
+        (magic, _, database, scheme, self.checkpointed, next_block, _, count, reserved) = struct.unpack_from(
             "<8sQ16s48sQQQII", manifest)
         need("MAN-1", magic == b"RINGMANI" and checksum == self.superblock.checksum == self.crc(manifest[:-4])
-             and database == self.id, "magic, checksum or database id of the manifest")
+             and database == self.id, "the magic, checksum or database id of the manifest is wrong")
         need("MAN-2", count <= 4095 and length == 112 + 64 * count + 4 and reserved == 0,
-             "the manifest does not have the entries that it says")
+             "the length of the manifest does not fit its number of entries")
         self.scheme = Scheme(scheme)
-        need("SUPER-8", self.superblock.required == bool(self.scheme.e), "required features of another scheme")
+        need("SUPER-8", self.superblock.required == bool(self.scheme.e), "the required features do not fit the scheme")
         self.entries = [Entry(manifest[112 + 64 * i:176 + 64 * i]) for i in range(count)]
         self.check_blocks(next_block)
 
     def check_blocks(self, next_block):
         ids = [entry.id for entry in self.entries]
-        need("MAN-4", all(a < b for a, b in zip(ids, ids[1:])), "segment ids do not rise")
-        ids += [entry.liveness_id for entry in self.entries if entry.liveness_id]
+        need("MAN-4", all(a < b for a, b in zip(ids, ids[1:])), "the segment ids do not ascend")
+        ids += [entry.tombstone_id for entry in self.entries if entry.tombstone_id]
         need("MAN-4", len(set(ids)) == len(ids) and all(i < next_block for i in ids),
-             "a block number is there twice or not below the next one")
+             "an id of an extent occurs twice or is too large")
         blocks = [(entry.offset, entry.length) for entry in self.entries]
-        blocks += [(e.liveness_offset, e.liveness_length) for e in self.entries if e.liveness_id]
+        blocks += [(e.tombstone_offset, e.tombstone_length) for e in self.entries if e.tombstone_id]
         end = DATA
         for offset, length in sorted(blocks):
             need("MAN-5", offset % UNIT == 0 and length % UNIT == 0 and length > 0 and end <= offset,
-                 "a block that is not aligned, empty, or in the way of another")
+                 "an extent is not aligned, is empty, or overlaps another")
             end = offset + length
-            need("MAN-5", end <= self.superblock.end, "a block past the end of data")
+            need("MAN-5", end <= self.superblock.end, "an extent goes past the end of data")
 
     def page(self, region, number, kind, block, longest=None):
-        """The payload of a page, and its length with header and padding. All regions end at multiples of
-        64, so there is room for a header in them."""
+        """The payload of a page, and the length of the page. A region ends at a multiple of 64, so it has room for the
+        header."""
         start, end = region
         at = start + UNIT * number
         checksum, found, version, reserved, owner, place, length = struct.unpack_from("<IBBHQII", self.data, at)
         whole = aligned(PAGE_HEADER + length)
-        need("PAGE-5", whole <= (longest or LONGEST[kind]) and at + whole <= end, "a page is longer than it may be")
-        need("PAGE-1", checksum == self.crc(self.data[at + 4:at + whole]), "the checksum of a page")
+        need("PAGE-5", whole <= (longest or LONGEST[kind]) and at + whole <= end, "a page is too long")
+        need("PAGE-1", checksum == self.crc(self.data[at + 4:at + whole]), "the checksum of a page does not match")
         need("PAGE-2", version == 1, f"page version {version} is unsupported")
-        need("PAGE-3", (found, owner, place) == (kind, block, number), "a page that belongs elsewhere")
+        need("PAGE-3", (found, owner, place) == (kind, block, number), "a page belongs to another place")
         body = self.data[at + PAGE_HEADER:at + whole]
         need("PAGE-4", reserved == 0 and not any(body[length:]), "reserved bytes or padding are not zero")
         return body[:length], whole
 
     def pages(self, region, counts, kind, block, number=0):
-        """Payloads of pages that follow each other, one for each count, and the number after them."""
+        """The payloads of consecutive pages, one for each count, and the page number after them."""
         payloads = []
         for _ in counts:
             payload, whole = self.page(region, number, kind, block)
@@ -237,35 +237,35 @@ class Database:
             number += whole // UNIT
         return payloads, number
 
-    def hidden(self, entry):
-        """Whether each row of a segment is hidden."""
-        if not entry.liveness_id:
+    def dead(self, entry):
+        """Whether each row of a segment has a tombstone."""
+        if not entry.tombstone_id:
             return [False] * entry.rows
-        region = (entry.liveness_offset, entry.liveness_offset + entry.liveness_length)
-        counts = shares(entry.rows, ROWS_PER_LIVENESS)
-        hidden = []
-        for count, bitmap in zip(counts, self.pages(region, counts, LIVENESS, entry.liveness_id)[0]):
-            need("LIVE-1", len(bitmap) == ceil_div(count, 8), "the length of a liveness bitmap")
+        region = (entry.tombstone_offset, entry.tombstone_offset + entry.tombstone_length)
+        counts = shares(entry.rows, ROWS_PER_TOMBSTONES)
+        dead = []
+        for count, bitmap in zip(counts, self.pages(region, counts, TOMBSTONES, entry.tombstone_id)[0]):
+            need("LIVE-1", len(bitmap) == ceil_div(count, 8), "a tombstone bitmap has the wrong length")
             bits = int.from_bytes(bitmap, "little")
-            need("LIVE-2", bits >> count == 0, "bits past the last row")
-            hidden += [bool(bits >> i & 1) for i in range(count)]
-        need("LIVE-3", hidden.count(False) == entry.live, "the number of live rows")
-        return hidden
+            need("LIVE-2", bits >> count == 0, "bits past the last row are not zero")
+            dead += [bool(bits >> i & 1) for i in range(count)]
+        need("LIVE-3", dead.count(False) == entry.live, "the number of live rows is wrong")
+        return dead
 
     def rows(self):
-        """{key: (sequence, empty, code, words, elements)} of all live rows."""
+        """(sequence, empty, code, words, elements) of all live rows, by key."""
         rows = {}
         for entry in self.entries:
             segment = Segment(self, entry)
-            for (key, *row), hidden in zip(segment.rows(), self.hidden(entry)):
-                if not hidden:
-                    need("MAN-7", key not in rows, "a key has two rows that are not hidden")
+            for (key, *row), dead in zip(segment.rows(), self.dead(entry)):
+                if not dead:
+                    need("MAN-7", key not in rows, "a key has two live rows")
                     rows[key] = row
         return rows
 
 
-def liveness_bytes(rows):  # LIVE-1
-    return sum(aligned(PAGE_HEADER + ceil_div(n, 8)) for n in shares(rows, ROWS_PER_LIVENESS))
+def tombstone_bytes(rows):  # LIVE-1
+    return sum(aligned(PAGE_HEADER + ceil_div(n, 8)) for n in shares(rows, ROWS_PER_TOMBSTONES))
 
 
 # --- segment.md --------------------------------------------------------------------------------------
@@ -281,26 +281,26 @@ class Segment:
          zero, postings_at, postings, self.short, self.lists, zero2) = struct.unpack(
              "<8s16s48sQQQIIIIQQQQQQQIB3sQQQII", header[:208])
         need("SEG-1", magic == b"RINGSG2\n" and reserved == 0 and not any(zero) and zero2 == 0,
-             "magic, reserved or zero")
+             "the magic or the reserved bytes are wrong")
         own = Scheme(scheme)
-        need("SEG-1", len(header) == (232 if own.e else 208), "the length of the header")
+        need("SEG-1", len(header) == (232 if own.e else 208), "the header has the wrong length")
         postings_end = postings_at + postings
         sets_at, sets, set_bytes = struct.unpack("<3Q", header[208:]) if own.e else (postings_end, 0, 0)
         need("SEG-2", 1 <= self.ids <= self.n <= 4294967294, f"{self.ids} ids of {self.n} rows")
         need("SEG-3", (self.empty_id < self.ids or self.empty_id == NONE) and self.first <= self.last,
-             "the empty id or the sequences")
+             "the empty id or the sequences are wrong")
         need("SEG-4", signatures_at == 256 and keys_at == 256 + signatures and copies_at == keys_at + keys
              and postings_at == copies_at + copies and sets_at == postings_end and sets_at + sets == length
              and length % UNIT == 0 and max(signatures, keys, copies, postings, sets) <= 1 << 38,
              "the regions do not follow each other or fill the segment")
         pages = [own.signature_bytes(n) for n in own.signature_pages(self.ids)]
-        need("SEG-4", signatures == sum(aligned(PAGE_HEADER + n) for n in pages), "length of the signatures")
-        need("SEG-4", copies == copies_bytes(self.n - self.ids), "length of the copies")
+        need("SEG-4", signatures == sum(aligned(PAGE_HEADER + n) for n in pages), "the region of signatures has the wrong length")
+        need("SEG-4", copies == copies_bytes(self.n - self.ids), "the region of duplicate rows has the wrong length")
         need("SEG-5", UNIT * self.root < keys and 1 <= self.level <= 32, "the root lies outside the keys")
         checksum = int.from_bytes(database.data[entry.offset:entry.offset + 4], "little")
         need("SEG-6", (owner, scheme, self.n, length, checksum) == (database.id, self.scheme.data, entry.rows,
-             entry.length, entry.checksum), "the header is not the one that the manifest refers to")
-        need("SEG-3", self.last <= database.sealed, "a sequence past the sealed one")
+             entry.length, entry.checksum), "the header is not that of the manifest")
+        need("SEG-3", self.last <= database.checkpointed, "a sequence is greater than the checkpointed one")
         at = entry.offset
         self.signature_region = (at + 256, at + keys_at)
         self.key_region = (at + keys_at, at + copies_at)
@@ -311,17 +311,17 @@ class Segment:
         self.kept = Sets(self, sets, set_bytes, need) if own.e else None
 
     def signatures(self):
-        """(empty, code, words) of each id."""
+        """(empty, code, words) of each id, in order."""
         scheme, b, words, bits = self.scheme, self.scheme.b, self.scheme.words, self.scheme.code_bits
         counts = scheme.signature_pages(self.ids)
         past = 2**(64 * words) - 2**scheme.k  # SIG-3
         found = []
         payloads, _ = self.database.pages(self.signature_region, counts, SIGNATURES, self.entry.id)
         for n, payload in zip(counts, payloads):
-            need("SIGP-1", len(payload) == scheme.signature_bytes(n), "the length of a signature page")
+            need("SIGP-1", len(payload) == scheme.signature_bytes(n), "a signature page has the wrong length")
             all_words = struct.unpack_from(f"<{n * b * words}Q", payload)
             codes = int.from_bytes(payload[8 * n * b * words:], "little")
-            need("SIGP-2", codes >> n * bits == 0, "bits above the last code")
+            need("SIGP-2", codes >> n * bits == 0, "bits above the last code are not zero")
             for i in range(n):
                 first = words if b < 3 else 2 * words
                 others = b * words - first
@@ -329,23 +329,23 @@ class Segment:
                 own = all_words[i * first:(i + 1) * first] + all_words[rest:rest + others]
                 for plane in range(b):
                     last = own[(plane + 1) * words - 1]
-                    need("SIGP-2", last << 64 * (words - 1) & past == 0, "bits past the last sample")
+                    need("SIGP-2", last << 64 * (words - 1) & past == 0, "bits past the last sample are not zero")
                 code = codes >> i * bits & 2**bits - 1
                 empty = len(found) == self.empty_id
-                need("SIGP-3", empty or code or scheme.field not in (3, 4), "code 0 of a set that is not empty")
-                need("SIGP-4", not empty or code == 0 and not any(own), "the empty set is not zero")
+                need("SIGP-3", empty or code or scheme.field not in (3, 4), "a set that is not empty has code 0")
+                need("SIGP-4", not empty or code == 0 and not any(own), "the signature of the empty set is not zero")
                 found.append((int(empty), code, own))
         return found
 
     def rows(self):
-        """(key, sequence, empty, code, words, elements) of each row, in order; elements are None if they are not kept."""
+        """(key, sequence, empty, code, words, elements) of each row, in order. `elements` is None if sets are not kept."""
         signatures = self.signatures()
         self.keys, self.row_ids, self.sequences, self.copies = [], [], [], []
         self.next_id = 0
         self.fence(self.root, self.level, None)
         need("LEAF-3", (len(self.keys), self.next_id) == (self.n, self.ids), "rows or ids are missing")
-        need("SEG-2", sum(map(len, self.keys)) == self.key_bytes, "the bytes of all keys")
-        need("SEG-3", max(self.sequences) <= self.last, "a sequence past the last")
+        need("SEG-2", sum(map(len, self.keys)) == self.key_bytes, "`key bytes` is wrong")
+        need("SEG-3", max(self.sequences) <= self.last, "a sequence is greater than the last")
         self.check_copies()
         self.index.check(signatures)
         scheme = self.scheme
@@ -356,36 +356,36 @@ class Segment:
     def fence(self, number, level, expected):
         longest = INNER_FENCE if expected else None
         page, _ = self.database.page(self.key_region, number, FENCE, self.entry.id, longest)
-        need("FENCE-1", len(page) >= 8, "no room for the start of a fence")
+        need("FENCE-1", len(page) >= 8, "a fence page is too short for its start")
         found, zero, count, zero2 = struct.unpack_from("<B3sHH", page)
-        need("FENCE-1", len(page) >= 8 + 20 * count, "no room for the entries of a fence")
+        need("FENCE-1", len(page) >= 8 + 20 * count, "a fence page is too short for its entries")
         need("FENCE-2", found == level and count >= 1 and not any(zero) and zero2 == 0,
-             "level, count or zeros of a fence")
+             "the level, count or zeros of a fence page are wrong")
         children, rows, ids, key_ends, filter_ends = zip(*struct.iter_unpack("<5I", page[8:8 + 20 * count]))
         need("FENCE-3", all(a < b for a, b in zip(rows, rows[1:])) and
-             all(list(of) == sorted(of) for of in (ids, key_ends, filter_ends)), "the order of fence entries")
+             all(list(of) == sorted(of) for of in (ids, key_ends, filter_ends)), "fence entries are not in order")
         filters_at = 8 + 20 * count + key_ends[-1]
-        need("FENCE-1", filters_at <= len(page), "no room for the separators")
-        need("FENCE-4", filters_at + filter_ends[-1] == len(page), "the filters do not fill the page")
+        need("FENCE-1", filters_at <= len(page), "a fence page is too short for its separators")
+        need("FENCE-4", filters_at + filter_ends[-1] == len(page), "the filters do not fill the rest of a fence page")
         need("FENCE-5", expected in (None, (rows[0], ids[0])), "a fence does not start where its parent says")
         separators = cut(page[8 + 20 * count:filters_at], key_ends)
         filters = cut(page[filters_at:], filter_ends)
         for i, child in enumerate(children):
-            need("FENCE-5", self.key_region[0] + UNIT * child < self.key_region[1], "a child outside the keys")
+            need("FENCE-5", self.key_region[0] + UNIT * child < self.key_region[1], "a child lies outside the region of the keys")
             before = len(self.keys)
             if level > 1:
-                need("FILTER-1", filters[i] == b"", "a filter above level 1")
+                need("FILTER-1", filters[i] == b"", "there is a filter above level 1")
                 self.fence(child, level - 1, (rows[i], ids[i]))
             else:
                 self.leaf(child, (rows[i], ids[i]))
-                need("FILTER-1", filters[i] == bloom(self.keys[before:]), "the filter of a leaf")
-            need("FENCE-3", separators[i] <= self.keys[before], "a separator above a key of its child")
+                need("FILTER-1", filters[i] == bloom(self.keys[before:]), "the filter of a leaf is wrong")
+            need("FENCE-3", separators[i] <= self.keys[before], "a separator is greater than a key of its child")
             need("FENCE-3", self.keys[before - 1] < separators[i] if before else separators[i] == b"",
-                 "a separator not above the child before, or a first one that is not empty")
+                 "a separator is not greater than the keys before it, or the first one is not empty")
 
     def leaf(self, number, expected):
         page, _ = self.database.page(self.key_region, number, LEAF, self.entry.id)
-        need("LEAF-1", len(page) >= 24, "no room for the start of a leaf")
+        need("LEAF-1", len(page) >= 24, "a leaf is too short for its start")
         first_row, first_id, count, prefix_length, suffix_length, copies, width, zero = struct.unpack_from(
             "<IIHHHHB7s", page)
         varies = suffix_length == 0xFFFF
@@ -393,26 +393,26 @@ class Segment:
         sequences_at = ends_at + 2 * count * varies
         copies_at = sequences_at + width * count
         suffixes_at = copies_at + 6 * copies
-        need("LEAF-1", suffixes_at <= len(page), "no room for what the start of a leaf says")
-        need("LEAF-2", count >= 1 and width <= 8 and not any(zero), "count, sequence width or zeros of a leaf")
-        need("LEAF-3", first_row + count <= self.n, "rows past the last")
+        need("LEAF-1", suffixes_at <= len(page), "a leaf is too short for what its start says")
+        need("LEAF-2", count >= 1 and width <= 8 and not any(zero), "the count, sequence width or zeros of a leaf are wrong")
+        need("LEAF-3", first_row + count <= self.n, "a leaf has rows past the last one")
         ends = (struct.unpack_from(f"<{count}H", page, ends_at) if varies
                 else [suffix_length * (i + 1) for i in range(count)])
         need("LEAF-4", list(ends) == sorted(ends) and suffixes_at + ends[-1] == len(page),
-             "the suffixes do not fill the page")
+             "the suffixes do not fill the rest of a leaf")
         need("LEAF-4", all(a < b for a, b in zip(ends, ends[1:])), "a suffix after the first is empty")
         keys = [page[24:ends_at] + suffix for suffix in cut(page[suffixes_at:], ends)]
-        need("LEAF-4", all(1 <= len(key) <= 4096 for key in keys), "the length of a key")
+        need("LEAF-4", all(1 <= len(key) <= 4096 for key in keys), "a key is too short or too long")
         places = list(struct.iter_unpack("<HI", page[copies_at:suffixes_at]))
         need("LEAF-6", all(a < b for (a, _), (b, _) in zip(places, places[1:]))
              and all(place < count and of < first_id + place - i for i, (place, of) in enumerate(places)),
-             "places of copies, or copies of what does not come before")
-        need("LEAF-5", first_id + count - copies <= self.ids, "ids past the last")
+             "the duplicate rows of a leaf are wrong")
+        need("LEAF-5", first_id + count - copies <= self.ids, "a leaf has ids past the last one")
         need("FENCE-5", (first_row, first_id) == expected, "a leaf does not start where its parent says")
         need("LEAF-3", expected == (len(self.keys), self.next_id), "a leaf does not follow the one before")
         copied = dict(places)
         for i, key in enumerate(keys):
-            need("LEAF-7", not self.keys or self.keys[-1] < key, "the keys do not rise")
+            need("LEAF-7", not self.keys or self.keys[-1] < key, "the keys do not ascend")
             if i in copied:
                 self.copies.append((copied[i], len(self.keys)))
             else:
@@ -424,24 +424,24 @@ class Segment:
 
     def check_copies(self):
         counts = shares(self.n - self.ids, PAIRS_PER_PAGE)
-        payloads, number = self.database.pages(self.copy_region, counts, COPIES, self.entry.id)
+        payloads, number = self.database.pages(self.copy_region, counts, DUPLICATES, self.entry.id)
         pairs, firsts = [], []
         for count, payload in zip(counts, payloads):
-            need("COPY-1", len(payload) == 8 * count, "the length of a page of copies")
+            need("COPY-1", len(payload) == 8 * count, "a page of duplicate rows has the wrong length")
             own = list(struct.iter_unpack("<II", payload))
             firsts.append(own[0][0])
             pairs += own
         need("COPY-2", all(a < b for a, b in zip(pairs, pairs[1:]))
-             and all(i < self.ids and row < self.n for i, row in pairs), "order or range of the copies")
+             and all(i < self.ids and row < self.n for i, row in pairs), "the duplicate rows are not in order or out of range")
         counts = shares(len(firsts), IDS_PER_PAGE)
         found = []
         payloads, _ = self.database.pages(self.copy_region, counts, DIRECTORY, self.entry.id, number)
         for count, payload in zip(counts, payloads):
-            need("COPY-3", len(payload) == 4 * count, "the length of a copies directory")
+            need("COPY-3", len(payload) == 4 * count, "a directory page of duplicate rows has the wrong length")
             found += [first for first, in struct.iter_unpack("<I", payload)]
-        need("COPY-3", found == sorted(found), "the copies directory falls")
-        need("COPY-4", pairs == sorted(self.copies), "the copies are not those of the leaves")
-        need("COPY-3", found == firsts, "the copies directory is not that of the copies")
+        need("COPY-3", found == sorted(found), "the directory of duplicate rows descends")
+        need("COPY-4", pairs == sorted(self.copies), "the duplicate rows are not those of the leaves")
+        need("COPY-3", found == firsts, "the directory does not fit the duplicate rows")
 
 
 def cut(data, ends):
@@ -479,7 +479,7 @@ def read(path):  # rejects/README.md
         elif what != "#":
             at, old, new = int(what), bytes.fromhex(rest[0]), bytes.fromhex(rest[1])
             if data[at:at + len(old)] != old or len(old) != len(new):
-                raise SystemExit(f"{path}: made of another golden file")
+                raise SystemExit(f"{path}: the patch does not fit the golden file")
             data[at:at + len(old)] = new
     return bytes(data)
 
@@ -496,7 +496,7 @@ def rows_text(path):
 
 
 def outcome(path):
-    """The rows, or the rule that is broken with a sentence; and the exit status."""
+    """The rows or the broken rule, as text, and the exit status."""
     try:
         return rows_text(path), 0
     except Broken as broken:
@@ -507,7 +507,7 @@ def check(golden, rejects):
     wrong = [] if golden and rejects else ["no golden files or no rejects"]
     for path in golden:
         if outcome(path)[0] != path.with_suffix(".rows").read_text():
-            wrong.append(f"{path}: other rows than in the .rows file")
+            wrong.append(f"{path}: the rows differ from the .rows file")
     for path in rejects:
         found, _ = outcome(path)
         if found.split(":")[0] != re.match(r"[A-Z]+-\d+", path.name).group():

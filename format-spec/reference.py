@@ -1,31 +1,12 @@
 #!/usr/bin/env python3
-"""Reference implementation of the Ringer formats, written from the pages beside it alone.
+"""A second implementation of signatures and features, and the writer of the test vectors.
 
-It exists to be compared with, not to be fast. Standard library only.
+It was written from the pages beside it alone. It is simple, not fast, and needs only the standard library.
 
     python3 reference.py            write the test vectors into vectors/
     python3 reference.py --check    make them anew and compare; exit status 1 if any byte differs
 
-The vectors are tab separated; the first line of a file is a header that starts with '#'.
-
-hash.tsv         mix: x; key: w,i; keys: seed,purpose,i; xxh3: the bytes. Words (x, w, seed and every
-                 output) are 16 hex digits, i and purpose decimal, bytes hex.
-permutation.tsv  w in hex; the images of 0..n-1 if n <= 100, else of 0, 1, 2, n//2, n-2, n-1.
-scheme.tsv       the parameters, then the 48 bytes and the fingerprint in hex.
-signature.tsv    set is list:a,b,.. (perhaps with repeats or empty), range:start:count:step for
-                 start + i*step mod 2^64, mixed:start:count for mix(start + i), or
-                 mixedmod:start:count for mix(start + i) mod D. Planes are words of 16 hex digits.
-weighted.tsv     the same for samplers that weigh. Sets as before have weight 1 for each element as often as it comes. Others are
-                 weights:x=w,x=w,.. or powers:start:count:low:high and signed:start:count:low:high for the elements
-                 mix(start + i) with weights made of v = mix(start + count + i): +-2^e (1 + (v mod 2^52) / 2^52), e = low +
-                 (floor(v / 2^52) mod 2^11) mod (high - low + 1), negative where they are signed and v >= 2^63.
-numbers.tsv      unit, product and normal of a word; the bits of the double in hex.
-cardinality.tsv  the code of a set of f >= 1 elements.
-features.tsv     the features of a text or page in hex, in its order and with repeats, by features.py. The
-                 parameter is the number of words or characters, or distance:chain. html: the visible text
-                 in hex in place of features.
-elements.tsv     what is kept of a set (as in signature.tsv) in decimal, and its encoding, by elements.py.
-rabin.tsv, chunks.tsv  see chunks.py.
+vectors/README.md describes the files.
 """
 import struct
 import sys
@@ -36,107 +17,9 @@ import chunks as chunked
 import compare as comparing
 import elements as kept_sets
 import features as text_features
-from hashing import (BLOCKS, C1, ELEMENTS, G, M, ceil_div, key, keys, mix, normal, permutation, product, samples, unit,
+from hashing import (C1, ELEMENTS, G, GROUPS, M, ceil_div, key, keys, mix, normal, permutation, product, samples, unit,
                      unmix, unstir, weighted_set)
-
-# --- XXH3-64, seed 0, default secret -----------------------------------------------------------------
-
-SECRET = bytes.fromhex(
-    "b8fe6c3923a44bbe7c01812cf721ad1cded46de9839097db7240a4a4b7b3671fcb79e64eccc0e578825ad07dccff7221"
-    "b8084674f743248ee03590e6813a264c3c2852bb91c300cb88d0658b1b532ea371644897a20df94e3819ef46a9deacd8"
-    "a8fa763fe39c343ff9dcbbc7c70b4f1d8a51e04bcdb45931c89f7ec9d9787364eac5ac8334d3ebc3c581a0fffa1363eb"
-    "170ddd51b7f0da49d316552629d4689e2b16be587d47a1fc8ff8b8d17ad031ce45cb3a8f95160428afd7fbcabb4b407e")
-P32_1, P32_2, P32_3 = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D
-P64_1, P64_2, P64_3 = 0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9
-P64_4, P64_5 = 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5
-MX1, MX2 = 0x165667919E3779F9, 0x9FB21C651E98DF25
-
-
-def r32(data, at):
-    return struct.unpack_from("<I", data, at)[0]
-
-
-def r64(data, at):
-    return struct.unpack_from("<Q", data, at)[0]
-
-
-def fold(a, b):
-    """The two halves of the 128-bit product, xored."""
-    return (a * b & M) ^ (a * b >> 64)
-
-
-def rotl(x, n):
-    return (x << n | x >> (64 - n)) & M
-
-
-def avalanche(x):
-    x = (x ^ x >> 37) * MX1 & M
-    return x ^ x >> 32
-
-
-def avalanche64(x):
-    """The finish of XXH64, which XXH3 uses for the shortest inputs."""
-    x = (x ^ x >> 33) * P64_2 & M
-    x = (x ^ x >> 29) * P64_3 & M
-    return x ^ x >> 32
-
-
-def mix16(data, at, secret_at):
-    return fold(r64(data, at) ^ r64(SECRET, secret_at), r64(data, at + 8) ^ r64(SECRET, secret_at + 8))
-
-
-def xxh3(data):
-    n = len(data)
-    if n == 0:
-        return avalanche64(r64(SECRET, 56) ^ r64(SECRET, 64))
-    if n <= 3:
-        word = data[0] << 16 | data[n >> 1] << 24 | data[-1] | n << 8
-        return avalanche64(word ^ r32(SECRET, 0) ^ r32(SECRET, 4))
-    if n <= 8:
-        x = (r32(data, n - 4) + (r32(data, 0) << 32)) ^ r64(SECRET, 8) ^ r64(SECRET, 16)
-        x = (x ^ rotl(x, 49) ^ rotl(x, 24)) * MX2 & M
-        x = (x ^ (x >> 35) + n & M) * MX2 & M
-        return x ^ x >> 28
-    if n <= 16:
-        low = r64(data, 0) ^ r64(SECRET, 24) ^ r64(SECRET, 32)
-        high = r64(data, n - 8) ^ r64(SECRET, 40) ^ r64(SECRET, 48)
-        swapped = int.from_bytes(low.to_bytes(8, "little"), "big")
-        return avalanche(n + swapped + high + fold(low, high) & M)
-    if n <= 128:
-        acc = n * P64_1
-        for i in range((n - 1) // 32 + 1):
-            acc += mix16(data, 16 * i, 32 * i) + mix16(data, n - 16 * (i + 1), 32 * i + 16)
-        return avalanche(acc & M)
-    if n <= 240:
-        acc = n * P64_1 + sum(mix16(data, 16 * i, 16 * i) for i in range(8))
-        acc = avalanche(acc & M)
-        acc += sum(mix16(data, 16 * i, 16 * (i - 8) + 3) for i in range(8, n // 16))
-        return avalanche(acc + mix16(data, n - 16, 136 - 17) & M)
-    return xxh3_long(data)
-
-
-def xxh3_long(data):
-    acc = [P32_3, P64_1, P64_2, P64_3, P64_4, P32_2, P64_5, P32_1]
-
-    def stripe(at, secret_at):
-        for i in range(8):
-            word = r64(data, at + 8 * i)
-            keyed = word ^ r64(SECRET, secret_at + 8 * i)
-            acc[i ^ 1] = acc[i ^ 1] + word & M
-            acc[i] = acc[i] + (keyed & 0xFFFFFFFF) * (keyed >> 32) & M
-
-    stripes = (len(data) - 1) // 64  # whole ones before the last, which ends with the input
-    for s in range(stripes):
-        stripe(64 * s, 8 * (s % 16))
-        if s % 16 == 15:  # the end of a block of 1024 bytes
-            for i in range(8):
-                acc[i] = (acc[i] ^ acc[i] >> 47 ^ r64(SECRET, 128 + 8 * i)) * P32_1 & M
-    stripe(len(data) - 64, 192 - 64 - 7)
-    x = len(data) * P64_1
-    for i in range(0, 8, 2):
-        x += fold(acc[i] ^ r64(SECRET, 11 + 8 * i), acc[i + 1] ^ r64(SECRET, 19 + 8 * i))
-    return avalanche(x & M)
-
+from xxh3 import xxh3
 
 # --- signature.md ------------------------------------------------------------------------------------
 
@@ -157,7 +40,7 @@ def cardinality_code(field, size, f):  # SIG-5
 
 
 def signature(sampler, size, seed, k, b, field, elements):
-    """(empty flag, cardinality code, words of the planes); elements are a dict where they have weights"""
+    """(1 for the empty set or else 0, cardinality code, words of the planes). Weighted sets are a dict of weights."""
     sampler, _, packing = sampler.partition("+")
     words = ceil_div(k, 64)
     planes = [0] * (b * words)
@@ -194,12 +77,12 @@ def slot_values(planes, k, b, L, g, v):
 KINDS = ("ids", "tokens", "text", "grams", "chunks", "spots", "url")
 SAMPLERS = {"one-permutation": 1, "independent": 2, "lazy": 3, "weighted": 4, "sign-projection": 5,
             "every-bin": 6}
-MEASURES = {"weighted": 2, "sign-projection": 3}  # of the other samplers 1
+MEASURES = {"weighted": 2, "sign-projection": 3}  # 1 for the other samplers
 FIELDS = ("none", "linear4", "linear8", "log8", "exact")
 
 
 def scheme(features, sampler, size, seed, k, b, field, L=0, g=0, v=0, m=0):
-    """The sampler may have the packing behind it: lazy+xor-pairs."""
+    """The 48 bytes of a scheme. The packing may follow the sampler: lazy+xor-pairs."""
     sampler, _, packing = sampler.partition("+")
     measure = MEASURES.get(sampler, 1)
     name, parameter, plain = (features + "::").split(":")[:3]
@@ -308,6 +191,7 @@ def scheme_rows():
 
 
 def elements_of(description, size):
+    """The elements of a described set (vectors/README.md). `size` is D."""
     kind, _, rest = description.partition(":")
     if kind == "list":
         return [int(x) for x in rest.split(",") if x]
@@ -320,18 +204,18 @@ def elements_of(description, size):
 def signature_cases():
     """sampler, D or 0 for the open universe, seed, k, b, cardinality field, set"""
     one, independent = "one-permutation", "independent"
-    # Both samplers and universes over all sizes, the other parameters drawn by lot.
+    # Both samplers and universes with all sizes. The other parameters are pseudo-random.
     case = 0
     for f, rounds in ((0, 1), (1, 3), (2, 3), (3, 3), (5, 3), (20, 3), (100, 3), (1000, 2)):
         for sampler in (one, independent) * rounds:
             for bounded in (False, True):
                 case += 1
-                lot = (keys(case, 1, i) for i in range(9))
-                seed = (SEED, 0, M, next(lot))[next(lot) % 4]
-                k = (1, 12, 64, 65, 100, 128, 200, 256)[next(lot) % 8]
-                b = (1, 2, 4, 6, 8, 16)[next(lot) % 6]
-                field = FIELDS[1 + next(lot) % 4] if bounded else ("none", "log8", "exact")[next(lot) % 3]
-                size = k * max(64, 2**(b + 1)) + (0, 1, k - 1, 12345, 2**32, 2**63)[next(lot) % 6]
+                random = (keys(case, 1, i) for i in range(9))
+                seed = (SEED, 0, M, next(random))[next(random) % 4]
+                k = (1, 12, 64, 65, 100, 128, 200, 256)[next(random) % 8]
+                b = (1, 2, 4, 6, 8, 16)[next(random) % 6]
+                field = FIELDS[1 + next(random) % 4] if bounded else ("none", "log8", "exact")[next(random) % 3]
+                size = k * max(64, 2**(b + 1)) + (0, 1, k - 1, 12345, 2**32, 2**63)[next(random) % 6]
                 top = size - 1 if bounded else M
                 if f <= 5:
                     chosen = "list:" + ",".join(str(x) for x in (0, top, 7, top // 2, top // 3)[:f])
@@ -340,13 +224,13 @@ def signature_cases():
                 if f == 20 and not bounded:
                     chosen = f"range:{M - 5}:{f}:{2**40 + case}"
                 yield sampler, size if bounded else 0, seed, k, b, field, chosen
-    # The hash 2^64 - 1 (SAMPLE-4), alone, with its neighbour in the last bin, with an element of another bin.
+    # The hash 2^64 - 1 (SAMPLE-4): alone, with another hash in the last bin, and with one in another bin.
     for seed, k, b in ((SEED, 128, 4), (0, 1, 16), (M, 12, 6)):
         top, below, other = (unstir(h) ^ keys(seed, ELEMENTS, 0) for h in (M, M - 1, 2**62))
         for chosen in (top,), (top, below), (top, other), (other, top, below), (other,):
             yield one, 0, seed, k, b, "exact", "list:" + ",".join(map(str, chosen))
         yield independent, 0, seed, k, b, "none", f"list:{top}"
-    # Hashes on both sides of the limits of bins, and hash 0.
+    # Hashes on both sides of the borders of bins, and hash 0.
     for k in (3, 100, 200):
         limits = [ceil_div(i * 2**64, k) - d for i in (1, k // 2, k - 1) for d in (0, 1)]
         chosen = (unstir(h) ^ keys(5, ELEMENTS, 0) for h in [0] + limits)
@@ -356,7 +240,7 @@ def signature_cases():
         yield sampler, 0, SEED, 64, 4, "exact", "list:9,9,9,3,9,3"
         yield sampler, 0, SEED, 64, 4, "exact", "range:9:100:9223372036854775808"
         yield sampler, 8192, SEED, 64, 4, "exact", "mixedmod:0:8192"
-    # Dense and full bounded universes, k dividing D and not; the smallest and largest universes.
+    # Dense and full bounded universes, where k divides D or not. The smallest and largest universes.
     for size, k, b, field, chosen in (
             (65536, 128, 8, "linear8", "range:0:32768:2"), (65536, 256, 6, "linear4", "range:32768:32768:1"),
             (20000, 128, 4, "linear4", "range:1:10000:2"), (20000, 128, 4, "log8", "mixedmod:77:10000"),
@@ -379,7 +263,7 @@ def signature_cases():
 
 
 def lazy_cases():
-    """The same for the lazy sampler, k about the sizes of its blocks."""
+    """The same for the lazy sampler, with k near the sizes of its groups."""
     for case, k in enumerate((1, 2, 3, 31, 127, 128, 129, 200, 256, 300)):
         b, field = (1, 2, 4, 6, 8, 16)[case % 6], ("none", "log8", "exact")[case % 3]
         for f in (0, 1, 2, 5, 20, 100, 500, 2000):
@@ -389,16 +273,16 @@ def lazy_cases():
             if k in (1, 2, 31, 64, 65, 128, 200):
                 yield "lazy+xor-pairs", 0, SEED + case, k, 1, field, f"range:{case}:{f}:{2**61 + 1}"
     yield "lazy", 0, SEED, 128, 4, "exact", "list:9,9,9,3,9,3"
-    # The last word of the draw claims the most samples (SAMPLE-8), the first none.
+    # The greatest draw claims the most samples (SAMPLE-8), and the least draw claims none.
     for k in (1, 2, 31, 128, 129):
         for d in (M, 0):
-            x = unstir(unmix(d) ^ keys(SEED, BLOCKS, 0)) ^ keys(SEED, ELEMENTS, 0)
+            x = unstir(unmix(d) ^ keys(SEED, GROUPS, 0)) ^ keys(SEED, ELEMENTS, 0)
             yield "lazy", 0, SEED, k, 16, "none", f"list:{x}"
             yield "lazy", 0, SEED, k, 4, "none", f"list:{x},1,2,3"
 
 
 def every_bin_cases():
-    """The same for the sampler every bin: k about powers of two, and with fewer orders; sets about and above k."""
+    """The same for the sampler every bin: k near powers of two and with fewer orders, sets with about k elements and more."""
     for case, k in enumerate((1, 2, 3, 12, 63, 64, 65, 100, 128, 200, 256, 257, 1000)):
         b, field = (1, 2, 4, 8, 16)[case % 5], ("none", "log8", "exact")[case % 3]
         for f in (0, 1, 2, 5, 20, 50, 127, 128, 200, 500, 3000):
@@ -411,19 +295,19 @@ def every_bin_cases():
         yield "every-bin", 0, SEED, 64, 8, "log8", f"range:5:{f}:1"
     yield "every-bin", 0, SEED, 128, 4, "exact", "list:9,9,9,3,9,3"
     yield "every-bin", 0, SEED, 64, 16, "exact", "range:9:1000:9223372036854775808"
-    # The hash 2^64 - 1, which counts as the one below it (SAMPLE-12), and hash 0.
+    # The hash 2^64 - 1, which SAMPLE-12 replaces by 2^64 - 2, and hash 0.
     for seed, k in ((SEED, 128), (0, 1), (M, 12)):
         top, below, last, zero = (unstir(h) ^ keys(seed, ELEMENTS, 0) for h in (M, M - 1, M - 2, 0))
         for chosen in (top,), (below,), (top, below), (top, last), (top, zero), (zero,):
             yield "every-bin", 0, seed, k, 16, "exact", "list:" + ",".join(map(str, chosen))
         for x in (top, last):
-            # The last bin is the only one that elements of the first bins do not visit at time 0.
+            # The other elements visit all bins but the last at time 0.
             lower = (unstir((2 * i + 1) * 2**64 // (2 * k)) ^ keys(seed, ELEMENTS, 0) for i in range(k - 1))
             yield "every-bin", 0, seed, k, 16, "exact", "list:" + ",".join(map(str, [*lower, x]))
 
 
 def weights_of(description):
-    """Pairs of element and weight."""
+    """Pairs of element and weight of a described set."""
     kind, _, rest = description.partition(":")
     if kind == "weights":
         pairs = (pair.split("=") for pair in rest.split(",") if pair)
@@ -443,7 +327,7 @@ def weighted_cases():
     """sampler, seed, k, b, set"""
     def listed(*pairs):
         return "weights:" + ",".join(f"{x}={weight!r}" for x, weight in pairs)
-    # Of one element, every weight: t is what counts.
+    # One element with many weights: only the level matters.
     for weight in (1.0, 0.5, 2.0, 3.0, 0.1, 2.718281828459045, 1000.0, 1e-300, 1e300, 5e-324, 2.2250738585072014e-308,
                    1.7976931348623157e308, 0.9999999999999999, 1.0000000000000002):
         yield "weighted", SEED, 31, 8, listed((7, weight))
@@ -498,12 +382,12 @@ def described_signature(scheme_of, description):
 def number_rows():
     yield "what", "word", "double"
     middle = [0x8000000000000000 + d for d in (-1, 0, 2**11, 2**12)]
-    edges = [int(limit * 2**52 + d) << 12 for limit in (0.075, 0.925) for d in (-1, 0, 1)]  # of the central region
+    edges = [int(limit * 2**52 + d) << 12 for limit in (0.075, 0.925) for d in (-1, 0, 1)]  # the borders of the central region
     far = [mix(i) >> 64 - s for i, s in enumerate((1, 2, 12, 20, 24, 28, 29, 30, 40, 60))]  # y = 5 is 2^-36
     for w in [0, 1, M, M - 1, 2**32 - 1, 2**32, *middle, *edges, *far, *(M - w for w in far), *map(mix, range(40))]:
         for what, made in (("unit", unit), ("product", product), ("normal", normal)):
             yield what, f"{w:016x}", struct.pack(">d", made(w)).hex()
-        # The interpreter has the algorithm, too.
+        # Python has the algorithm, too.
         assert abs(normal(w) - NormalDist().inv_cdf(unit(w))) <= 1e-14 * abs(normal(w)), w
 
 
@@ -544,7 +428,7 @@ def cardinality_rows():
         for f in (1, 2, 255, 256, 65536, 2**32 - 1):
             yield field, "open", f, cardinality_code(field, 0, f)
     yield "exact", M, 2**32 - 1, 2**32 - 1
-    limits = {1, 3771522796}  # the smallest f of each code, f^16 > 2^(2 code - 3), and the f before it
+    limits = {1, 3771522796}  # the smallest f of each code (f^16 > 2^(2 * code - 3)), and the f before it
     for code in range(2, 256):
         f = int(2 ** ((code - 1.5) / 8)) - 1
         while f**16 < 2**(2 * code - 3):  # never equal
