@@ -124,7 +124,7 @@ fn comparisons() {
         Comparison::containment_of_second,
     ];
     let mut checked = 0;
-    for row in rows(include_str!("../format-spec/vectors/compare.tsv")) {
+    for row in rows(include_str!("../../format-spec/vectors/compare.tsv")) {
         let scheme = scheme(&row[..10]);
         let sketcher = Sketcher::new(&scheme);
         let sets = [row[10], row[11]].map(|text| signature(&sketcher, &scheme, text));
@@ -155,7 +155,7 @@ fn comparisons() {
 #[test]
 fn rankings() {
     let mut checked = 0;
-    for row in rows(include_str!("../format-spec/vectors/rank.tsv")) {
+    for row in rows(include_str!("../../format-spec/vectors/rank.tsv")) {
         let scheme = scheme(&row[..10]);
         let [sets, key, least_slots, threshold, top, expected] = row[10..] else {
             panic!("{row:?}")
