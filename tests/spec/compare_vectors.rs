@@ -1,39 +1,28 @@
 //! Comparison and ranking against the vectors of `format-spec/compare.md`, which `format-spec/compare.py` wrote.
 
-use ringer::scheme::{Packing, Sampler, Slots, Universe};
+use ringer::scheme::{Sampler, Slots};
 use ringer::sketch::SlotReader;
 use ringer::{
     Comparison, Database, Error, Estimate, Like, Options, Parameters, Scheme, Signature, Sketcher,
     presets,
 };
 
+use super::vectors::{number, rows, sampled, universe, weights};
+
 /// Doubles are printed with 12 digits.
 const TOLERANCE: f64 = 1e-11;
 
-fn rows(table: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
-    table.lines().skip(1).map(|line| line.split('\t').collect())
-}
-
-fn number<T: std::str::FromStr>(text: &str) -> T {
-    text.parse().unwrap_or_else(|_| panic!("{text} is not a number"))
-}
-
 /// The scheme that the first ten columns of a row describe.
 fn scheme(columns: &[&str]) -> Scheme {
-    let [sampler, universe, seed, k, b, cardinality, count, g, v, m] = columns else {
+    let [sampler, place, seed, k, b, cardinality, count, g, v, m] = columns else {
         panic!("{columns:?}")
     };
-    let (sampler, packing) = sampler.split_once('+').unwrap_or((sampler, "low-bits"));
-    let sampler: Sampler = sampler.parse().unwrap();
-    let packing: Packing = packing.parse().unwrap();
+    let (sampler, packing) = sampled(sampler);
     Scheme::new(Parameters {
         measure: sampler.measure(),
         sampler,
         packing,
-        universe: match *universe {
-            "open" => Universe::Open,
-            size => Universe::Bounded(number(size)),
-        },
+        universe: universe(place),
         seed: number(seed),
         samples: number(k),
         bits: number(b),
@@ -49,44 +38,8 @@ fn scheme(columns: &[&str]) -> Scheme {
     .unwrap()
 }
 
-fn mix(mut x: u64) -> u64 {
-    x = (x ^ x >> 27).wrapping_mul(0x3C79_AC49_2BA7_B653);
-    x = (x ^ x >> 33).wrapping_mul(0x1C69_B3F7_4AC4_AE35);
-    x ^ x >> 27
-}
-
-/// The set that a notation of `format-spec/vectors/README.md` describes, with weights.
-fn described(text: &str) -> Vec<(u64, f64)> {
-    let (kind, rest) = text.split_once(':').unwrap();
-    let parts = |at| rest.split(at).filter(|part: &&str| !part.is_empty());
-    if kind == "weights" {
-        let pairs = parts(',').map(|pair| pair.split_once('=').unwrap());
-        return pairs.map(|(x, weight)| (number(x), number(weight))).collect();
-    }
-    if kind == "list" {
-        return parts(',').map(|x| (number(x), 1.0)).collect();
-    }
-    let numbers: Vec<i64> = parts(':').map(number).collect();
-    match (kind, &numbers[..]) {
-        ("range", [start, count, step]) => {
-            (0..*count).map(|i| ((start + i * step) as u64, 1.0)).collect()
-        }
-        ("powers" | "signed", [start, count, low, high]) => {
-            let weight = |i| {
-                let v = mix((start + count + i) as u64);
-                let exponent = low + (v >> 52 & 0x7FF) as i64 % (high - low + 1);
-                let fraction = (v % (1 << 52)) as f64 / (1_u64 << 52) as f64;
-                let sign = if kind == "signed" && v >> 63 == 1 { -1.0 } else { 1.0 };
-                sign * (1.0 + fraction) * (exponent as f64).exp2()
-            };
-            (0..*count).map(|i| (mix((start + i) as u64), weight(i))).collect()
-        }
-        _ => panic!("{text}"),
-    }
-}
-
 fn signature(sketcher: &Sketcher, scheme: &Scheme, text: &str) -> Signature {
-    let set = described(text);
+    let set = weights(text);
     if matches!(scheme.sampler, Sampler::Weighted | Sampler::SignProjection) {
         return sketcher.sketch_weighted(&set).unwrap();
     }
@@ -164,7 +117,7 @@ fn rankings() {
         let options = Options { background: false, ..Options::default() };
         let db = Database::create(folder.path().join("x.ringer"), &scheme, options).unwrap();
         for (key, set) in sets.split(';').map(|set| set.split_once('=').unwrap()) {
-            let set: Vec<u64> = described(set).iter().map(|(x, _)| *x).collect();
+            let set: Vec<u64> = weights(set).iter().map(|(x, _)| *x).collect();
             db.put(key, &set).unwrap();
         }
         let snapshot = db.snapshot();

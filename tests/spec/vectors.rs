@@ -9,7 +9,7 @@ use ringer::sketch::SlotReader;
 use ringer::{Parameters, Scheme, Sketcher, features, presets};
 
 /// The rows of a table, without its header.
-fn rows(table: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
+pub(crate) fn rows(table: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
     table.lines().skip(1).map(|line| line.split('\t').collect())
 }
 
@@ -18,19 +18,19 @@ fn hex_bytes(text: &str) -> Vec<u8> {
     (0..text.len()).step_by(2).map(byte).collect()
 }
 
-fn universe(text: &str) -> Universe {
+pub(crate) fn universe(text: &str) -> Universe {
     match text {
         "open" => Universe::Open,
         size => Universe::Bounded(size.parse().expect("a size")),
     }
 }
 
-fn number<T: std::str::FromStr>(text: &str) -> T {
+pub(crate) fn number<T: std::str::FromStr>(text: &str) -> T {
     text.parse().unwrap_or_else(|_| panic!("{text} is no number"))
 }
 
 /// A sampler, with the packing behind it unless that is the usual one.
-fn sampled(text: &str) -> (Sampler, Packing) {
+pub(crate) fn sampled(text: &str) -> (Sampler, Packing) {
     let (sampler, packing) = text.split_once('+').unwrap_or((text, "low-bits"));
     (sampler.parse().expect("a sampler"), packing.parse().expect("a packing"))
 }
@@ -144,7 +144,7 @@ fn signatures() {
 }
 
 /// Elements with their weights, as `format-spec/reference.py` describes them.
-fn weights(description: &str) -> Vec<(u64, f64)> {
+pub(crate) fn weights(description: &str) -> Vec<(u64, f64)> {
     let (kind, rest) = description.split_once(':').expect("a kind of set");
     if kind == "weights" {
         let pairs = rest.split(',').map(|pair| pair.split_once('=').expect("a pair"));
