@@ -106,13 +106,15 @@ class Sets:
         for i, (start, end) in enumerate(zip(starts, [*starts[1:], len(data)])):
             elements, at = decode(data[:end], start, scheme.e, limit, need)
             need("KEPT-8", at == end, "a set does not end where the next one starts")
-            need("KEPT-9", bool(elements) != (i == segment.empty_id), "the empty set has elements, or another set has none")
+            need("KEPT-9", bool(elements) != (i == segment.empty_id),
+                 "the empty set has elements, or another set has none")
             found.append(elements)
         for elements, (_, code, words) in zip(found, segment.signatures()):
             if scheme.e == 64:
                 need("KEPT-10", (code, tuple(words)) == sketch(elements), "a signature does not belong to its elements")
             else:
-                need("KEPT-10", not elements or code_of(len(elements)) <= code, "a set has more elements than its cardinality code allows")
+                need("KEPT-10", not elements or code_of(len(elements)) <= code,
+                     "a set has more elements than its cardinality code allows")
         return found
 
 

@@ -5,7 +5,7 @@ M = 2**64 - 1
 G = 0x9E3779B97F4A7C15
 C1, C2 = 0x3C79AC492BA7B653, 0x1C69B3F74AC4AE35
 # HASH-3
-ELEMENTS, SAMPLES, UNIVERSE, COPIES, DONORS, GROUPS, TIES, WEIGHTS, PROJECTIONS, VISITS = range(1, 11)
+ELEMENTS, SAMPLES, UNIVERSE, EMPTY_BINS, DONORS, GROUPS, TIES, WEIGHTS, PROJECTIONS, VISITS = range(1, 11)
 
 
 def ceil_div(a, b):
@@ -163,7 +163,7 @@ def samples(sampler, size, seed, k, elements):
     for i in range(k):
         if i not in place:  # SAMPLE-6, SAMPLE-7
             donor = min(place, key=permutation(k, keys(seed, DONORS, i)))
-            result[i] = mix(place[donor] ^ keys(seed, COPIES, i))
+            result[i] = mix(place[donor] ^ keys(seed, EMPTY_BINS, i))
     return [result[i] for i in range(k)]
 
 

@@ -86,7 +86,8 @@ class Postings:
                 long, = struct.unpack_from("<H", payload, at + 6)
                 own = self.block_lengths(int.from_bytes(payload[at + 8:at + 64], "little"), count)
                 possible = {16 * i // shape.block for i in range(count)}
-                need("POST-3", all(i in possible for i in range(16) if long >> i & 1), "a bit of `long` belongs to no bucket")
+                need("POST-3", all(i in possible for i in range(16) if long >> i & 1),
+                     "a bit of `long` belongs to no bucket")
                 need("POST-3", not long or self.segment.lists, "there are long buckets but no lists")
                 lengths += own
                 longs.append(long)
@@ -162,7 +163,8 @@ class Postings:
     def list_page(self, number, of):
         """The ids of a page, its length, and the length of its payload."""
         need, shape = self.need, self.shape
-        need("POST-9", self.segment.postings[0] + 64 * number < self.segment.postings[1], "a list goes past the end of the region")
+        need("POST-9", self.segment.postings[0] + 64 * number < self.segment.postings[1],
+             "a list goes past the end of the region")
         payload, whole = self.segment.database.page(self.segment.postings, number, LIST, self.segment.entry.id)
         need("POST-7", len(payload) >= 16, "a list page is too short for its start")
         slot, zero, value, count, base = struct.unpack_from("<HHIII", payload)

@@ -25,7 +25,9 @@ sys.dont_write_bytecode = True
 from annotations import differences  # noqa: E402
 from postings import DIRECTORY as POSTING_DIRECTORY, LIST, SHORT, TABLE, Postings, shares  # noqa: E402
 from elements import SETS, SETS_DIRECTORY, Sets  # noqa: E402
-from reference import FIELDS, SAMPLERS, cardinality_code, ceil_div, signature, xxh3  # noqa: E402
+from reference import ceil_div  # noqa: E402
+from scheme import Broken, Scheme, need  # noqa: E402
+from xxh3 import xxh3  # noqa: E402
 
 UNIT = 64
 DATA = 12288
@@ -39,78 +41,8 @@ ROWS_PER_TOMBSTONES = 65344
 PAIRS_PER_PAGE, IDS_PER_PAGE = 1021, 2042
 
 
-class Broken(Exception):
-    """The bytes break a rule."""
-    def __init__(self, rule, sentence):
-        super().__init__(f"{rule}: {sentence}")
-        self.rule = rule
-
-
-def need(rule, holds, sentence):
-    if not holds:
-        raise Broken(rule, sentence)
-
-
 def aligned(n):
     return ceil_div(n, UNIT) * UNIT
-
-
-# --- scheme.md ---------------------------------------------------------------------------------------
-
-class Scheme:
-    def __init__(self, data):
-        need("SCHEME-1", len(data) == 48, "a scheme has 48 bytes")
-        (layout, kind, version, parameter, element, measure, sampler, universe, self.b, packing, self.field, self.v,
-         self.k, self.slots, self.g, m, self.e, reserved, size, self.seed) = struct.unpack("<HBBIBBBBBBBBIHHHB5sQQ", data)
-        need("SCHEME-2", layout == 1, f"layout version {layout} is unsupported")
-        need("SCHEME-3", not any(reserved), "reserved bytes are not zero")
-        need("SCHEME-4", 1 <= kind <= 7 and version == (2 if kind == 3 else 1) and element in (1, 2)
-             and 1 <= measure <= 3 and 1 <= sampler <= 6 and universe in (1, 2) and packing in (1, 2) and self.field <= 4,
-             "a code is unsupported")
-        k, b, slots, g, v = self.k, self.b, self.slots, self.g, self.v
-        need("SCHEME-5", 1 <= k <= 16384, f"k = {k}")
-        need("SCHEME-6", 1 <= b <= 16, f"b = {b}")
-        need("SCHEME-7", slots == g == v == m == 0
-             or slots >= 1 and g >= 1 and slots * g <= k and 1 <= v <= min(32, g * b) and 1 <= m <= slots,
-             "the slots do not fit the samples")
-        need("SCHEME-8", size >= 2 if universe == 2 else size == 0, f"universe of {size}")
-        need("SCHEME-9", (element == 1) == (kind == 1)
-             and (parameter >> 17 == 0 and 1 <= parameter & 0xFFFF <= 64 if kind in (3, 4) else
-                  16 <= parameter <= 65536 if kind == 5 else
-                  parameter >> 16 == 0 and 1 <= (parameter & 0xFF) * (parameter >> 8) <= 64 if kind == 6
-                  else parameter == 0), "the element hash or the feature parameter is impossible")
-        need("SCHEME-10", universe == 1 or kind == 1, "a bounded universe needs ids")
-        need("SCHEME-11", self.field != 0 if universe == 2 else self.field not in (1, 2),
-             "the cardinality field does not fit the universe")
-        need("SCHEME-12", universe == 1 or sampler != 1 or size // k >= max(64, 2**(b + 1)),
-             "the universe is too small for one permutation")
-        need("SCHEME-13", measure == {4: 2, 5: 3}.get(sampler, 1), "the sampler does not fit the measure")
-        need("SCHEME-14", universe == 1 or sampler in (1, 2), "the sampler needs the open universe")
-        need("SCHEME-15", measure == 1 or self.field == 0, "weighted sets have no cardinality field")
-        need("SCHEME-16", b == 1 or sampler != 5 and packing == 1, "the sampler or the packing needs b = 1")
-        need("SCHEME-17", packing == 1 or sampler in (2, 3, 4), "the packing does not fit the sampler")
-        need("SCHEME-18", self.e == 0 or 8 <= self.e <= 64 and measure == 1, f"elements kept in {self.e} bits")
-        self.sampler = next(name for name, code in SAMPLERS.items() if code == sampler) + "+xor-pairs" * (packing == 2)
-        self.size = size
-        self.data = data
-        self.words = ceil_div(k, 64)  # W, SIG-2
-        self.code_bits = (0, 4, 8, 8, 32)[self.field]
-
-    def sketch(self, elements):
-        """The cardinality code and the words of the signature of a set."""
-        _, code, planes = signature(self.sampler, self.size, self.seed, self.k, self.b, FIELDS[self.field], elements)
-        return code, tuple(planes)
-
-    def code_of(self, count):
-        return cardinality_code(FIELDS[self.field], self.size, count)
-
-    def signature_pages(self, ids):
-        """The number of signatures in each page. SIGP-1"""
-        return shares(ids, 8 * 65512 // (64 * self.b * self.words + self.code_bits))
-
-    def signature_bytes(self, n):
-        """The length of the payload of a page of n signatures. SIGP-1"""
-        return 8 * self.b * self.words * n + ceil_div(n * self.code_bits, 8)
 
 
 # --- file.md -----------------------------------------------------------------------------------------
@@ -130,7 +62,8 @@ class Superblock:
         need("SUPER-6", DATA <= self.manifest and self.manifest + self.length <= self.end
              and self.manifest % UNIT == 0 and self.length <= 262196 and self.end % UNIT == 0,
              "the manifest lies outside the data")
-        need("SUPER-7", self.log <= self.logs_made and not (self.clean and self.log), "the number of the log is impossible")
+        need("SUPER-7", self.log <= self.logs_made and not (self.clean and self.log),
+             "the number of the log is impossible")
 
 
 def current_superblock(data):
@@ -294,7 +227,8 @@ class Segment:
              and length % UNIT == 0 and max(signatures, keys, copies, postings, sets) <= 1 << 38,
              "the regions do not follow each other or fill the segment")
         pages = [own.signature_bytes(n) for n in own.signature_pages(self.ids)]
-        need("SEG-4", signatures == sum(aligned(PAGE_HEADER + n) for n in pages), "the region of signatures has the wrong length")
+        need("SEG-4", signatures == sum(aligned(PAGE_HEADER + n) for n in pages),
+             "the region of signatures has the wrong length")
         need("SEG-4", copies == copies_bytes(self.n - self.ids), "the region of duplicate rows has the wrong length")
         need("SEG-5", UNIT * self.root < keys and 1 <= self.level <= 32, "the root lies outside the keys")
         checksum = int.from_bytes(database.data[entry.offset:entry.offset + 4], "little")
@@ -371,7 +305,8 @@ class Segment:
         separators = cut(page[8 + 20 * count:filters_at], key_ends)
         filters = cut(page[filters_at:], filter_ends)
         for i, child in enumerate(children):
-            need("FENCE-5", self.key_region[0] + UNIT * child < self.key_region[1], "a child lies outside the region of the keys")
+            need("FENCE-5", self.key_region[0] + UNIT * child < self.key_region[1],
+                 "a child lies outside the region of the keys")
             before = len(self.keys)
             if level > 1:
                 need("FILTER-1", filters[i] == b"", "there is a filter above level 1")
@@ -394,7 +329,8 @@ class Segment:
         copies_at = sequences_at + width * count
         suffixes_at = copies_at + 6 * copies
         need("LEAF-1", suffixes_at <= len(page), "a leaf is too short for what its start says")
-        need("LEAF-2", count >= 1 and width <= 8 and not any(zero), "the count, sequence width or zeros of a leaf are wrong")
+        need("LEAF-2", count >= 1 and width <= 8 and not any(zero),
+             "the count, sequence width or zeros of a leaf are wrong")
         need("LEAF-3", first_row + count <= self.n, "a leaf has rows past the last one")
         ends = (struct.unpack_from(f"<{count}H", page, ends_at) if varies
                 else [suffix_length * (i + 1) for i in range(count)])
@@ -432,7 +368,8 @@ class Segment:
             firsts.append(own[0][0])
             pairs += own
         need("COPY-2", all(a < b for a, b in zip(pairs, pairs[1:]))
-             and all(i < self.ids and row < self.n for i, row in pairs), "the duplicate rows are not in order or out of range")
+             and all(i < self.ids and row < self.n for i, row in pairs),
+             "the duplicate rows are not in order or out of range")
         counts = shares(len(firsts), IDS_PER_PAGE)
         found = []
         payloads, _ = self.database.pages(self.copy_region, counts, DIRECTORY, self.entry.id, number)
