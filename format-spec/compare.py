@@ -156,16 +156,23 @@ def compare(scheme, first, second):
     return equal, matching_slots(first[3], second[3]), value, measures(value, *sizes) if sizes else None
 
 
-def query(scheme, rows, asked, own_key, least_slots, threshold, top):
-    """Keys with matching slots and similarity, best first. `rows` has signatures by key. COMPARE-15 to COMPARE-17"""
+def query(scheme, rows, own_key, least_slots, threshold, top, sets=None):
+    """Keys with matching slots and similarity, best first. `rows` has signatures by key, and `sets` the sets if they are
+    kept with 64 bits. COMPARE-15 to COMPARE-18"""
+    reaches = lambda value: threshold is None or value + TOLERANCE >= threshold
     found = []
     for key, row in rows.items():
-        if key == own_key or row[0] or asked[0]:
+        if key == own_key or row[0] or rows[own_key][0]:
             continue
-        _, slots, value, _ = compare(scheme, asked, row)
-        if slots >= least_slots and (threshold is None or value + TOLERANCE >= threshold):
+        _, slots, value, _ = compare(scheme, rows[own_key], row)
+        if slots >= least_slots and (sets or reaches(value)):
             found.append((-value, -slots, key))
-    return [(key, -slots, -value) for value, slots, key in sorted(found)][:top]
+    found.sort()
+    if sets:
+        found = found[:max(4 * top, 32)] if threshold is None else found
+        resemblance = lambda key: len(sets[own_key] & sets[key]) / len(sets[own_key] | sets[key])
+        found = sorted((-resemblance(key), slots, key) for _, slots, key in found if reaches(resemblance(key)))
+    return [(key, -slots, -value) for value, slots, key in found][:top]
 
 
 # --- vectors -----------------------------------------------------------------------------------------
@@ -210,18 +217,20 @@ def compare_rows(sign):
                        *map(number, others or [None] * 5))
 
 
-def rank_rows(sign):
-    yield ("sampler", "universe", "seed", "k", "b", "cardinality", "L", "g", "v", "m", "sets", "query key", "min matches",
+def rank_rows(sign, elements_of):
+    yield ("sampler", "universe", "seed", "k", "b", "cardinality", "L", "g", "v", "m", "e", "sets", "query key", "min matches",
            "threshold", "top", "matches")
     sets = {"twin": "range:0:40:1", "Twin": "range:0:40:1", "none": "list:", "query": "range:0:40:1", "nearer": "range:3:40:1",
             "far": "range:30:40:1", "further": "range:38:40:1", "off": "range:1000:40:1", "half": "range:0:20:1",
             "double": "range:0:80:1", "one": "list:3"}
     text = ";".join(f"{key}={chosen}" for key, chosen in sets.items())
+    kept = {key.encode(): set(elements_of(chosen, 0)) for key, chosen in sets.items()}
     for scheme in (*SCHEMES[:2], SCHEMES[3], SCHEMES[6], *BOUNDED[:3], WEIGHTED[0], WEIGHTED[2]):
         rows = {key.encode(): sign(scheme, chosen) for key, chosen in sets.items()}
         slots = scheme[6]
         for key, least, threshold, top in (("query", scheme[9], None, 10), ("query", 0, None, 10), ("query", 0, 0.5, 3),
                                            ("query", min(3, slots), 0.3, 10), ("none", 0, None, 10)):
-            found = query(scheme, rows, rows[key.encode()], key.encode(), least, threshold, top)
-            yield (scheme[0], scheme[1] or "open", *scheme[2:], text, key, least, number(threshold), top,
-                   ";".join(f"{key.decode()},{slots},{number(value)}" for key, slots, value in found))
+            for e in (0, 64) if scheme in SCHEMES else (0,):
+                found = query(scheme, rows, key.encode(), least, threshold, top, kept if e else None)
+                yield (scheme[0], scheme[1] or "open", *scheme[2:], e, text, key, least, number(threshold), top,
+                       ";".join(f"{key.decode()},{slots},{number(value)}" for key, slots, value in found))

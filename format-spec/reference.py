@@ -444,7 +444,7 @@ def main():
               "signature": signature_rows, "weighted": weighted_rows, "numbers": number_rows, "slot": slot_rows, "cardinality": cardinality_rows,
               "features": feature_cases.rows, "elements": lambda: kept_sets.rows(elements_of),
               "compare": lambda: comparing.compare_rows(described_signature),
-              "rank": lambda: comparing.rank_rows(described_signature),
+              "rank": lambda: comparing.rank_rows(described_signature, elements_of),
               "rabin": lambda: chunked.rabin_rows(xxh3), "chunks": lambda: chunked.chunk_rows(xxh3)}
     files = {f"{name}.tsv": ("#" + "".join("\t".join(map(str, row)) + "\n" for row in rows())).encode()
              for name, rows in makers.items()}

@@ -1,6 +1,6 @@
 //! Comparison and ranking against the vectors of `format-spec/compare.md`, which `format-spec/compare.py` wrote.
 
-use ringer::scheme::{Sampler, Slots};
+use ringer::scheme::{Elements, Sampler, Slots};
 use ringer::sketch::SlotReader;
 use ringer::{
     Comparison, Database, Error, Estimate, Like, Options, Parameters, Scheme, Signature, Sketcher,
@@ -104,13 +104,17 @@ fn comparisons() {
     assert!(checked > 200);
 }
 
-/// COMPARE-15, COMPARE-16 for estimates, and COMPARE-17.
+/// COMPARE-12, COMPARE-15, COMPARE-16 for estimates, COMPARE-17 and COMPARE-18.
 #[test]
 fn rankings() {
     let mut checked = 0;
     for row in rows(include_str!("../../format-spec/vectors/rank.tsv")) {
-        let scheme = scheme(&row[..10]);
-        let [sets, key, least_slots, threshold, top, expected] = row[10..] else {
+        let elements = match row[10] {
+            "0" => Elements::None,
+            bits => Elements::Kept { bits: number(bits) },
+        };
+        let scheme = Scheme::new(Parameters { elements, ..*scheme(&row[..10]) }).unwrap();
+        let [sets, key, least_slots, threshold, top, expected] = row[11..] else {
             panic!("{row:?}")
         };
         let folder = tempfile::tempdir().unwrap();
