@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A second implementation of signatures and features, and the writer of the test vectors.
 
-It was written from the pages beside it alone. It is simple, not fast, and needs only the standard library.
+It follows the pages beside it. It is simple, not fast, and needs only the standard library.
 
     python3 reference.py            write the test vectors into vectors/
     python3 reference.py --check    make them anew and compare; exit status 1 if any byte differs
