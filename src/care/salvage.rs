@@ -19,7 +19,7 @@ use crate::ingest::BulkLoad;
 use crate::options::Options;
 use crate::scheme::Scheme;
 use crate::sketch::{Signature, Sketcher};
-use crate::store::companions::{anchored, beside};
+use crate::store::companions::{Companion, anchored};
 use crate::store::file_layer::{Access, File, FileLayer, Rights};
 use crate::store::hot_tier::{self, Found, TierId};
 use crate::store::memtable::Memtable;
@@ -182,7 +182,7 @@ fn fresh(
     report: &mut SalvageReport,
 ) -> Result<Memtable> {
     let table = Memtable::new(scheme);
-    let directory = beside(source, "-hot");
+    let directory = Companion::HotTier.path(source);
     let Some(state) = state else {
         let there = layer.kind(&directory).map_err(|error| Error::io("look at", &directory, error));
         let lost = "no superblock is left that says from where on its commits count";

@@ -6,7 +6,9 @@
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::bytes::{Cursor, Seal, broken, index, is_aligned};
+use super::bytes::{
+    Cursor, PutBytes, Seal, broken, index, is_aligned, last_checksum, position, round_up,
+};
 use super::liveness_page;
 use super::{DATA_START, DatabaseId};
 use crate::error::{Error, Result};
@@ -21,7 +23,16 @@ pub const MAGIC: [u8; 8] = *b"RINGMANI";
 pub const MAX_SEGMENTS: u32 = 4095;
 
 /// Longest manifest.
-pub const MAX_MANIFEST_BYTES: u32 = 112 + 64 * MAX_SEGMENTS + 4;
+pub const MAX_MANIFEST_BYTES: u32 = encoded_bytes(MAX_SEGMENTS as usize) as u32;
+
+/// The length of a manifest with so many segments: its head, their entries, and the checksum.
+#[allow(
+    clippy::arithmetic_side_effects,
+    reason = "a manifest has few segments, and is refused otherwise"
+)]
+const fn encoded_bytes(segments: usize) -> usize {
+    size_of::<Layout>() + size_of::<EntryLayout>() * segments + size_of::<U32>()
+}
 
 /// The bytes before the entries.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
@@ -104,6 +115,11 @@ pub struct LivenessEntry {
 }
 
 impl Manifest {
+    /// The bytes that a manifest with so many segments takes in a file, up to the next block.
+    pub fn padded_bytes(segments: usize) -> u64 {
+        position(round_up(encoded_bytes(segments)))
+    }
+
     /// The manifest's bytes; the last four are the checksum that the superblock repeats.
     pub fn encode(&self) -> Vec<u8> {
         let layout = Layout {
@@ -121,19 +137,18 @@ impl Manifest {
         for entry in &self.segments {
             bytes.extend_from_slice(entry.layout().as_bytes());
         }
-        let checksum = Seal::of(self.database).checksum(&bytes);
-        bytes.extend_from_slice(&checksum.to_le_bytes());
+        bytes.put_u32(Seal::of(self.database).checksum(&bytes));
         bytes
     }
 
     /// Reads a manifest whose data ends at `end_of_data`.
     pub fn decode(bytes: &[u8], end_of_data: u64) -> Result<Manifest> {
         let short = || broken(WHAT, "MAN-1", 0, "it is cut short");
-        let (body, checksum) = bytes.split_last_chunk::<4>().ok_or_else(short)?;
+        let (body, _) = bytes.split_last_chunk::<4>().ok_or_else(short)?;
         let mut cursor = Cursor::new(body);
         let layout = cursor.layout::<Layout>().ok_or_else(short)?;
         let seal = Seal::of(layout.database_id);
-        if layout.magic != MAGIC || seal.checksum(body) != u32::from_le_bytes(*checksum) {
+        if layout.magic != MAGIC || seal.checksum(body) != last_checksum(bytes) {
             return Err(broken(WHAT, "MAN-1", 0, "the checksum does not match"));
         }
         let count = layout.segment_count.get();

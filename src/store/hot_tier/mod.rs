@@ -21,7 +21,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::companions::{beside, parent_of};
+use super::companions::parent_of;
 use super::file_layer::{Access, FileLayer, Kind, Rights};
 use crate::error::{Error, Result};
 use crate::format::hot_part::{ID_BYTES, decode_id, encode_id};
@@ -31,7 +31,7 @@ pub use crate::options::HotTierKind;
 pub use gather::Visit;
 pub use leftover::{
     is_own, not_ours, remove, remove_known, remove_replay, remove_unfinished, replay_copy,
-    unfinished,
+    replay_name, unfinished, unfinished_name,
 };
 
 /// One commit on its way into a tier.
@@ -115,7 +115,7 @@ fn build(
     id: TierId,
     kind: HotTierKind,
 ) -> Result<Box<dyn HotTier>> {
-    let new = beside(directory, "-new");
+    let new = leftover::unfinished_name(directory);
     create_dir(layer, &new, rights)?;
     let id_path = new.join(ID_NAME);
     let file = at(&id_path, "create", layer.open(&id_path, Access::CreateNew))?;

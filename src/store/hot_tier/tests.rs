@@ -309,7 +309,7 @@ fn a_later_version_or_something_else_in_its_place_is_unreadable() {
 #[test]
 fn a_tier_is_made_only_where_none_stands() {
     on_every_kind(|place| {
-        let leftover = beside(&place.directory, "-new");
+        let leftover = unfinished_name(&place.directory);
         place.layer.create_dir(&leftover).unwrap();
         place.layer.open(&leftover.join("id"), Access::CreateNew).unwrap();
         let tier = place.create();
@@ -330,7 +330,7 @@ fn a_tier_is_made_only_where_none_stands() {
 #[test]
 fn what_is_no_leftover_is_refused() {
     on_every_kind(|place| {
-        let (layer, leftover) = (&place.layer, beside(&place.directory, "-new"));
+        let (layer, leftover) = (&place.layer, unfinished_name(&place.directory));
         let found = || unfinished(layer, &place.directory, ID.database).unwrap();
         let write = |name: &str, bytes: &[u8]| {
             let file = layer.open(&leftover.join(name), Access::CreateNew).unwrap();
