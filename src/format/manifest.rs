@@ -23,15 +23,17 @@ pub const MAGIC: [u8; 8] = *b"RINGMANI";
 pub const MAX_SEGMENTS: u32 = 4095;
 
 /// Longest manifest.
-pub const MAX_MANIFEST_BYTES: u32 = encoded_bytes(MAX_SEGMENTS as usize) as u32;
+pub const MAX_MANIFEST_BYTES: u32 = encoded_bytes(MAX_SEGMENTS);
 
-/// The length of a manifest with so many segments: its head, their entries, and the checksum.
-#[allow(
-    clippy::arithmetic_side_effects,
-    reason = "a manifest has few segments, and is refused otherwise"
-)]
-const fn encoded_bytes(segments: usize) -> usize {
-    size_of::<Layout>() + size_of::<EntryLayout>() * segments + size_of::<U32>()
+/// Bytes before the entries, of an entry, and of the checksum behind them.
+const HEAD_BYTES: u32 = 112;
+const ENTRY_BYTES: u32 = 64;
+const CHECKSUM_BYTES: u32 = 4;
+const _: () = assert!(size_of::<Layout>() == 112 && size_of::<EntryLayout>() == 64);
+
+/// The length of a manifest with so many segments.
+const fn encoded_bytes(segments: u32) -> u32 {
+    HEAD_BYTES.saturating_add(ENTRY_BYTES.saturating_mul(segments)).saturating_add(CHECKSUM_BYTES)
 }
 
 /// The bytes before the entries.
@@ -117,7 +119,8 @@ pub struct LivenessEntry {
 impl Manifest {
     /// The bytes that a manifest with so many segments takes in a file, up to the next block.
     pub fn padded_bytes(segments: usize) -> u64 {
-        position(round_up(encoded_bytes(segments)))
+        let segments = u32::try_from(segments).unwrap_or(u32::MAX);
+        position(round_up(index(encoded_bytes(segments))))
     }
 
     /// The manifest's bytes; the last four are the checksum that the superblock repeats.
@@ -175,13 +178,18 @@ impl Manifest {
     fn check(&self, end_of_data: u64) -> Result<()> {
         let rising = self.segments.is_sorted_by(|a, b| a.id < b.id);
         if !rising || self.segments.iter().any(|s| s.blocks().any(|b| b.id >= self.next_block)) {
-            return Err(broken(WHAT, "MAN-4", 112, "numbers of segments are out of order"));
+            return Err(broken(
+                WHAT,
+                "MAN-4",
+                HEAD_BYTES.into(),
+                "numbers of segments are out of order",
+            ));
         }
         let mut blocks: Vec<LivenessEntry> =
             self.segments.iter().flat_map(SegmentEntry::blocks).collect();
         blocks.sort_by_key(|block| block.id);
         if !blocks.is_sorted_by(|a, b| a.id < b.id) {
-            return Err(broken(WHAT, "MAN-4", 112, "two blocks have one number"));
+            return Err(broken(WHAT, "MAN-4", HEAD_BYTES.into(), "two blocks have one number"));
         }
         blocks.sort_by_key(|block| block.offset);
         let mut free = DATA_START;
@@ -191,7 +199,7 @@ impl Manifest {
             let fits = block.offset >= free && inside && block.length != 0;
             if !fits || !is_aligned(block.offset) || !is_aligned(block.length) {
                 let detail = format!("block {} does not lie in the data by itself", block.id);
-                return Err(broken(WHAT, "MAN-5", 112, detail));
+                return Err(broken(WHAT, "MAN-5", HEAD_BYTES.into(), detail));
             }
             free = end.unwrap_or(u64::MAX);
         }
@@ -242,7 +250,7 @@ impl EntryLayout {
             liveness: (liveness.id != 0).then_some(liveness),
         };
         let refuse = |rule, detail| -> Result<SegmentEntry, Error> {
-            Err(broken(WHAT, rule, 112, format!("segment {}: {detail}", entry.id)))
+            Err(broken(WHAT, rule, HEAD_BYTES.into(), format!("segment {}: {detail}", entry.id)))
         };
         if entry.rows == 0 || entry.live_rows > entry.rows || entry.id == 0 || self.reserved != 0 {
             return refuse("MAN-3", "impossible counts");

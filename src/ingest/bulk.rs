@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use byteorder::{BigEndian, ByteOrder};
 use rayon::slice::ParallelSliceMut;
 
 use super::append::{Appending, Hides};
@@ -193,7 +194,7 @@ impl Rows {
         let mut prefix = [0; 8];
         prefix.iter_mut().zip(key).for_each(|(to, from)| *to = *from);
         self.rows.push(Row {
-            prefix: u64::from_be_bytes(prefix),
+            prefix: BigEndian::read_u64(&prefix),
             key: (self.keys.len(), key.len() as u16),
             number: self.rows.len() as u32,
             code: signature.cardinality_code(),

@@ -406,10 +406,10 @@ fn an_error_of_the_visitor_ends_the_replay() {
         let mut visited = 0;
         let mut visit = |sequence, _| {
             visited = sequence;
-            if sequence < 4 { Ok(()) } else { Err(Error::ReadOnly { operation: "stop" }) }
+            if sequence < 4 { Ok(()) } else { Err(Error::Locked { path: "stop".into() }) }
         };
         let error = replay(&place.layer, &place.directory, ID, 0, &mut visit);
-        assert_eq!((error, visited), (Err(Error::ReadOnly { operation: "stop" }), 4));
+        assert_eq!((error, visited), (Err(Error::Locked { path: "stop".into() }), 4));
         place.holds(0, 9);
     });
 }
