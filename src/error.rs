@@ -228,13 +228,6 @@ pub enum Error {
         path: PathBuf,
     },
 
-    /// The database was opened for reading.
-    #[error("cannot {operation}: the database was opened read-only")]
-    ReadOnly {
-        /// What was tried, as a verb.
-        operation: &'static str,
-    },
-
     /// An earlier write or sync failed, so it is not known what is on disk. Reads go on.
     #[error(
         "writing stopped after an earlier failure ({reason}): close the database and open it again"
@@ -315,7 +308,6 @@ impl Error {
     }
 
     /// A failed operation on a file. A full device has its own variant.
-    #[allow(dead_code, reason = "the store that uses it is being built above the file layer")]
     pub(crate) fn io(operation: &'static str, path: &Path, source: io::Error) -> Error {
         let path = path.to_path_buf();
         match source.kind() {

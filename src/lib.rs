@@ -84,8 +84,8 @@ pub mod groups;
 pub mod db;
 
 pub use db::{
-    Batch, BulkLoad, CheckReport, Committed, Database, Depth, Finding, OpenReport, Reader,
-    RepairReport, SalvageReport, Snapshot, Stat, Stored,
+    Activity, Batch, BulkLoad, CheckReport, Committed, Database, Depth, Finding, OpenReport,
+    Reader, RepairReport, SalvageReport, Snapshot, Stat, Stored,
 };
 pub use error::{Error, Result};
 pub use estimate::{Accept, Comparison, Estimate, resemblance_of};
@@ -96,3 +96,4 @@ pub use options::{HotTierKind, Options, Recovery};
 pub use query::{Answer, Explanation, Like, Lost, Match, Originals, Plan, Query};
 pub use scheme::{Parameters, Scheme, presets};
 pub use sketch::{Signature, Signatures, Sketcher, Stream};
+pub use store::companions::is_companion;

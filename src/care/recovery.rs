@@ -11,13 +11,11 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::format::batch;
 use crate::format::superblock::Superblock;
-use crate::ingest::writer::{Opened, Writer, beside, remove_leftovers};
+use crate::ingest::recovered::{OldTier, Recovered, swap_segment};
+use crate::ingest::writer::{Opened, Writer, remove_leftovers};
 use crate::options::{Options, Recovery};
 use crate::scheme::Scheme;
-use crate::store::companions::{
-    self, Leftover, MOST_QUARANTINES, anchored, has_name, parent_of, quarantine_name,
-    temporary_name,
-};
+use crate::store::companions::{self, Companion, Leftover, anchored, has_name, parent_of};
 use crate::store::file_layer::{Access, File, FileLayer, Lock};
 use crate::store::hot_tier::{self, Found, TierId};
 use crate::store::memtable::Memtable;
@@ -97,7 +95,7 @@ pub(super) fn open_with(
     check_numbers(&state)?;
     let scheme = Arc::new(state.manifest.scheme.clone());
     let mut report = OpenReport { clean: state.superblock.clean, ..OpenReport::default() };
-    let hot = beside(&path, "-hot");
+    let hot = Companion::HotTier.path(&path);
     let tier = Tier { layer, directory: &hot };
     let replay = replay(&tier, &state, &scheme, options.recovery, &mut report)?;
 
@@ -115,7 +113,7 @@ pub(super) fn open_with(
         options,
     })?;
     let swaps = mend(&writer)?;
-    let prepare = || writer.prepare(&replay.memtable, replay.read);
+    let prepare = || Recovered::prepare(&writer, &replay.memtable, replay.read);
     // Segments that will be swapped cannot be searched before.
     let prepared = swaps.is_empty().then(prepare).transpose()?;
 
@@ -129,17 +127,17 @@ pub(super) fn open_with(
     report.bytes_cut = cut_tail(&*file, &path, state.superblock.end_of_data)?;
     remove_strays(layer, &path, &*file, &state.superblock)?;
     for (old, new) in &swaps {
-        writer.swap_segment(*old, new.as_ref())?;
+        swap_segment(&writer, *old, new.as_ref())?;
     }
     if named {
         let prepared = prepared.map_or_else(prepare, Ok)?;
         if replay.damage.is_some() {
             // The tier is named until it is out of the way: one that nobody names is removed by the next open.
-            writer.adopt(&prepared)?;
+            prepared.adopt(&writer, OldTier::Stays)?;
             report.quarantine = quarantine(layer, &path)?;
-            writer.leave_tier(replay.last)?;
+            Recovered::nothing(replay.last).adopt(&writer, OldTier::Leaves)?;
         } else {
-            writer.adopt_and_leave(&prepared)?;
+            prepared.adopt(&writer, OldTier::Leaves)?;
             hot_tier::remove_known(layer, &hot, state.superblock.database)?;
         }
     }
@@ -177,7 +175,7 @@ const LAST_NUMBER: u64 = 1 << 62;
 fn check_names(layer: &Arc<dyn FileLayer>, path: &Path, file: &dyn File) -> Result<()> {
     let look = |error| Error::io("look at", path, error);
     let own = file.identity().map_err(look)?;
-    let other = layer.identity(&temporary_name(path)).map_err(look)?;
+    let other = layer.identity(&Companion::New.path(path)).map_err(look)?;
     let links = own.links - u64::from(other.is_some_and(|other| other.is_same(&own)));
     if links > 1 {
         return Err(Error::invalid(
@@ -277,7 +275,7 @@ fn cut_tail(file: &dyn File, path: &Path, end: u64) -> Result<u64> {
 
 /// Takes the writer's lock (STEP-11), which those can take who may write the database.
 fn take_lock(layer: &dyn FileLayer, path: &Path, seen: &dyn File) -> Result<Box<dyn Lock>> {
-    let lock_path = beside(path, "-lock");
+    let lock_path = Companion::Lock.path(path);
     let rights = seen.rights().map_err(|error| Error::io("look at", path, error))?;
     match layer.try_lock(&lock_path, rights.as_ref()) {
         Ok(Some(lock)) => Ok(lock),
@@ -302,18 +300,17 @@ fn check_companions(
     let theirs =
         |path: PathBuf, database: &Path| Err(Error::NotOurs { path, database: database.into() });
     let own = file.identity().map_err(|error| Error::io("look at", path, error))?;
-    for (name, id, own) in
-        [(beside(path, "-vacuum"), Some(database), None), (temporary_name(path), None, Some(&own))]
-    {
+    let (vacuum, new) = (Companion::Vacuum.path(path), Companion::New.path(path));
+    for (name, id, own) in [(vacuum, Some(database), None), (new, None, Some(&own))] {
         if companions::leftover(layer, &name, id, own)? == Leftover::Theirs {
             return theirs(name, path);
         }
     }
     if hot_tier::unfinished(tier.layer, tier.directory, database)? == Leftover::Theirs {
-        return theirs(beside(tier.directory, "-new"), path);
+        return theirs(hot_tier::unfinished_name(tier.directory), path);
     }
     if hot_tier::replay_copy(tier.layer, tier.directory, database)? == Leftover::Theirs {
-        return theirs(beside(tier.directory, "-replay"), path);
+        return theirs(hot_tier::replay_name(tier.directory), path);
     }
     let id = TierId { database, tier: state.superblock.hot_tier };
     let there = layer.kind(tier.directory);
@@ -333,7 +330,7 @@ fn remove_strays(
 ) -> Result<()> {
     let own = file.identity().map_err(|error| Error::io("look at", path, error))?;
     remove_leftovers(layer, path, superblock.database, &own)?;
-    let hot = beside(path, "-hot");
+    let hot = Companion::HotTier.path(path);
     match hot_tier::identify(layer, &hot)? {
         Found::Tier(id, _) if id.database == superblock.database => match id.tier {
             tier if tier == superblock.hot_tier => Ok(()),
@@ -345,12 +342,12 @@ fn remove_strays(
 
 /// Gives the hot tier of a database, which could not be read in full, another name.
 fn quarantine(layer: &Arc<dyn FileLayer>, path: &Path) -> Result<Option<PathBuf>> {
-    let hot = beside(path, "-hot");
+    let hot = Companion::HotTier.path(path);
     if layer.kind(&hot).map_err(|error| Error::io("look at", &hot, error))?.is_none() {
         return Ok(None);
     }
-    for number in 1..=MOST_QUARANTINES {
-        let target = quarantine_name(path, number);
+    for number in 1..=Companion::MOST_QUARANTINES {
+        let target = Companion::Quarantine(number).path(path);
         let there = layer.kind(&target).map_err(|error| Error::io("look at", &target, error))?;
         if there.is_none() {
             layer.rename_new(&hot, &target).map_err(|error| Error::io("rename", &hot, error))?;
@@ -359,5 +356,6 @@ fn quarantine(layer: &Arc<dyn FileLayer>, path: &Path) -> Result<Option<PathBuf>
             return Ok(Some(target));
         }
     }
-    Err(Error::Exists { path: quarantine_name(path, MOST_QUARANTINES) })
+    let last = Companion::Quarantine(Companion::MOST_QUARANTINES);
+    Err(Error::Exists { path: last.path(path) })
 }

@@ -14,12 +14,14 @@ use crate::error::{Error, Result};
 use crate::format::bytes::Seal;
 use crate::format::kept_set::KeptShape;
 use crate::format::leaf_page::LeafPage;
-use crate::format::{DATA_START, segment_header};
+use crate::format::page::PageKind;
+use crate::format::segment_header::Claim;
+use crate::format::{DATA_START, UNIT};
 use crate::ingest::BulkLoad;
 use crate::options::Options;
 use crate::scheme::Scheme;
 use crate::sketch::{Signature, Sketcher};
-use crate::store::companions::{anchored, beside};
+use crate::store::companions::{Companion, anchored};
 use crate::store::file_layer::{Access, File, FileLayer, Rights};
 use crate::store::hot_tier::{self, Found, TierId};
 use crate::store::memtable::Memtable;
@@ -139,22 +141,19 @@ fn from_scan(file: &Arc<dyn File>, path: &Path, report: &mut SalvageReport) -> R
     let mut database = None;
     let mut offset = DATA_START;
     // A header page may start in one chunk and end in the next.
-    let mut chunk = vec![0; CHUNK + 256];
+    let longest = PageKind::SegmentHeader.max_bytes();
+    let mut chunk = vec![0; CHUNK + longest];
     loop {
         let read = file.read_up_to(&mut chunk, offset);
         let read = read.map_err(|error| Error::io("read", path, error))?;
-        for start in (0..CHUNK.min(read)).step_by(64) {
-            let Some(head) = chunk[..read].get(start..start + 256) else { continue };
-            if head[24..32] != segment_header::MAGIC {
-                continue;
-            }
-            let own: [u8; 16] = head[32..48].try_into().expect("16 bytes");
+        for start in (0..CHUNK.min(read)).step_by(UNIT) {
+            let Some(head) = chunk[..read].get(start..start + longest) else { continue };
+            let Some(claim) = Claim::of(head) else { continue };
+            let Claim { block: id, database: own, scheme } = claim;
             if database.is_some_and(|database| database != own) {
                 continue;
             }
-            let Ok(scheme) = Scheme::from_bytes(&head[48..96]) else { continue };
             let scheme = found.as_ref().map_or_else(|| Arc::new(scheme), |(s, _)| Arc::clone(s));
-            let id = u64::from_le_bytes(head[8..16].try_into().expect("8 bytes"));
             let cache = Arc::new(PageCache::new(CACHE));
             let source = PageSource::new(Arc::clone(file), path.into(), Seal::of(own), cache);
             if let Ok(segment) = Segment::open_at(source, id, offset + start as u64, &scheme) {
@@ -182,7 +181,7 @@ fn fresh(
     report: &mut SalvageReport,
 ) -> Result<Memtable> {
     let table = Memtable::new(scheme);
-    let directory = beside(source, "-hot");
+    let directory = Companion::HotTier.path(source);
     let Some(state) = state else {
         let there = layer.kind(&directory).map_err(|error| Error::io("look at", &directory, error));
         let lost = "no superblock is left that says from where on its commits count";

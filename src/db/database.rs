@@ -205,7 +205,7 @@ impl Database {
         let (state, superblock) = (self.writer.state(), self.writer.superblock());
         let stat = stat(&state, &superblock, self.writer.cache(), self.writer.hot_bytes()?)?;
         let merge_failure = self.writer.merge_failure().map(|error| error.to_string());
-        Ok(Stat { merge_failure, ..stat })
+        Ok(Stat { merge_failure, activity: self.writer.activity(), ..stat })
     }
 
     /// Closes the database: all commits are in its file, and nothing stands beside it. After a failure

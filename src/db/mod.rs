@@ -6,7 +6,7 @@ mod snapshot;
 mod stat;
 
 pub use crate::care::{CheckReport, Depth, Finding, OpenReport, RepairReport, SalvageReport};
-pub use crate::ingest::{Batch, BulkLoad, Committed};
+pub use crate::ingest::{Activity, Batch, BulkLoad, Committed};
 pub use crate::store::state::Stored;
 pub use database::Database;
 pub use reader::Reader;

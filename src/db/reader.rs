@@ -14,7 +14,7 @@ use crate::ingest::writer::views;
 use crate::options::Options;
 use crate::scheme::Scheme;
 use crate::sketch::Sketcher;
-use crate::store::companions::{anchored, beside};
+use crate::store::companions::{Companion, anchored};
 use crate::store::file_layer::{Access, File, FileLayer, Rights};
 use crate::store::memtable::Memtable;
 use crate::store::page_cache::PageCache;
@@ -99,7 +99,7 @@ impl Reader {
     pub fn has_writer(&self) -> Result<bool> {
         let path = self.layer.canonical(&self.path);
         let path = path.map_err(|error| Error::io("look at", &self.path, error))?;
-        let lock = beside(&path, "-lock");
+        let lock = Companion::Lock.path(&path);
         anchored(&self.layer, &path)?
             .is_locked(&lock)
             .map_err(|error| Error::io("look at", &lock, error))

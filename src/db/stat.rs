@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::format::DATA_START;
 use crate::format::superblock::Superblock;
+use crate::ingest::Activity;
 use crate::scheme::Scheme;
 use crate::store::page_cache::PageCache;
 use crate::store::page_source::CachedPage;
@@ -50,6 +51,8 @@ pub struct Stat {
     pub cache_hits: u64,
     /// Pages that had to be read.
     pub cache_misses: u64,
+    /// What this writer has done since it was opened; nothing for a reader.
+    pub activity: Activity,
     /// Why merging stopped until the next open, if it did.
     pub merge_failure: Option<String>,
 }
@@ -65,7 +68,7 @@ pub(super) fn stat(
     let live: u64 = state.segments.iter().map(|view| u64::from(view.live_rows)).sum();
     let used: u64 =
         state.segments.iter().flat_map(|view| view.entry().blocks()).map(|b| b.length).sum();
-    let manifest = crate::store::state_file::manifest_bytes(state.segments.len());
+    let manifest = crate::format::manifest::Manifest::padded_bytes(state.segments.len());
     Ok(Stat {
         scheme: (*state.scheme).clone(),
         sets: state.live_rows()?,
@@ -87,6 +90,7 @@ pub(super) fn stat(
         cached_bytes: cache.resident_bytes(),
         cache_hits: cache.hits(),
         cache_misses: cache.misses(),
+        activity: Activity::default(),
         merge_failure: None,
     })
 }

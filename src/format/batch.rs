@@ -7,7 +7,7 @@ use std::sync::Arc;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::bytes::{Cursor, broken, index};
+use super::bytes::{Cursor, PutBytes, broken, index};
 use super::kept_set::KeptShape;
 use super::signature_page::SignatureShape;
 use crate::error::Result;
@@ -39,47 +39,63 @@ pub struct Operation {
     pub signature: Option<Signature>,
 }
 
-/// The payload of these operations.
-pub fn encode<'a>(
-    operations: impl ExactSizeIterator<Item = (&'a [u8], Option<&'a Signature>)> + Clone,
-) -> Vec<u8> {
-    let length = operations.clone().fold(4_usize, |length, (key, signature)| {
-        length.saturating_add(operation_bytes(key, signature))
-    });
-    let mut bytes = Vec::with_capacity(length);
-    let count = u32::try_from(operations.len()).unwrap_or(u32::MAX);
-    bytes.extend_from_slice(&count.to_le_bytes());
-    for (key, signature) in operations {
+impl Operation {
+    /// The key, and its new signature.
+    pub fn parts(&self) -> (&[u8], Option<&Signature>) {
+        (&self.key, self.signature.as_ref())
+    }
+
+    /// The bytes that it has in a payload.
+    pub fn encoded_bytes(&self) -> usize {
+        encoded_bytes(&self.key, self.signature.as_ref())
+    }
+
+    fn encode(&self, bytes: &mut Vec<u8>) {
         let layout = Layout {
-            operation: match signature {
+            operation: match &self.signature {
                 Some(signature) if signature.is_empty() => PUT_EMPTY,
                 Some(_) => PUT,
                 None => DELETE,
             },
-            key_length: u16::try_from(key.len()).unwrap_or(u16::MAX).into(),
-            cardinality_code: signature.map_or(0, Signature::cardinality_code).into(),
+            key_length: u16::try_from(self.key.len()).unwrap_or(u16::MAX).into(),
+            cardinality_code: self.signature.as_ref().map_or(0, Signature::cardinality_code).into(),
         };
         bytes.extend_from_slice(layout.as_bytes());
-        bytes.extend_from_slice(key);
-        if let Some(signature) = signature.filter(|signature| !signature.is_empty()) {
-            for word in signature.planes() {
-                bytes.extend_from_slice(&word.to_le_bytes());
-            }
+        bytes.extend_from_slice(&self.key);
+        if let Some(signature) = stored(self.signature.as_ref()) {
+            signature.planes().iter().for_each(|word| bytes.put_u64(*word));
             if let Some((shape, elements)) = kept(signature) {
-                shape.encode(elements, &mut bytes);
+                shape.encode(elements, bytes);
             }
         }
     }
-    bytes
 }
 
-/// Bytes of one operation in a payload, or a few more.
-pub fn operation_bytes(key: &[u8], signature: Option<&Signature>) -> usize {
-    let of_signature = signature.map_or(0, |signature| {
+/// The bytes that an operation has in a payload.
+pub fn encoded_bytes(key: &[u8], signature: Option<&Signature>) -> usize {
+    let of_signature = stored(signature).map_or(0, |signature| {
         let set = kept(signature).map_or(0, |(shape, elements)| shape.encoded_bytes(elements));
-        signature.planes().len().saturating_mul(8).saturating_add(set)
+        signature.planes().len().saturating_mul(size_of::<U64>()).saturating_add(set)
     });
     size_of::<Layout>().saturating_add(key.len()).saturating_add(of_signature)
+}
+
+/// The signature whose samples follow the key. That of the empty set has none.
+fn stored(signature: Option<&Signature>) -> Option<&Signature> {
+    signature.filter(|signature| !signature.is_empty())
+}
+
+/// The bytes of a payload before its operations.
+pub const COUNT_BYTES: usize = size_of::<U32>();
+
+/// The payload of these operations.
+pub fn encode(operations: &[Operation]) -> Vec<u8> {
+    let add =
+        |length: usize, operation: &Operation| length.saturating_add(operation.encoded_bytes());
+    let mut bytes = Vec::with_capacity(operations.iter().fold(COUNT_BYTES, add));
+    bytes.put_u32(u32::try_from(operations.len()).unwrap_or(u32::MAX));
+    operations.iter().for_each(|operation| operation.encode(&mut bytes));
+    bytes
 }
 
 /// The elements of a signature whose scheme keeps sets.
@@ -91,7 +107,7 @@ fn kept(signature: &Signature) -> Option<(KeptShape, &[u64])> {
 pub fn decode(bytes: &[u8], scheme: &Arc<Scheme>) -> Result<Vec<Operation>> {
     let short = || broken(WHAT, "BATCH-1", 0, "it is cut short");
     let mut cursor = Cursor::new(bytes);
-    let count = index(cursor.layout::<U32>().ok_or_else(short)?.get());
+    let count = index(cursor.u32().ok_or_else(short)?);
     if count > MAX_BATCH_OPERATIONS {
         return Err(broken(WHAT, "BATCH-1", 0, format!("it claims {count} operations")));
     }

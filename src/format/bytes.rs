@@ -1,5 +1,8 @@
-//! The one way to take bytes apart: a cursor that checks every step, and checksums.
+//! The one way to take bytes apart: a cursor that checks every step. Also how integers are put together, and checksums.
+//!
+//! Structures of a fixed layout are zerocopy views. Integers outside of those are read and written with `byteorder`.
 
+use byteorder::{ByteOrder, LittleEndian};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use super::{DatabaseId, UNIT};
@@ -39,6 +42,16 @@ impl<'a> Cursor<'a> {
         Some(layout)
     }
 
+    /// The next four bytes as a number.
+    pub fn u32(&mut self) -> Option<u32> {
+        self.take(size_of::<u32>()).map(LittleEndian::read_u32)
+    }
+
+    /// The next eight bytes as a number.
+    pub fn u64(&mut self) -> Option<u64> {
+        self.take(size_of::<u64>()).map(LittleEndian::read_u64)
+    }
+
     /// The next bytes as `n` equal layouts. Nothing is allocated, so a wild `n` costs nothing.
     pub fn layouts<T>(&mut self, n: usize) -> Option<&'a [T]>
     where
@@ -47,6 +60,52 @@ impl<'a> Cursor<'a> {
         let bytes = self.take(n.checked_mul(size_of::<T>())?)?;
         <[T]>::ref_from_bytes(bytes).ok()
     }
+}
+
+/// Numbers at the end of bytes, in little-endian order.
+pub trait PutBytes {
+    /// Adds a number of four bytes.
+    fn put_u32(&mut self, number: u32);
+
+    /// Adds a number of eight bytes.
+    fn put_u64(&mut self, number: u64);
+
+    /// Adds the low `width` bytes of a number, 8 at most.
+    fn put_low(&mut self, number: u64, width: usize);
+}
+
+impl PutBytes for Vec<u8> {
+    fn put_u32(&mut self, number: u32) {
+        let mut bytes = [0; size_of::<u32>()];
+        LittleEndian::write_u32(&mut bytes, number);
+        self.extend_from_slice(&bytes);
+    }
+
+    fn put_u64(&mut self, number: u64) {
+        let mut bytes = [0; size_of::<u64>()];
+        LittleEndian::write_u64(&mut bytes, number);
+        self.extend_from_slice(&bytes);
+    }
+
+    fn put_low(&mut self, number: u64, width: usize) {
+        let mut bytes = [0; size_of::<u64>()];
+        LittleEndian::write_u64(&mut bytes, number);
+        self.extend_from_slice(bytes.get(..width).unwrap_or(&bytes));
+    }
+}
+
+/// The number that the first bytes make, 8 at most, in little-endian order. Missing bytes are 0.
+pub fn low_number(bytes: &[u8]) -> u64 {
+    match bytes.first_chunk::<8>() {
+        Some(whole) => LittleEndian::read_u64(whole),
+        None if bytes.is_empty() => 0,
+        None => LittleEndian::read_uint(bytes, bytes.len()),
+    }
+}
+
+/// The checksum in the last four bytes of a structure.
+pub fn last_checksum(bytes: &[u8]) -> u32 {
+    bytes.last_chunk::<4>().map_or(0, |checksum| LittleEndian::read_u32(checksum))
 }
 
 /// CRC-32 (IEEE 802.3) of a database id and then of bytes: what one database wrote never verifies in
@@ -110,6 +169,26 @@ mod tests {
         assert_eq!(cursor.take(2), Some(&[1, 2][..]));
         assert_eq!(cursor.rest(), [3]);
         assert!(cursor.layout::<zerocopy::little_endian::U16>().is_none());
+        assert_eq!((cursor.u32(), cursor.u64(), cursor.rest()), (None, None, &[3][..]));
+    }
+
+    #[test]
+    fn numbers_are_little_endian() {
+        let mut bytes = Vec::new();
+        bytes.put_u32(0x0403_0201);
+        bytes.put_u64(0x0C0B_0A09_0807_0605);
+        bytes.put_low(0xFF_100F_0E0D, 4);
+        assert_eq!(bytes, (1..=16).collect::<Vec<u8>>());
+        let mut cursor = Cursor::new(&bytes);
+        assert_eq!(cursor.u32(), Some(0x0403_0201));
+        assert_eq!(cursor.u64(), Some(0x0C0B_0A09_0807_0605));
+        assert_eq!(low_number(cursor.rest()), 0x100F_0E0D);
+        assert_eq!(low_number(&bytes), 0x0807_0605_0403_0201);
+        assert_eq!(low_number(&[]), 0);
+        assert_eq!(last_checksum(&bytes), 0x100F_0E0D);
+        bytes.clear();
+        bytes.put_low(1, 9);
+        assert_eq!(bytes, [1, 0, 0, 0, 0, 0, 0, 0]);
     }
 
     /// The check value of CRC-32 for "123456789", and the seal as the spec states it: the checksum of

@@ -7,6 +7,7 @@
 use super::bytes::{broken, index, position, round_up};
 use super::page::{HEADER_BYTES, Page, PageKind, PagePlace};
 use crate::error::Result;
+use byteorder::{ByteOrder, LittleEndian};
 
 const WHAT: &str = "elements page";
 
@@ -143,12 +144,7 @@ impl ElementsDirectory {
     /// Where set `i` of the page starts; `None` past the last.
     pub fn start(&self, i: usize) -> Option<u64> {
         let bytes = self.page.payload().get(i.checked_mul(START_BYTES)?..)?;
-        let mut start = [0; 8];
-        start
-            .iter_mut()
-            .zip(bytes.first_chunk::<START_BYTES>()?)
-            .for_each(|(to, from)| *to = *from);
-        Some(u64::from_le_bytes(start))
+        Some(decode_start(bytes.first_chunk()?))
     }
 
     /// Memory that it takes.
@@ -159,9 +155,14 @@ impl ElementsDirectory {
 
 /// The bytes of a start.
 pub fn encode_start(start: u64) -> [u8; START_BYTES] {
-    let mut bytes = [0; START_BYTES];
-    bytes.iter_mut().zip(start.to_le_bytes()).for_each(|(to, from)| *to = from);
-    bytes
+    let mut bytes = [0; 8];
+    LittleEndian::write_u64(&mut bytes, start);
+    *bytes.first_chunk().unwrap_or(&[0; START_BYTES])
+}
+
+/// The start that these bytes say.
+pub fn decode_start(bytes: &[u8; START_BYTES]) -> u64 {
+    LittleEndian::read_uint(bytes, START_BYTES)
 }
 
 #[cfg(test)]

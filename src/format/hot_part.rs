@@ -83,7 +83,7 @@ impl TierId {
     fn crc(&self, bytes: &[u8]) -> u32 {
         let mut hasher = crc32fast::Hasher::new();
         hasher.update(&self.database);
-        hasher.update(&self.tier.to_le_bytes());
+        hasher.update(U64::new(self.tier).as_bytes());
         hasher.update(bytes);
         hasher.finalize()
     }

@@ -4,10 +4,11 @@
 //! A set has exactly one encoding, and one knows where it ends. So sets can be compared and hashed as bytes, and
 //! follow each other without lengths.
 
-use super::bytes::{Cursor, broken, index};
+use super::bytes::{Cursor, PutBytes, broken, index, low_number};
 use crate::error::Result;
 use crate::limits::MAX_KEPT_ELEMENTS;
 use crate::scheme::{Scheme, Universe};
+use byteorder::{ByteOrder, LittleEndian};
 
 const WHAT: &str = "kept set";
 
@@ -48,7 +49,7 @@ impl KeptShape {
     pub fn encode(self, elements: &[u64], bytes: &mut Vec<u8>) {
         let Some((first, others)) = elements.split_first() else { return bytes.push(0) };
         encode_count(elements.len(), bytes);
-        bytes.extend_from_slice(first.to_le_bytes().get(..self.first_bytes).unwrap_or_default());
+        bytes.put_low(*first, self.first_bytes);
         let mut before = *first;
         for block in others.chunks(BLOCK) {
             let gaps = block.iter().map(|x| {
@@ -104,10 +105,7 @@ impl KeptShape {
         count: usize,
         into: &mut Vec<u64>,
     ) -> Result<()> {
-        let mut first = [0; 8];
-        let taken = cursor.take(self.first_bytes).ok_or_else(short)?;
-        first.iter_mut().zip(taken).for_each(|(to, from)| *to = *from);
-        let mut before = u64::from_le_bytes(first);
+        let mut before = low_number(cursor.take(self.first_bytes).ok_or_else(short)?);
         into.push(self.check(before, before)?);
         let mut left = count.saturating_sub(1);
         let (mut padded, mut gaps) = ([0; PADDED], [0; BLOCK]);
@@ -217,7 +215,7 @@ fn unpack(packed: &[u8], width: u8, padded: &mut [u8; PADDED], numbers: &mut [u6
     let read = |at: usize| {
         let word = padded.get(at / 8..).and_then(|bytes| bytes.first_chunk::<16>());
         let shift = u32::try_from(at % 8).unwrap_or(0);
-        let word = u128::from_le_bytes(*word.unwrap_or(&[0; 16])).checked_shr(shift);
+        let word = LittleEndian::read_u128(word.unwrap_or(&[0; 16])).checked_shr(shift);
         u64::try_from(word.unwrap_or(0) & u128::from(u64::MAX)).unwrap_or(0)
     };
     let mut all = 0;

@@ -6,10 +6,11 @@
 
 use std::cmp::Ordering;
 
+use byteorder::{ByteOrder, LittleEndian};
 use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::bytes::{Cursor, broken, index};
+use super::bytes::{Cursor, PutBytes, broken, index, low_number};
 use super::page::Page;
 use crate::error::Result;
 use crate::limits::MAX_KEY_BYTES;
@@ -146,7 +147,7 @@ impl LeafPage {
     fn end(&self, table: usize, i: usize) -> usize {
         let at = table.saturating_add(i.saturating_mul(2));
         let end = self.page.payload().get(at..).and_then(|b| b.first_chunk::<2>());
-        end.map_or(0, |end| usize::from(u16::from_le_bytes(*end)))
+        end.map_or(0, |end| usize::from(LittleEndian::read_u16(end)))
     }
 
     /// Key `i`, in its two parts.
@@ -175,12 +176,8 @@ impl LeafPage {
     /// How far the sequence of row `i` lies after the first of the segment.
     pub fn sequence_offset(&self, i: usize) -> u64 {
         let start = self.sequences.saturating_add(i.saturating_mul(self.sequence_width));
-        let mut bytes = [0; 8];
         let stored = self.page.payload().get(start..).and_then(|b| b.get(..self.sequence_width));
-        for (to, from) in bytes.iter_mut().zip(stored.unwrap_or_default()) {
-            *to = *from;
-        }
-        u64::from_le_bytes(bytes)
+        low_number(stored.unwrap_or_default())
     }
 
     /// The id of the signature of row `i`.
@@ -368,7 +365,7 @@ impl LeafBuilder {
             }
         }
         for sequence in &self.sequences {
-            bytes.extend_from_slice(sequence.to_le_bytes().get(..width).unwrap_or_default());
+            bytes.put_low(*sequence, width);
         }
         bytes.extend_from_slice(self.copies.as_bytes());
         for i in 0..self.count() {

@@ -6,7 +6,9 @@
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::bytes::{Cursor, Seal, broken, index, is_aligned};
+use super::bytes::{
+    Cursor, PutBytes, Seal, broken, index, is_aligned, last_checksum, position, round_up,
+};
 use super::liveness_page;
 use super::{DATA_START, DatabaseId};
 use crate::error::{Error, Result};
@@ -21,7 +23,18 @@ pub const MAGIC: [u8; 8] = *b"RINGMANI";
 pub const MAX_SEGMENTS: u32 = 4095;
 
 /// Longest manifest.
-pub const MAX_MANIFEST_BYTES: u32 = 112 + 64 * MAX_SEGMENTS + 4;
+pub const MAX_MANIFEST_BYTES: u32 = encoded_bytes(MAX_SEGMENTS);
+
+/// Bytes before the entries, of an entry, and of the checksum behind them.
+const HEAD_BYTES: u32 = 112;
+const ENTRY_BYTES: u32 = 64;
+const CHECKSUM_BYTES: u32 = 4;
+const _: () = assert!(size_of::<Layout>() == 112 && size_of::<EntryLayout>() == 64);
+
+/// The length of a manifest with so many segments.
+const fn encoded_bytes(segments: u32) -> u32 {
+    HEAD_BYTES.saturating_add(ENTRY_BYTES.saturating_mul(segments)).saturating_add(CHECKSUM_BYTES)
+}
 
 /// The bytes before the entries.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
@@ -104,6 +117,12 @@ pub struct LivenessEntry {
 }
 
 impl Manifest {
+    /// The bytes that a manifest with so many segments takes in a file, up to the next block.
+    pub fn padded_bytes(segments: usize) -> u64 {
+        let segments = u32::try_from(segments).unwrap_or(u32::MAX);
+        position(round_up(index(encoded_bytes(segments))))
+    }
+
     /// The manifest's bytes; the last four are the checksum that the superblock repeats.
     pub fn encode(&self) -> Vec<u8> {
         let layout = Layout {
@@ -121,19 +140,18 @@ impl Manifest {
         for entry in &self.segments {
             bytes.extend_from_slice(entry.layout().as_bytes());
         }
-        let checksum = Seal::of(self.database).checksum(&bytes);
-        bytes.extend_from_slice(&checksum.to_le_bytes());
+        bytes.put_u32(Seal::of(self.database).checksum(&bytes));
         bytes
     }
 
     /// Reads a manifest whose data ends at `end_of_data`.
     pub fn decode(bytes: &[u8], end_of_data: u64) -> Result<Manifest> {
         let short = || broken(WHAT, "MAN-1", 0, "it is cut short");
-        let (body, checksum) = bytes.split_last_chunk::<4>().ok_or_else(short)?;
+        let (body, _) = bytes.split_last_chunk::<4>().ok_or_else(short)?;
         let mut cursor = Cursor::new(body);
         let layout = cursor.layout::<Layout>().ok_or_else(short)?;
         let seal = Seal::of(layout.database_id);
-        if layout.magic != MAGIC || seal.checksum(body) != u32::from_le_bytes(*checksum) {
+        if layout.magic != MAGIC || seal.checksum(body) != last_checksum(bytes) {
             return Err(broken(WHAT, "MAN-1", 0, "the checksum does not match"));
         }
         let count = layout.segment_count.get();
@@ -160,13 +178,18 @@ impl Manifest {
     fn check(&self, end_of_data: u64) -> Result<()> {
         let rising = self.segments.is_sorted_by(|a, b| a.id < b.id);
         if !rising || self.segments.iter().any(|s| s.blocks().any(|b| b.id >= self.next_block)) {
-            return Err(broken(WHAT, "MAN-4", 112, "numbers of segments are out of order"));
+            return Err(broken(
+                WHAT,
+                "MAN-4",
+                HEAD_BYTES.into(),
+                "numbers of segments are out of order",
+            ));
         }
         let mut blocks: Vec<LivenessEntry> =
             self.segments.iter().flat_map(SegmentEntry::blocks).collect();
         blocks.sort_by_key(|block| block.id);
         if !blocks.is_sorted_by(|a, b| a.id < b.id) {
-            return Err(broken(WHAT, "MAN-4", 112, "two blocks have one number"));
+            return Err(broken(WHAT, "MAN-4", HEAD_BYTES.into(), "two blocks have one number"));
         }
         blocks.sort_by_key(|block| block.offset);
         let mut free = DATA_START;
@@ -176,7 +199,7 @@ impl Manifest {
             let fits = block.offset >= free && inside && block.length != 0;
             if !fits || !is_aligned(block.offset) || !is_aligned(block.length) {
                 let detail = format!("block {} does not lie in the data by itself", block.id);
-                return Err(broken(WHAT, "MAN-5", 112, detail));
+                return Err(broken(WHAT, "MAN-5", HEAD_BYTES.into(), detail));
             }
             free = end.unwrap_or(u64::MAX);
         }
@@ -227,7 +250,7 @@ impl EntryLayout {
             liveness: (liveness.id != 0).then_some(liveness),
         };
         let refuse = |rule, detail| -> Result<SegmentEntry, Error> {
-            Err(broken(WHAT, rule, 112, format!("segment {}: {detail}", entry.id)))
+            Err(broken(WHAT, rule, HEAD_BYTES.into(), format!("segment {}: {detail}", entry.id)))
         };
         if entry.rows == 0 || entry.live_rows > entry.rows || entry.id == 0 || self.reserved != 0 {
             return refuse("MAN-3", "impossible counts");

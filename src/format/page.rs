@@ -121,6 +121,37 @@ pub struct PagePlace {
     pub number: u32,
 }
 
+/// What the header of a page claims. Nothing of it is verified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Claim {
+    /// The number of its kind, which may be that of none.
+    code: u8,
+    /// The segment or liveness block.
+    pub block: u64,
+    /// Its length, with header and padding.
+    pub length: usize,
+}
+
+impl Claim {
+    /// What bytes claim that would start a page; `None` if they are too few for a header.
+    pub fn of(bytes: &[u8]) -> Option<Claim> {
+        let layout = Cursor::new(bytes).layout::<Layout>()?;
+        let payload = index(layout.payload_length.get());
+        let length = round_up(HEADER_BYTES.saturating_add(payload));
+        Some(Claim { code: layout.kind, block: layout.block_id.get(), length })
+    }
+
+    /// Which of these kinds the page would have.
+    pub fn kind_among(&self, kinds: &[PageKind]) -> Option<PageKind> {
+        kinds.iter().copied().find(|kind| kind.code() == self.code)
+    }
+}
+
+/// The checksum that an encoded page starts with.
+pub fn checksum_of(page: &[u8]) -> u32 {
+    Cursor::new(page).u32().unwrap_or(0)
+}
+
 /// Bytes of a cache line.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C, align(64))]
@@ -250,7 +281,7 @@ impl Page {
 
     /// The checksum in the header.
     pub fn checksum(&self) -> u32 {
-        Cursor::new(self.bytes.bytes()).layout::<U32>().map_or(0, |checksum| checksum.get())
+        checksum_of(self.bytes.bytes())
     }
 
     /// Turns the first words of the payload from the byte order of the disk into that of this machine.

@@ -4,6 +4,7 @@
 //! Lengths stand one after the other as so many ones and a zero, which for one entry a bucket takes two bits and needs
 //! no limit. A lookup counts zeros up to its bucket; the ones before it are the entries of the buckets before.
 
+use byteorder::{ByteOrder, LittleEndian};
 use zerocopy::little_endian::{U16, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -29,8 +30,7 @@ pub struct Block {
 impl Block {
     /// Short entries in earlier blocks of the segment.
     pub fn start(&self) -> u64 {
-        let [a, b, c, d, e, f] = self.start;
-        u64::from_le_bytes([a, b, c, d, e, f, 0, 0])
+        LittleEndian::read_u48(&self.start)
     }
 
     /// A bit for each part of the block that has long buckets.
@@ -173,8 +173,10 @@ impl BlockBuilder {
     /// The block, where so many short entries come before; a new one starts.
     pub fn take(&mut self, start: u64) -> Block {
         let BlockBuilder { lengths, long, .. } = std::mem::take(self);
-        let [a, b, c, d, e, f, ..] = start.to_le_bytes();
-        Block { start: [a, b, c, d, e, f], long: long.into(), lengths: lengths.map(U64::new) }
+        let mut bytes = [0; 8];
+        LittleEndian::write_u64(&mut bytes, start);
+        let start = *bytes.first_chunk().unwrap_or(&[0; 6]);
+        Block { start, long: long.into(), lengths: lengths.map(U64::new) }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use zerocopy::{FromBytes, IntoBytes};
 
-use super::bytes::{broken, index};
+use super::bytes::{PutBytes, broken, index};
 use super::page::{HEADER_BYTES, Line, Page};
 use super::posting_block::Block;
 use super::posting_shape::{BEFORE_BLOCKS, BLOCK_BITS, PostingShape, bits_at, low_mask};
@@ -249,7 +249,7 @@ impl BitWriter {
         self.open |= number.wrapping_shl(self.bits);
         self.bits = self.bits.wrapping_add(bits);
         if let Some(left) = self.bits.checked_sub(u64::BITS) {
-            self.bytes.extend_from_slice(&self.open.to_le_bytes());
+            self.bytes.put_u64(self.open);
             self.open = number.wrapping_shr(bits.wrapping_sub(left));
             self.bits = left;
         }
@@ -257,8 +257,7 @@ impl BitWriter {
 
     /// All bytes; the last bits are zero. Nothing may be appended before it is cleared.
     pub fn end(&mut self) -> &[u8] {
-        let open = self.open.to_le_bytes();
-        self.bytes.extend_from_slice(open.get(..index(self.bits.div_ceil(8))).unwrap_or_default());
+        self.bytes.put_low(self.open, index(self.bits.div_ceil(8)));
         (self.open, self.bits) = (0, 0);
         &self.bytes
     }

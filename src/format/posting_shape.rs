@@ -8,6 +8,7 @@
 use super::bytes::{index, position, round_up};
 use super::page::{HEADER_BYTES, PageKind, PagePlace};
 use crate::scheme::Scheme;
+use byteorder::{ByteOrder, LittleEndian};
 
 /// Bytes of a block of the directory: a cache line.
 pub const BLOCK_BYTES: usize = 64;
@@ -341,7 +342,7 @@ pub fn low_mask(bits: u32) -> u64 {
 pub fn bits_at(bytes: &[u8], start: usize, bits: u32) -> u64 {
     let rest = bytes.get(start / 8..).unwrap_or_default();
     let word = match rest.first_chunk::<8>() {
-        Some(word) => u64::from_le_bytes(*word),
+        Some(word) => LittleEndian::read_u64(word),
         None => rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
     };
     word >> (start % 8) & low_mask(bits)

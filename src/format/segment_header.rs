@@ -9,6 +9,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::bytes::{Cursor, broken, is_aligned};
 use super::elements_page::ElementsShape;
+use super::page::{self, HEADER_BYTES};
 use super::posting_shape::PostingShape;
 use super::signature_page::SignatureShape;
 use super::{DatabaseId, copies_page};
@@ -70,6 +71,30 @@ pub struct KeptLayout {
     elements_offset: U64,
     elements_length: U64,
     set_bytes: U64,
+}
+
+/// What bytes claim that look like the header page of a segment. Nothing of it is verified.
+#[derive(Debug, Clone)]
+pub struct Claim {
+    /// The number of the segment.
+    pub block: u64,
+    /// The database it belongs to.
+    pub database: DatabaseId,
+    /// The scheme of its signatures.
+    pub scheme: Scheme,
+}
+
+impl Claim {
+    /// What these bytes claim, if they start as a header page does; `salvage` looks for it.
+    pub fn of(page: &[u8]) -> Option<Claim> {
+        let block = page::Claim::of(page)?.block;
+        let layout = Cursor::new(page.get(HEADER_BYTES..)?).layout::<Layout>()?;
+        if layout.magic != MAGIC {
+            return None;
+        }
+        let scheme = Scheme::from_bytes(&layout.scheme).ok()?;
+        Some(Claim { block, database: layout.database_id, scheme })
+    }
 }
 
 /// What a segment is.

@@ -6,7 +6,10 @@
 
 use std::sync::Arc;
 
-use super::bytes::{broken, index, position, round_up};
+use byteorder::{ByteOrder, LittleEndian};
+use zerocopy::little_endian::U32;
+
+use super::bytes::{PutBytes, broken, index, position, round_up};
 use super::page::{HEADER_BYTES, Page, PageKind};
 use crate::error::Result;
 use crate::kernel::{Row, Rows};
@@ -226,7 +229,7 @@ impl SignaturePage {
             8 => codes.get(i).map(|byte| u32::from(*byte)),
             _ => {
                 let code = codes.get(i.checked_mul(4)?..)?.first_chunk::<4>()?;
-                Some(u32::from_le_bytes(*code))
+                Some(LittleEndian::read_u32(code))
             }
         }
     }
@@ -257,15 +260,14 @@ pub fn encode<'a>(
     signatures: impl ExactSizeIterator<Item = (&'a [u64], u32)> + Clone,
 ) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(shape.payload_bytes(signatures.len()));
-    let mut push =
-        |words: &[u64]| words.iter().for_each(|w| bytes.extend_from_slice(&w.to_le_bytes()));
+    let mut push = |words: &[u64]| words.iter().for_each(|word| bytes.put_u64(*word));
     for (planes, _) in signatures.clone() {
         push(planes.get(..shape.first_words).unwrap_or_default());
     }
     for (planes, _) in signatures.clone() {
         push(planes.get(shape.first_words..).unwrap_or_default());
     }
-    let codes = signatures.map(|(_, code)| code.to_le_bytes());
+    let codes = signatures.map(|(_, code)| U32::new(code).to_bytes());
     match shape.code_bits {
         0 => {}
         4 => {

@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::writer::{FileSide, Writer, view};
+use super::file_side::AppendGuard;
+use super::writer::{Writer, view};
 use crate::error::{Error, Result};
 use crate::format::DATA_START;
 use crate::format::liveness_page;
@@ -15,7 +16,6 @@ use crate::store::segment::Liveness;
 use crate::store::segment::writer::NewSegment;
 use crate::store::state::{SegmentView, State};
 use crate::store::state_file;
-use crate::sync::MutexGuard;
 
 /// Rows to hide, by segment.
 pub(super) type Hides = BTreeMap<u64, Vec<u32>>;
@@ -24,7 +24,7 @@ pub(super) type Hides = BTreeMap<u64, Vec<u32>>;
 #[derive(Debug)]
 pub(super) struct Appending<'a> {
     writer: &'a Writer,
-    side: MutexGuard<'a, FileSide>,
+    appended: AppendGuard<'a>,
     segments: Vec<SegmentView>,
     end: u64,
     hot_tier: u64,
@@ -32,10 +32,10 @@ pub(super) struct Appending<'a> {
 
 impl<'a> Appending<'a> {
     /// Starts from the current state.
-    pub(super) fn new(writer: &'a Writer, side: MutexGuard<'a, FileSide>) -> Appending<'a> {
+    pub(super) fn new(writer: &'a Writer, appended: AppendGuard<'a>) -> Appending<'a> {
         let segments = writer.state().segments.to_vec();
-        let (end, hot_tier) = (side.superblock.end_of_data, side.superblock.hot_tier);
-        Appending { writer, side, segments, end, hot_tier }
+        let (end, hot_tier) = (appended.superblock.end_of_data, appended.superblock.hot_tier);
+        Appending { writer, appended, segments, end, hot_tier }
     }
 
     /// The segments of the new state so far.
@@ -50,12 +50,12 @@ impl<'a> Appending<'a> {
 
     /// Writes a segment, and adds it to the state.
     pub(super) fn add(&mut self, segment: &NewSegment) -> Result<SegmentView> {
-        self.writer.check_own(&*self.side.file)?;
-        let path = &self.writer.path;
-        let entry = segment.write_to(&*self.side.file, path, self.end)?;
+        self.writer.context.check_own(&*self.appended.file)?;
+        let path = &self.writer.context.path;
+        let entry = segment.write_to(&*self.appended.file, path, self.end)?;
         self.end += entry.length;
-        let source = self.writer.source(&self.side.file);
-        let view = view(&entry, &source, &self.writer.scheme)?;
+        let source = self.writer.context.source(&self.appended.file);
+        let view = view(&entry, &source, &self.writer.context.scheme)?;
         self.segments.push(view.clone());
         Ok(view)
     }
@@ -81,13 +81,13 @@ impl<'a> Appending<'a> {
             if view.live_rows == 0 {
                 continue;
             }
-            let id = self.writer.new_block();
-            let block = liveness_page::encode_block(id, rows, &bitmap, self.writer.seal);
+            let id = self.writer.files.new_block();
+            let block = liveness_page::encode_block(id, rows, &bitmap, self.writer.context.seal);
             let entry = LivenessEntry { id, offset: self.end, length: block.len() as u64 };
-            let written = self.side.file.write_all_at(&block, self.end);
-            written.map_err(|error| Error::io("write to", &self.writer.path, error))?;
+            let written = self.appended.file.write_all_at(&block, self.end);
+            written.map_err(|error| Error::io("write to", &self.writer.context.path, error))?;
             self.end += entry.length;
-            let source = self.writer.source(&self.side.file);
+            let source = self.writer.context.source(&self.appended.file);
             view.liveness = Liveness::new(rows, Some(entry), &source);
         }
         self.segments.retain(|view| view.live_rows > 0);
@@ -98,7 +98,7 @@ impl<'a> Appending<'a> {
     /// `also` changes what readers see together with it.
     pub(super) fn seal(mut self, sealed: u64, also: impl FnOnce(&mut State)) -> Result<()> {
         let writer = self.writer;
-        writer.check_own(&*self.side.file)?;
+        writer.context.check_own(&*self.appended.file)?;
         // Numbers are given when a segment is begun, and one begun earlier may be added later (MAN-4).
         self.segments.sort_by_key(|view| view.segment.id());
         let entries: Vec<SegmentEntry> = self.segments.iter().map(SegmentView::entry).collect();
@@ -110,29 +110,29 @@ impl<'a> Appending<'a> {
         }
         let used: u64 = entries.iter().flat_map(SegmentEntry::blocks).map(|b| b.length).sum();
         let manifest = Manifest {
-            generation: self.side.superblock.generation + 1,
-            database: writer.database,
-            scheme: (*writer.scheme).clone(),
+            generation: self.appended.superblock.generation + 1,
+            database: writer.context.database,
+            scheme: (*writer.context.scheme).clone(),
             sealed,
-            next_block: writer.next_block(),
+            next_block: writer.files.next_block(),
             dead_bytes: self.end - DATA_START - used,
             segments: entries,
         };
-        let (file, path) = (Arc::clone(&self.side.file), &writer.path);
-        let old = &self.side.superblock;
+        let (file, path) = (Arc::clone(&self.appended.file), &writer.context.path);
+        let old = &self.appended.superblock;
         let next = state_file::write_manifest(&*file, path, self.end, &manifest, old)?;
         let next = Superblock { hot_tier: self.hot_tier, clean: false, ..next };
-        state_file::sync(&*file, path).map_err(|error| writer.poison(error))?;
-        state_file::write_superblock(&*file, path, &next).map_err(|error| writer.poison(error))?;
-        self.side.superblock = next;
-        self.side.sealed = sealed;
+        let synced = state_file::sync(&*file, path);
+        synced.map_err(|error| writer.context.health.poison(error))?;
+        writer.files.advance(&mut self.appended, next)?;
+        self.appended.sealed = sealed;
         let segments = std::mem::take(&mut self.segments);
-        writer.publish(|state| {
+        writer.published.publish(|state| {
             state.segments = segments.into();
             also(state);
         });
         drop(self);
-        writer.trim_hot(sealed);
+        writer.hot.trim(sealed);
         Ok(())
     }
 }

@@ -9,13 +9,10 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::writer::spread;
 use crate::error::{Error, Result};
-use crate::format::batch::operation_bytes;
+use crate::format::batch::{Operation, encoded_bytes};
 use crate::limits::{MAX_BATCH_BYTES, MAX_BATCH_OPERATIONS, MAX_KEPT_ELEMENTS, MAX_KEY_BYTES};
 use crate::scheme::Scheme;
 use crate::sketch::{Signature, Sketcher};
-
-/// An operation: the key, and its new signature or `None` to delete it.
-pub type Operation = (Box<[u8]>, Option<Signature>);
 
 /// Operations that are committed together. Of several on one key the last one counts.
 #[derive(Debug, Clone)]
@@ -91,12 +88,7 @@ impl Batch {
 
     fn push(&mut self, key: &[u8], signature: Option<Signature>) -> Result<&mut Batch> {
         check_key(key)?;
-        let bytes = operation_bytes(key, signature.as_ref());
-        let set = signature.as_ref().and_then(Signature::elements);
-        let elements = set.map_or(0, <[u64]>::len);
-        let full = self.operations.len() >= MAX_BATCH_OPERATIONS
-            || self.elements + elements > MAX_KEPT_ELEMENTS;
-        if full || self.bytes + bytes > MAX_BATCH_BYTES {
+        if !self.has_room(key, signature.as_ref()) {
             return Err(Error::invalid(
                 format!("batch of {} operations", self.operations.len() + 1),
                 format!(
@@ -105,10 +97,21 @@ impl Batch {
                 ),
             ));
         }
-        self.bytes += bytes;
-        self.elements += elements;
-        self.operations.push((key.into(), signature));
+        self.bytes += encoded_bytes(key, signature.as_ref());
+        self.elements += kept_elements(signature.as_ref());
+        self.operations.push(Operation { key: key.into(), signature });
         Ok(self)
+    }
+
+    /// Whether a set, given by its signature, can be added under a key. If not, commit the batch and start another.
+    pub fn has_room_for(&self, key: impl AsRef<[u8]>, signature: &Signature) -> bool {
+        self.has_room(key.as_ref(), Some(signature))
+    }
+
+    fn has_room(&self, key: &[u8], signature: Option<&Signature>) -> bool {
+        self.operations.len() < MAX_BATCH_OPERATIONS
+            && self.bytes + encoded_bytes(key, signature) <= MAX_BATCH_BYTES
+            && self.elements + kept_elements(signature) <= MAX_KEPT_ELEMENTS
     }
 
     /// How many operations it has, those that a later one replaces included.
@@ -127,14 +130,19 @@ impl Batch {
     }
 }
 
+/// How many elements an operation keeps.
+fn kept_elements(signature: Option<&Signature>) -> usize {
+    signature.and_then(Signature::elements).map_or(0, <[u64]>::len)
+}
+
 /// Of operations on one key the last one.
 fn last_of_each_key(mut operations: Vec<Operation>) -> Vec<Operation> {
     let mut last: HashTable<u32> = HashTable::with_capacity(operations.len());
-    let hash = |i: &u32| xxh3_64(&operations[*i as usize].0);
+    let hash = |i: &u32| xxh3_64(&operations[*i as usize].key);
     let mut replaced = false;
     for i in (0..operations.len() as u32).rev() {
-        let key = &operations[i as usize].0;
-        match last.entry(hash(&i), |later| operations[*later as usize].0 == *key, hash) {
+        let key = &operations[i as usize].key;
+        match last.entry(hash(&i), |later| operations[*later as usize].key == *key, hash) {
             Entry::Occupied(_) => replaced = true,
             Entry::Vacant(entry) => {
                 entry.insert(i);
@@ -171,9 +179,11 @@ mod tests {
         let scheme = Scheme::new(crate::presets::PRECISE).unwrap();
         let sketcher = Sketcher::new(&scheme);
         let sign = |n: u64| Some(sketcher.sketch(&[n]).unwrap());
-        let key = |k: &str| Box::<[u8]>::from(k.as_bytes());
-        let all =
-            vec![(key("b"), sign(1)), (key("a"), sign(2)), (key("b"), None), (key("a"), sign(3))];
+        let all = [("b", sign(1)), ("a", sign(2)), ("b", None), ("a", sign(3))];
+        let all: Vec<_> = all
+            .into_iter()
+            .map(|(key, signature)| Operation { key: key.as_bytes().into(), signature })
+            .collect();
         assert_eq!(last_of_each_key(all.clone()), all[2..]);
         assert_eq!(last_of_each_key(all[..2].to_vec()), all[..2]);
     }
@@ -185,11 +195,12 @@ mod tests {
         let mut batch = Batch::new(Arc::clone(&scheme), Arc::new(Sketcher::new(&scheme)), None);
         assert!(batch.is_empty());
         batch.put("four", &[1, 2]).unwrap().delete("seven78").unwrap().put("x", &[3]).unwrap();
-        let operations = batch.operations.iter().map(|(key, s)| (&**key, s.as_ref()));
-        assert_eq!(batch.bytes + 4, crate::format::batch::encode(operations).len());
+        let payload = crate::format::batch::encode(&batch.operations);
+        assert_eq!(batch.bytes + 4, payload.len());
         assert_eq!((batch.len(), batch.is_empty()), (3, false));
         batch.bytes = MAX_BATCH_BYTES - 8;
         assert!(batch.delete("ab").is_err());
+        assert!(!batch.has_room_for("a", &batch.sketcher.sketch(&[1]).unwrap()));
         assert!(batch.delete("a").is_ok());
     }
 

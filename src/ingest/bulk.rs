@@ -5,12 +5,14 @@
 
 use std::sync::Arc;
 
+use byteorder::{BigEndian, ByteOrder};
 use rayon::slice::ParallelSliceMut;
 
 use super::append::{Appending, Hides};
 use super::batch::check_key;
-use super::commit::Committed;
-use super::writer::{Writer, lock};
+use super::commit::{Committed, seal_all};
+use super::maintenance::ask_for_merge;
+use super::writer::Writer;
 use crate::error::Result;
 use crate::format::filter::KeyHash;
 use crate::format::kept_set::KeptShape;
@@ -135,16 +137,16 @@ impl BulkLoad {
         self.writer.check_process()?;
         self.build()?;
         let writer = Arc::clone(&self.writer);
-        let mut commits = lock(&writer.commits);
-        writer.check_poison()?;
+        let mut turn = writer.commits.turn();
+        writer.context.health.check()?;
         if self.built.is_empty() {
-            let sequence = commits.last;
+            let sequence = turn.last;
             return Ok(Committed { sequence, stored: 0, deleted: 0, absent: 0 });
         }
         // Earlier commits first: sequences in segments rise, and rows are hidden by later ones only.
-        writer.seal_all(&mut commits)?;
-        let sequence = commits.last + 1;
-        let mut appending = Appending::new(&writer, lock(&writer.file));
+        seal_all(&writer, &mut turn)?;
+        let sequence = turn.last + 1;
+        let mut appending = Appending::new(&writer, writer.files.append());
         let mut hides = Hides::new();
         for segment in &mut self.built {
             segment.set_first_sequence(sequence);
@@ -161,9 +163,10 @@ impl BulkLoad {
         let stored = self.built.iter().map(|s| s.rows() as usize - in_vain(s)).sum();
         appending.hide(&hides)?;
         appending.seal(sequence, |state| state.sequence = sequence)?;
-        commits.last = sequence;
-        drop(commits);
-        writer.ask_for_merge();
+        turn.last = sequence;
+        writer.context.counters.committed(1);
+        drop(turn);
+        ask_for_merge(&writer);
         Ok(Committed { sequence, stored, deleted: 0, absent: 0 })
     }
 }
@@ -191,7 +194,7 @@ impl Rows {
         let mut prefix = [0; 8];
         prefix.iter_mut().zip(key).for_each(|(to, from)| *to = *from);
         self.rows.push(Row {
-            prefix: u64::from_be_bytes(prefix),
+            prefix: BigEndian::read_u64(&prefix),
             key: (self.keys.len(), key.len() as u16),
             number: self.rows.len() as u32,
             code: signature.cardinality_code(),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::append::{Appending, Hides};
 use super::merge_policy::{self, Size};
-use super::writer::{Writer, lock};
+use super::writer::Writer;
 use crate::error::Result;
 use crate::format::filter::KeyHash;
 use crate::store::page_source::Keep;
@@ -24,95 +24,76 @@ use crate::store::state::SegmentView;
 /// Rows merged before looking whether to go on.
 const ROWS_BETWEEN_LOOKS: u32 = 4096;
 
-impl Writer {
-    /// Merges what the policy chooses; `false` if it chooses nothing.
-    pub(super) fn merge_once(&self) -> Result<bool> {
-        let state = self.state();
-        let sizes: Vec<Size> = state
-            .segments
-            .iter()
-            .map(|view| Size { rows: view.segment.rows(), live_rows: view.live_rows })
-            .collect();
-        let chosen = merge_policy::choose(&sizes);
-        if chosen.is_empty() {
-            return Ok(false);
-        }
-        let inputs: Vec<SegmentView> = chosen.iter().map(|i| state.segments[*i].clone()).collect();
-        drop(state);
-        self.merge(&inputs, &|| self.should_stop())?;
-        Ok(!self.should_stop())
+/// Merges what the policy chooses; `false` if it chooses nothing.
+pub(super) fn merge_once(writer: &Writer) -> Result<bool> {
+    let state = writer.state();
+    let sizes: Vec<Size> = state
+        .segments
+        .iter()
+        .map(|view| Size { rows: view.segment.rows(), live_rows: view.live_rows })
+        .collect();
+    let chosen = merge_policy::choose(&sizes);
+    if chosen.is_empty() {
+        return Ok(false);
     }
+    let inputs: Vec<SegmentView> = chosen.iter().map(|i| state.segments[*i].clone()).collect();
+    drop(state);
+    merge(writer, &inputs, &|| writer.backlog.should_stop())?;
+    Ok(!writer.backlog.should_stop())
+}
 
-    /// Merges all segments into one and drops all dead bytes.
-    pub fn compact(&self) -> Result<()> {
-        self.check_process()?;
-        self.checkpoint()?;
-        loop {
-            let inputs = self.state().segments.to_vec();
-            let done = match &*inputs {
-                [] => true,
-                [only] => only.live_rows == only.segment.rows(),
-                _ => false,
-            };
-            // A merge in the background may have been quicker: then look again.
-            if done || self.merge(&inputs, &|| false)? {
-                break;
-            }
+/// Merges all segments into one.
+pub(super) fn merge_all(writer: &Writer) -> Result<()> {
+    loop {
+        let inputs = writer.state().segments.to_vec();
+        let done = match &*inputs {
+            [] => true,
+            [only] => only.live_rows == only.segment.rows(),
+            _ => false,
+        };
+        // A merge in the background may have been quicker: then look again.
+        if done || merge(writer, &inputs, &|| false)? {
+            return Ok(());
         }
-        self.vacuum()
     }
+}
 
-    /// Puts a segment, or nothing, in the place of another that has the same live rows.
-    pub fn swap_segment(&self, old: u64, new: Option<&NewSegment>) -> Result<()> {
-        let side = lock(&self.file);
-        self.check_poison()?;
-        let sealed = side.sealed;
-        let mut appending = Appending::new(self, side);
-        appending.remove(&[old]);
-        if let Some(new) = new {
-            appending.add(new)?;
-        }
-        appending.seal(sealed, |_| {})
+/// Merges these segments of a state; `false` if one of them is no longer part of the database, or if told to give up.
+fn merge(writer: &Writer, inputs: &[SegmentView], give_up: &dyn Fn() -> bool) -> Result<bool> {
+    writer.context.health.check()?;
+    let first = inputs.iter().map(|view| view.segment.header().first_sequence).min();
+    let first = first.unwrap_or(0);
+    let Some(merged) = build(writer.plan(), inputs, first, give_up)? else { return Ok(false) };
+    let appended = writer.files.append_checked()?;
+    let sealed = appended.sealed;
+    let mut appending = Appending::new(writer, appended);
+    let ids: Vec<u64> = inputs.iter().map(|view| view.segment.id()).collect();
+    let current: BTreeMap<u64, SegmentView> = appending
+        .segments()
+        .iter()
+        .filter(|view| ids.contains(&view.segment.id()))
+        .map(|view| (view.segment.id(), view.clone()))
+        .collect();
+    // A segment that lost its last row meanwhile has left the state; all of its rows are hidden.
+    let vanished = ids.iter().any(|id| !current.contains_key(id));
+    if vanished {
+        return Ok(false);
     }
-
-    /// Merges these segments of a state; `false` if one of them is no longer part of the database, or if
-    /// told to give up.
-    fn merge(&self, inputs: &[SegmentView], give_up: &dyn Fn() -> bool) -> Result<bool> {
-        self.check_poison()?;
-        let first = inputs.iter().map(|view| view.segment.header().first_sequence).min();
-        let first = first.unwrap_or(0);
-        let Some(merged) = build(self.plan(), inputs, first, give_up)? else { return Ok(false) };
-        let side = lock(&self.file);
-        self.check_poison()?;
-        let sealed = side.sealed;
-        let mut appending = Appending::new(self, side);
-        let ids: Vec<u64> = inputs.iter().map(|view| view.segment.id()).collect();
-        let current: BTreeMap<u64, SegmentView> = appending
-            .segments()
-            .iter()
-            .filter(|view| ids.contains(&view.segment.id()))
-            .map(|view| (view.segment.id(), view.clone()))
-            .collect();
-        // A segment that lost its last row meanwhile has left the state; all of its rows are hidden.
-        let vanished = ids.iter().any(|id| !current.contains_key(id));
-        if vanished {
-            return Ok(false);
+    appending.remove(&ids);
+    if let Some(merged) = &merged {
+        let view = appending.add(merged)?;
+        let mut hides = Hides::new();
+        for before in inputs {
+            hidden_since(before, &current[&before.segment.id()], &view.segment, &mut hides)?;
         }
-        appending.remove(&ids);
-        if let Some(merged) = &merged {
-            let view = appending.add(merged)?;
-            let mut hides = Hides::new();
-            for before in inputs {
-                hidden_since(before, &current[&before.segment.id()], &view.segment, &mut hides)?;
-            }
-            appending.hide(&hides)?;
-        }
-        appending.seal(sealed, |_| {})?;
-        for id in ids {
-            self.cache().remove_block(id);
-        }
-        Ok(true)
+        appending.hide(&hides)?;
     }
+    appending.seal(sealed, |_| {})?;
+    writer.context.counters.merged();
+    for id in ids {
+        writer.cache().remove_block(id);
+    }
+    Ok(true)
 }
 
 /// Rows of a segment that were hidden after a merge looked, as rows of the merged segment.

@@ -5,14 +5,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::context::Context;
+use super::file_side::Appended;
 use super::merge_policy;
-use super::writer::{FileSide, Writer, beside, lock, views};
+use super::writer::{Writer, views};
 use crate::error::{Error, Result};
 use crate::format::DATA_START;
 use crate::format::commit_mark::{MARK_BYTES, MARK_OFFSET};
 use crate::format::manifest::{Manifest, SegmentEntry};
 use crate::format::superblock::Superblock;
-use crate::store::companions::{self, Leftover, parent_of};
+use crate::store::companions::{self, Companion, Leftover, parent_of};
 use crate::store::file_layer::{Access, File};
 use crate::store::state::SegmentView;
 use crate::store::state_file;
@@ -20,113 +22,114 @@ use crate::store::state_file;
 /// Bytes copied at a time.
 const CHUNK: usize = 1 << 20;
 
-impl Writer {
-    /// Whether so much of the file is dead that it is worth rewriting.
-    pub(super) fn wants_vacuum(&self) -> bool {
-        let end = self.superblock().end_of_data;
-        let state = self.state();
-        let blocks = state.segments.iter().flat_map(|view| view.entry().blocks());
-        let used: u64 = blocks.map(|block| block.length).sum();
-        merge_policy::wants_vacuum(end, end.saturating_sub(DATA_START + used))
-    }
+/// Whether so much of the file is dead that it is worth rewriting.
+pub(super) fn is_worthwhile(writer: &Writer) -> bool {
+    let end = writer.superblock().end_of_data;
+    let state = writer.state();
+    let blocks = state.segments.iter().flat_map(|view| view.entry().blocks());
+    let used: u64 = blocks.map(|block| block.length).sum();
+    merge_policy::wants_vacuum(end, end.saturating_sub(DATA_START + used))
+}
 
-    /// Drops all dead bytes of the file. Does nothing if there are none.
-    pub fn vacuum(&self) -> Result<()> {
-        self.check_process()?;
-        let mut side = lock(&self.file);
-        self.check_poison()?;
-        self.check_own(&*side.file)?;
-        let state = self.state();
-        let entries: Vec<SegmentEntry> = state.segments.iter().map(SegmentView::entry).collect();
-        let used: u64 = entries.iter().flat_map(SegmentEntry::blocks).map(|b| b.length).sum();
-        let least = DATA_START + used + state_file::manifest_bytes(entries.len());
-        if side.superblock.end_of_data == least {
-            return Ok(());
-        }
-        let target = beside(&self.path, "-vacuum");
-        let file = self.create_vacuum(&target)?;
-        let copied = self.copy_to(&target, &file, &side, &entries, DATA_START + used);
-        let (next, segments) = copied.inspect_err(|_| self.forget(&target, &*file))?;
-        {
-            // Marks go to the new file from here on, and the last one goes with it.
-            let mut mark = lock(&self.mark);
-            let copied = copy_mark(&*side.file, &*file);
-            let copied = copied.map_err(|error| Error::io("copy the mark to", &target, error));
-            copied.inspect_err(|_| self.forget(&target, &*file))?;
-            // Under the lock of the mark: no commit comes between this look and the new file.
-            let own = self.check_own(&*side.file).and_then(|()| self.check_copy(&target, &*file));
-            own.inspect_err(|_| self.forget(&target, &*file))?;
-            self.replace_file(&target).map_err(|error| self.poison(error))?;
-            companions::clear_mark(&*file, &self.path).map_err(|error| self.poison(error))?;
-            *mark = Arc::clone(&file);
-        }
-        side.file = file;
-        side.superblock = next;
-        self.publish(|state| state.segments = segments.into());
-        Ok(())
+/// Drops all dead bytes of the file. Does nothing if there are none.
+pub(super) fn vacuum(writer: &Writer) -> Result<()> {
+    let context = &*writer.context;
+    let mut appended = writer.files.append_checked()?;
+    context.check_own(&*appended.file)?;
+    let state = writer.state();
+    let entries: Vec<SegmentEntry> = state.segments.iter().map(SegmentView::entry).collect();
+    let used: u64 = entries.iter().flat_map(SegmentEntry::blocks).map(|b| b.length).sum();
+    let least = DATA_START + used + Manifest::padded_bytes(entries.len());
+    if appended.superblock.end_of_data == least {
+        return Ok(());
     }
+    let target = Companion::Vacuum.path(&context.path);
+    let file = create(writer, &target)?;
+    let copied = copy_to(writer, &target, &file, &appended, &entries);
+    let (next, segments) = copied.inspect_err(|_| forget(context, &target, &*file))?;
+    {
+        // Marks go to the new file from here on, and the last one goes with it.
+        let mut mark = writer.files.mark();
+        let copied = copy_mark(&*appended.file, &*file);
+        let copied = copied.map_err(|error| Error::io("copy the mark to", &target, error));
+        // Looked at under the lock of the mark: no commit comes between this look and the new file.
+        let own = copied
+            .and_then(|()| context.check_own(&*appended.file))
+            .and_then(|()| check_copy(context, &target, &*file));
+        own.inspect_err(|_| forget(context, &target, &*file))?;
+        let poison = |error| context.health.poison(error);
+        replace_file(context, &target).map_err(poison)?;
+        companions::clear_mark(&*file, &context.path).map_err(poison)?;
+        *mark = Arc::clone(&file);
+    }
+    appended.file = file;
+    appended.superblock = next;
+    writer.published.publish(|state| state.segments = segments.into());
+    Ok(())
+}
 
-    /// A new file for the copy, which says whose it is and which those may use who may use the database.
-    fn create_vacuum(&self, target: &Path) -> Result<Arc<dyn File>> {
-        let there = companions::remove_leftover(&*self.layer, target, Some(self.database), None)?;
-        if there == Leftover::Theirs {
-            let database = self.path.to_path_buf();
-            return Err(Error::NotOurs { path: target.into(), database });
-        }
-        let file = self.layer.open(target, Access::CreateNew);
-        let file = file.map_err(|error| Error::io("create", target, error))?;
-        let started = companions::write_mark(&*file, target, self.database).and_then(|()| {
-            let set = self.rights()?.map_or(Ok(()), |rights| file.set_rights(&rights));
-            set.map_err(|error| Error::io("set the rights of", target, error))
-        });
-        started.inspect_err(|_| self.forget(target, &*file))?;
-        Ok(file)
+/// A new file for the copy, which says whose it is and which those may use who may use the database.
+fn create(writer: &Writer, target: &Path) -> Result<Arc<dyn File>> {
+    let context = &*writer.context;
+    let there = companions::remove_leftover(&*context.layer, target, Some(context.database), None)?;
+    if there == Leftover::Theirs {
+        let database = context.path.to_path_buf();
+        return Err(Error::NotOurs { path: target.into(), database });
     }
+    let file = context.layer.open(target, Access::CreateNew);
+    let file = file.map_err(|error| Error::io("create", target, error))?;
+    let started = companions::write_mark(&*file, target, context.database).and_then(|()| {
+        let set = writer.rights()?.map_or(Ok(()), |rights| file.set_rights(&rights));
+        set.map_err(|error| Error::io("set the rights of", target, error))
+    });
+    started.inspect_err(|_| forget(context, target, &*file))?;
+    Ok(file)
+}
 
-    /// V2: the state without dead bytes, in the new file.
-    fn copy_to(
-        &self,
-        target: &Path,
-        file: &Arc<dyn File>,
-        side: &FileSide,
-        entries: &[SegmentEntry],
-        end: u64,
-    ) -> Result<(Superblock, Vec<SegmentView>)> {
-        let manifest = Manifest {
-            generation: side.superblock.generation + 1,
-            database: self.database,
-            scheme: (*self.scheme).clone(),
-            sealed: side.sealed,
-            next_block: self.next_block(),
-            dead_bytes: 0,
-            segments: copy(&*side.file, &**file, target, entries)?,
-        };
-        let next = state_file::write_manifest(&**file, target, end, &manifest, &side.superblock)?;
-        state_file::write_superblock(&**file, target, &next)?;
-        let segments = views(&manifest.segments, &self.source(file), &self.scheme)?;
-        Ok((next, segments))
-    }
+/// V2: the state without dead bytes, in the new file.
+fn copy_to(
+    writer: &Writer,
+    target: &Path,
+    file: &Arc<dyn File>,
+    appended: &Appended,
+    entries: &[SegmentEntry],
+) -> Result<(Superblock, Vec<SegmentView>)> {
+    let context = &*writer.context;
+    let (segments, end) = copy(&*appended.file, &**file, target, entries)?;
+    let manifest = Manifest {
+        generation: appended.superblock.generation + 1,
+        database: context.database,
+        scheme: (*context.scheme).clone(),
+        sealed: appended.sealed,
+        next_block: writer.files.next_block(),
+        dead_bytes: 0,
+        segments,
+    };
+    let next = state_file::write_manifest(&**file, target, end, &manifest, &appended.superblock)?;
+    state_file::write_superblock(&**file, target, &next)?;
+    let segments = views(&manifest.segments, &context.source(file), &context.scheme)?;
+    Ok((next, segments))
+}
 
-    /// Removes a copy that nothing refers to. If that fails now, closing or the next open does it.
-    fn forget(&self, target: &Path, file: &dyn File) {
-        let _ = companions::remove_own(&*self.layer, target, file);
-    }
+/// Removes a copy that nothing refers to. If that fails now, closing or the next open does it.
+fn forget(context: &Context, target: &Path, file: &dyn File) {
+    let _ = companions::remove_own(&*context.layer, target, file);
+}
 
-    /// Refuses to put anything but the copy that was made in the place of the database (STEP-12).
-    fn check_copy(&self, target: &Path, file: &dyn File) -> Result<()> {
-        match companions::has_name(&*self.layer, target, file)? {
-            true => Ok(()),
-            false => Err(Error::Replaced { path: target.into() }),
-        }
+/// Refuses to put anything but the copy that was made in the place of the database (STEP-12).
+fn check_copy(context: &Context, target: &Path, file: &dyn File) -> Result<()> {
+    match companions::has_name(&*context.layer, target, file)? {
+        true => Ok(()),
+        false => Err(Error::Replaced { path: target.into() }),
     }
+}
 
-    /// V3 and V4.
-    fn replace_file(&self, target: &Path) -> Result<()> {
-        let renamed = self.layer.rename(target, &self.path);
-        renamed.map_err(|error| Error::io("rename", target, error))?;
-        let parent = parent_of(&self.path);
-        self.layer.sync_dir(parent).map_err(|error| Error::io("sync", parent, error))
-    }
+/// V3 and V4.
+fn replace_file(context: &Context, target: &Path) -> Result<()> {
+    let renamed = context.layer.rename(target, &context.path);
+    renamed.map_err(|error| Error::io("rename", target, error))?;
+    let parent = parent_of(&context.path);
+    context.layer.sync_dir(parent).map_err(|error| Error::io("sync", parent, error))
 }
 
 fn copy_mark(from: &dyn File, to: &dyn File) -> std::io::Result<()> {
@@ -141,7 +144,7 @@ fn copy(
     to: &dyn File,
     path: &Path,
     entries: &[SegmentEntry],
-) -> Result<Vec<SegmentEntry>> {
+) -> Result<(Vec<SegmentEntry>, u64)> {
     let mut end = DATA_START;
     let mut moved = Vec::with_capacity(entries.len());
     for entry in entries {
@@ -152,7 +155,7 @@ fn copy(
         }
         moved.push(entry);
     }
-    Ok(moved)
+    Ok((moved, end))
 }
 
 fn copy_bytes(

@@ -1,13 +1,20 @@
-//! The one writer of a database: what it holds, and how readers get what it publishes.
+//! The one writer of a database: what it is made of, and what can be asked of it.
 
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::path::Path;
+use std::sync::Arc;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use super::activity::{Activity, Counters};
+use super::backlog::Backlog;
 use super::batch::Batch;
-use super::commit::Waiting;
-use super::maintenance::Backlog;
+use super::commit::{Committed, commit_group, seal_all};
+use super::commit_queue::CommitQueue;
+use super::context::{Context, Health};
+use super::file_side::{Appended, FileSide};
+use super::hot_side::HotSide;
+use super::published::Published;
+use super::{merge, vacuum};
 use crate::error::{Error, Result};
 use crate::format::DatabaseId;
 use crate::format::bytes::Seal;
@@ -16,10 +23,9 @@ use crate::format::superblock::Superblock;
 use crate::options::Options;
 use crate::scheme::Scheme;
 use crate::sketch::Sketcher;
-pub use crate::store::companions::beside;
-use crate::store::companions::{has_name, remove_leftover, temporary_name};
+use crate::store::companions::{Companion, remove_leftover};
 use crate::store::file_layer::{File, FileLayer, Identity, Lock, Rights};
-use crate::store::hot_tier::{self, HotTier, TierId};
+use crate::store::hot_tier;
 use crate::store::memtable::Memtable;
 use crate::store::page_cache::PageCache;
 use crate::store::page_source::{CachedPage, PageSource};
@@ -27,9 +33,6 @@ use crate::store::segment::writer::SegmentPlan;
 use crate::store::segment::{Liveness, Segment};
 use crate::store::spill::SpillPlace;
 use crate::store::state::{SegmentView, State};
-use crate::store::state_file;
-use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// What a writer is made from: a file that was locked, opened and brought in order.
 #[derive(Debug)]
@@ -50,118 +53,72 @@ pub struct Opened {
     pub options: Options,
 }
 
-/// The writing side of a database.
+/// The writing side of a database: parts that own their locks (see the module above), and what is asked of them.
 #[derive(Debug)]
 pub struct Writer {
-    pub(super) layer: Arc<dyn FileLayer>,
-    pub(super) path: Arc<Path>,
-    pub(super) options: Options,
-    pub(super) database: DatabaseId,
-    pub(super) scheme: Arc<Scheme>,
-    pub(super) seal: Seal,
+    pub(super) context: Arc<Context>,
+    options: Options,
     sketcher: Arc<Sketcher>,
     /// Threads for sketching and sorting, unless those of the whole program are used.
     pool: Option<Arc<ThreadPool>>,
-    cache: Arc<PageCache<CachedPage>>,
-    /// Commits that wait for the one in progress.
-    pub(super) queue: Mutex<Vec<Arc<Waiting>>>,
-    pub(super) commits: Mutex<Commits>,
-    /// The hot tier and its number, once there is one.
-    pub(super) hot: Mutex<Option<(Arc<dyn HotTier>, u64)>>,
-    pub(super) file: Mutex<FileSide>,
-    pub(super) mark: Mutex<Arc<dyn File>>,
-    published: Mutex<Arc<State>>,
-    next_block: AtomicU64,
-    /// Why writing ended.
-    poison: OnceLock<Error>,
-    /// The process that opened it: one that was forked from it must not write.
-    process: u32,
-    pub(super) backlog: Mutex<Backlog>,
-    pub(super) wake: Condvar,
-    lock: Mutex<Option<Box<dyn Lock>>>,
-}
-
-/// The side of commits.
-#[derive(Debug)]
-pub(super) struct Commits {
-    /// The last sequence given to a commit.
-    pub(super) last: u64,
-    pub(super) closed: bool,
-}
-
-/// The side of the file.
-#[derive(Debug)]
-pub(super) struct FileSide {
-    pub file: Arc<dyn File>,
-    pub superblock: Superblock,
-    pub sealed: u64,
+    pub(super) commits: CommitQueue,
+    pub(super) files: FileSide,
+    pub(super) hot: HotSide,
+    pub(super) published: Published,
+    pub(super) backlog: Backlog,
 }
 
 impl Writer {
     /// Starts writing. Opens the segments.
     pub fn new(opened: Opened) -> Result<Writer> {
         let Opened { layer, path, lock, file, superblock, manifest, options } = opened;
-        let database = superblock.database;
-        let options_threads = options.threads;
-        let seal = Seal::of(database);
-        let cache = Arc::new(PageCache::new(options.cache_bytes));
-        let scheme = Arc::new(manifest.scheme.clone());
-        let source =
-            PageSource::new(Arc::clone(&file), Arc::clone(&path), seal, Arc::clone(&cache));
-        let segments = views(&manifest.segments, &source, &scheme)?;
-        let state = State {
-            scheme: Arc::clone(&scheme),
-            segments: segments.into(),
-            frozen: None,
-            active: Arc::new(Memtable::new(&scheme)),
-            sequence: manifest.sealed,
-        };
-        Ok(Writer {
+        let Manifest { sealed, next_block, scheme, segments, .. } = manifest;
+        let scheme = Arc::new(scheme);
+        let context = Arc::new(Context {
             layer,
             path,
-            options,
-            database,
-            seal,
+            database: superblock.database,
+            scheme: Arc::clone(&scheme),
+            seal: Seal::of(superblock.database),
+            cache: Arc::new(PageCache::new(options.cache_bytes)),
+            spill_bytes: options.build_bytes / 2,
+            health: Health::new(),
+            counters: Counters::default(),
+        });
+        let state = State {
+            scheme: Arc::clone(&scheme),
+            segments: views(&segments, &context.source(&file), &scheme)?.into(),
+            frozen: None,
+            active: Arc::new(Memtable::new(&scheme)),
+            sequence: sealed,
+        };
+        let appended = Appended { file, superblock, sealed };
+        Ok(Writer {
             sketcher: Arc::new(Sketcher::new(&scheme)),
-            pool: pool(options_threads)?,
-            scheme,
-            cache,
-            queue: Mutex::default(),
-            commits: Mutex::new(Commits { last: manifest.sealed, closed: false }),
-            hot: Mutex::new(None),
-            mark: Mutex::new(Arc::clone(&file)),
-            file: Mutex::new(FileSide { file, superblock, sealed: manifest.sealed }),
-            published: Mutex::new(Arc::new(state)),
-            next_block: AtomicU64::new(manifest.next_block),
-            poison: OnceLock::new(),
-            process: std::process::id(),
-            backlog: Mutex::default(),
-            wake: Condvar::new(),
-            lock: Mutex::new(Some(lock)),
+            pool: pool(options.threads)?,
+            commits: CommitQueue::new(Arc::clone(&context), sealed),
+            files: FileSide::new(Arc::clone(&context), appended, lock, next_block),
+            hot: HotSide::new(Arc::clone(&context), options.hot_tier),
+            published: Published::new(state),
+            backlog: Backlog::default(),
+            context,
+            options,
         })
     }
 
     /// An empty batch.
     pub fn batch(&self) -> Batch {
-        Batch::new(Arc::clone(&self.scheme), Arc::clone(&self.sketcher), self.pool.clone())
+        Batch::new(Arc::clone(self.scheme()), Arc::clone(&self.sketcher), self.pool.clone())
     }
 
     /// What a reader sees now.
     pub fn state(&self) -> Arc<State> {
-        Arc::clone(&lock(&self.published))
-    }
-
-    /// Makes a new state from the current one and shows it to all later readers.
-    pub(super) fn publish(&self, change: impl FnOnce(&mut State)) {
-        let mut published = lock(&self.published);
-        let mut state = State::clone(&published);
-        change(&mut state);
-        *published = Arc::new(state);
+        self.published.state()
     }
 
     /// The scheme of all signatures.
     pub fn scheme(&self) -> &Arc<Scheme> {
-        &self.scheme
+        &self.context.scheme
     }
 
     /// Turns sets into signatures of the scheme.
@@ -179,118 +136,87 @@ impl Writer {
         &self.options
     }
 
-    /// The database's path.
-    pub fn path(&self) -> &Arc<Path> {
-        &self.path
-    }
-
     /// The cache of pages.
     pub fn cache(&self) -> &Arc<PageCache<CachedPage>> {
-        &self.cache
+        &self.context.cache
     }
 
     /// The superblock of the current state.
     pub fn superblock(&self) -> Superblock {
-        lock(&self.file).superblock.clone()
+        self.files.superblock()
     }
 
     /// Bytes of the hot tier's files.
     pub fn hot_bytes(&self) -> Result<u64> {
-        let hot = lock(&self.hot).clone();
-        hot.map_or(Ok(0), |(hot, _)| hot.disk_bytes())
+        self.hot.disk_bytes()
     }
 
-    /// A number for a new segment or liveness block.
-    pub(super) fn new_block(&self) -> u64 {
-        self.next_block.fetch_add(1, Ordering::Relaxed)
+    /// Why merging stopped, if it did.
+    pub fn merge_failure(&self) -> Option<Error> {
+        self.backlog.merge_failure()
     }
 
-    /// Above all numbers given so far.
-    pub(super) fn next_block(&self) -> u64 {
-        self.next_block.load(Ordering::Relaxed)
+    /// What it has done since it was opened.
+    pub fn activity(&self) -> Activity {
+        self.context.counters.read()
     }
 
     /// What a new segment belongs to.
     pub fn plan(&self) -> SegmentPlan {
-        SegmentPlan {
-            database: self.database,
-            scheme: Arc::clone(&self.scheme),
-            block: self.new_block(),
-            spill: self.spill_place(),
-        }
+        self.files.plan()
     }
 
     /// Where builds spill to: beside the database, if that is a real directory.
     pub fn spill_place(&self) -> SpillPlace {
-        let parent = self.path.parent().filter(|_| self.layer.is_real());
-        let directory = parent.map(|parent| Arc::new(parent.to_path_buf()));
-        SpillPlace { directory, memory: self.options.build_bytes / 2 }
+        self.context.spill_place()
     }
 
-    /// Pages of a file of this database.
-    pub(super) fn source(&self, file: &Arc<dyn File>) -> PageSource {
-        let (path, cache) = (Arc::clone(&self.path), Arc::clone(&self.cache));
-        PageSource::new(Arc::clone(file), path, self.seal, cache)
-    }
-
-    /// Refuses to write after a failure that left it unknown what is on disk.
-    pub(super) fn check_poison(&self) -> Result<()> {
-        match self.poison.get() {
-            None => Ok(()),
-            Some(error @ (Error::Poisoned { .. } | Error::Replaced { .. })) => Err(error.clone()),
-            Some(error) => Err(Error::Poisoned { reason: error.to_string() }),
-        }
-    }
-
-    /// Ends all writing (STEP-10). Never taken back: what a failed sync left on disk is not known, and a second
-    /// sync that succeeds says nothing about it.
-    pub(super) fn poison(&self, error: Error) -> Error {
-        let _ = self.poison.set(error.clone());
-        error
-    }
-
-    /// Refuses to be used by a process that was forked from the one that opened it. Takes no lock: a thread that
-    /// is not there in this process may hold any of them.
+    /// Refuses to be used by a process that was forked from the one that opened it. Takes no lock.
     pub fn check_process(&self) -> Result<()> {
-        match self.process == std::process::id() {
-            true => Ok(()),
-            false => Err(Error::Forked { path: self.path.to_path_buf() }),
-        }
-    }
-
-    /// Ends all writing if the database's name no longer belongs to this open file (STEP-12).
-    pub(super) fn check_own(&self, file: &dyn File) -> Result<()> {
-        self.check_process()?;
-        match has_name(&*self.layer, &self.path, file)? {
-            true => Ok(()),
-            false => Err(self.poison(Error::Replaced { path: self.path.to_path_buf() })),
-        }
+        self.context.check_process()
     }
 
     /// Who may use the database file.
     pub fn rights(&self) -> Result<Option<Rights>> {
-        let rights = lock(&self.mark).rights();
-        rights.map_err(|error| Error::io("look at", &self.path, error))
+        self.files.rights()
     }
 
-    /// Ends all writing because the database is closed: merges and loads may outlive it.
-    fn end_writing(&self, commits: &mut Commits) {
-        commits.closed = true;
-        let _ = self.poison.set(Error::Poisoned { reason: "the database was closed".into() });
+    /// Commits a batch. An empty one changes nothing and has the number of the last commit.
+    pub fn commit(&self, batch: Batch) -> Result<Committed> {
+        self.check_process()?;
+        let operations = batch.into_operations();
+        self.commits.commit(operations, |turn, group| commit_group(self, turn, group))
     }
 
-    /// The directory of the hot tier.
-    pub(super) fn hot_directory(&self) -> PathBuf {
-        beside(&self.path, "-hot")
+    /// Puts all commits into segments.
+    pub fn checkpoint(&self) -> Result<()> {
+        self.check_process()?;
+        let mut turn = self.commits.turn();
+        self.context.health.check()?;
+        seal_all(self, &mut turn)
+    }
+
+    /// Merges all segments into one and drops all dead bytes.
+    pub fn compact(&self) -> Result<()> {
+        self.checkpoint()?;
+        merge::merge_all(self)?;
+        self.vacuum()
+    }
+
+    /// Drops all dead bytes of the file. Does nothing if there are none.
+    pub fn vacuum(&self) -> Result<()> {
+        self.check_process()?;
+        vacuum::vacuum(self)
     }
 
     /// Leaves one file and frees the lock: checkpoints everything, marks the state as clean, removes the
     /// hot tier (STEP-8). After a failure the hot tier stays, and the next open goes on from there.
     pub fn close(&self) -> Result<()> {
-        self.close_then(|side| {
-            let own = side.file.identity();
-            let own = own.map_err(|error| Error::io("look at", &self.path, error))?;
-            remove_leftovers(&self.layer, &self.path, self.database, &own)
+        self.close_then(|file| {
+            let context = &self.context;
+            let own = file.identity();
+            let own = own.map_err(|error| Error::io("look at", &context.path, error))?;
+            remove_leftovers(&context.layer, &context.path, context.database, &own)
         })
     }
 
@@ -299,47 +225,54 @@ impl Writer {
         self.close_then(|_| Ok(()))
     }
 
-    fn close_then(&self, sweep: impl FnOnce(&FileSide) -> Result<()>) -> Result<()> {
+    fn close_then(&self, sweep: impl FnOnce(&dyn File) -> Result<()>) -> Result<()> {
         self.check_process()?;
         let closed = self.close_file(sweep);
-        self.end_writing(&mut lock(&self.commits));
+        self.commits.close(&mut self.commits.turn());
         // A merge that began before that ends before the lock is free.
-        drop(lock(&self.file));
-        *lock(&self.hot) = None;
-        *lock(&self.lock) = None;
+        self.files.wait_for_append();
+        self.hot.close();
+        self.files.unlock();
         closed
     }
 
-    fn close_file(&self, sweep: impl FnOnce(&FileSide) -> Result<()>) -> Result<()> {
+    fn close_file(&self, sweep: impl FnOnce(&dyn File) -> Result<()>) -> Result<()> {
         {
-            let mut commits = lock(&self.commits);
-            if commits.closed {
+            let mut turn = self.commits.turn();
+            if turn.closed {
                 return Ok(());
             }
-            self.check_poison()?;
-            self.seal_all(&mut commits)?;
-            self.end_writing(&mut commits);
+            self.context.health.check()?;
+            seal_all(self, &mut turn)?;
+            self.commits.close(&mut turn);
         }
-        let mut side = lock(&self.file);
-        self.check_own(&*side.file)?;
-        if !side.superblock.clean {
+        let mut appended = self.files.append();
+        self.context.check_own(&*appended.file)?;
+        if !appended.superblock.clean {
             let next = Superblock {
-                generation: side.superblock.generation + 1,
+                generation: appended.superblock.generation + 1,
                 hot_tier: 0,
                 clean: true,
-                ..side.superblock.clone()
+                ..appended.superblock.clone()
             };
-            state_file::write_superblock(&*side.file, &self.path, &next)
-                .map_err(|error| self.poison(error))?;
-            side.superblock = next;
+            self.files.advance(&mut appended, next)?;
         }
-        let hot = lock(&self.hot).take();
-        if let Some((hot, tier)) = hot {
-            drop(hot);
-            let id = TierId { database: self.database, tier };
-            hot_tier::remove(&self.layer, &self.hot_directory(), id)?;
-        }
-        sweep(&side)
+        self.hot.remove()?;
+        sweep(&*appended.file)
+    }
+}
+
+/// For tests that make a group.
+#[cfg(test)]
+impl Writer {
+    /// Holds up all commits until it is dropped.
+    pub(crate) fn hold_up(&self) -> impl Sized {
+        self.commits.turn()
+    }
+
+    /// How many batches wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.commits.len()
     }
 }
 
@@ -351,9 +284,9 @@ pub fn remove_leftovers(
     database: DatabaseId,
     own: &Identity,
 ) -> Result<()> {
-    remove_leftover(&**layer, &beside(path, "-vacuum"), Some(database), None)?;
-    remove_leftover(&**layer, &temporary_name(path), None, Some(own))?;
-    let hot = beside(path, "-hot");
+    remove_leftover(&**layer, &Companion::Vacuum.path(path), Some(database), None)?;
+    remove_leftover(&**layer, &Companion::New.path(path), None, Some(own))?;
+    let hot = Companion::HotTier.path(path);
     for remove in [hot_tier::remove_unfinished, hot_tier::remove_replay] {
         match remove(layer, &hot, database) {
             Err(Error::NotOurs { .. }) => {}
@@ -401,10 +334,4 @@ pub fn view(
         liveness: Liveness::new(entry.rows, entry.liveness, source),
         live_rows: entry.live_rows,
     })
-}
-
-/// Takes a lock. A thread that panicked while it held one left nothing half done that matters here: all
-/// changes of state are single assignments.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,10 +1,12 @@
-//! The names beside a database, and whether what has them is its own (STEP-12).
+//! What stands beside a database, and whether it is the database's own (STEP-12).
 //!
-//! In: the path of a database, and its id. Out: names, or an error that says what is in the way. Nothing is
-//! changed here but by [`remove_leftover`], which removes only what a crashed step of ours left.
+//! In: the path of a database, and its id. Out: names, or an error that says what is in the way. Nothing is changed here
+//! but by [`remove_leftover`], which removes only what an interrupted step of ours left.
+
+mod names;
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::file_layer::{Access, File, FileLayer, Identity, Kind};
@@ -13,35 +15,11 @@ use crate::format::superblock::{Slot, Superblock};
 use crate::format::temporary_mark::{self, TEMPORARY_BYTES, TEMPORARY_OFFSET};
 use crate::format::{BLOCK, DatabaseId};
 
-/// What follows a database's name in the names of its companions.
-pub const ENDINGS: [&str; 6] = ["-lock", "-new", "-vacuum", "-hot", "-hot-new", "-hot-replay"];
-
-/// What follows it in the name of a hot tier that was put aside, before a number.
-const QUARANTINE: &str = "-hot-quarantine-";
-
-/// The highest number of a hot tier that was put aside.
-pub const MOST_QUARANTINES: u32 = 9_999;
-
-/// The name of a companion of a database.
-pub fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    PathBuf::from(name)
-}
-
-/// The name of a hot tier that was put aside.
-pub fn quarantine_name(path: &Path, number: u32) -> PathBuf {
-    beside(path, &format!("{QUARANTINE}{number}"))
-}
+pub use names::{Companion, database_of_tier, is_companion};
 
 /// The directory that a file is in.
 pub fn parent_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// What a file is called until it is complete.
-pub fn temporary_name(target: &Path) -> PathBuf {
-    beside(target, "-new")
 }
 
 /// The layer, with the folder of a path kept open and no link followed in it.
@@ -56,7 +34,7 @@ pub fn check_name(layer: &dyn FileLayer, path: &Path) -> Result<()> {
     let folder = parent_of(path);
     let most = layer.longest_name(folder).map_err(|error| Error::io("look at", folder, error))?;
     let name = path.file_name().map_or(0, |name| name.as_encoded_bytes().len());
-    let longest = QUARANTINE.len() + MOST_QUARANTINES.to_string().len();
+    let longest = Companion::longest_ending();
     if name + longest > most {
         return Err(Error::invalid(
             format!("a name of {name} bytes"),
@@ -66,34 +44,13 @@ pub fn check_name(layer: &dyn FileLayer, path: &Path) -> Result<()> {
             ),
         ));
     }
-    for database in databases_of(path) {
+    for database in names::databases_of(path.file_name().unwrap_or_default()) {
+        let database = path.with_file_name(database);
         if is_database(layer, &database)? {
             return Err(Error::ReservedName { path: path.into(), database });
         }
     }
     Ok(())
-}
-
-/// The databases of which a path would be a companion.
-fn databases_of(path: &Path) -> Vec<PathBuf> {
-    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    let numbered =
-        &name[..name.iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |last| last + 1)];
-    let aside = numbered.strip_suffix(QUARANTINE.as_bytes()).filter(|_| numbered != name);
-    let companions = ENDINGS.iter().filter_map(|ending| name.strip_suffix(ending.as_bytes()));
-    let stems = companions.chain(aside).filter(|stem| !stem.is_empty());
-    stems.filter_map(|stem| Some(path.with_file_name(os_name(stem)?))).collect()
-}
-
-/// The bytes of a name as the system has them.
-#[cfg(unix)]
-fn os_name(name: &[u8]) -> Option<&std::ffi::OsStr> {
-    Some(std::os::unix::ffi::OsStrExt::from_bytes(name))
-}
-
-#[cfg(not(unix))]
-fn os_name(name: &[u8]) -> Option<&std::ffi::OsStr> {
-    std::str::from_utf8(name).ok().map(std::ffi::OsStr::new)
 }
 
 /// Whether a file says of itself that it is a database, or may not be asked.

@@ -14,6 +14,7 @@ mod owners;
 use std::ops::Bound;
 use std::sync::Arc;
 
+use byteorder::{BigEndian, ByteOrder};
 use hashbrown::HashTable;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -414,7 +415,7 @@ impl Inner {
 fn prefix(key: &[u8]) -> u64 {
     let mut bytes = [0; 8];
     bytes.iter_mut().zip(key).for_each(|(to, from)| *to = *from);
-    u64::from_be_bytes(bytes)
+    BigEndian::read_u64(&bytes)
 }
 
 #[cfg(test)]

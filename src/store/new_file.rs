@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::companions::{self, Leftover, anchored, beside, parent_of, temporary_name};
+use super::companions::{self, Companion, Leftover, anchored, parent_of};
 use super::file_layer::{Access, File, FileLayer, Lock, Rights};
 use crate::error::{Error, Result};
 use crate::format::DatabaseId;
@@ -36,12 +36,12 @@ impl NewFile {
         let layer = anchored(layer, target)?;
         companions::check_name(&*layer, target)?;
         check_free(&*layer, target)?;
-        let lock_path = beside(target, "-lock");
+        let lock_path = Companion::Lock.path(target);
         let lock = layer.try_lock(&lock_path, rights.as_ref());
         let lock = lock.map_err(|error| exists_or("lock", &lock_path, error))?;
         let Some(lock) = lock else { return Err(Error::Locked { path: target.into() }) };
         check_free(&*layer, target)?;
-        let path = temporary_name(target);
+        let path = Companion::New.path(target);
         if companions::remove_leftover(&*layer, &path, None, None)? == Leftover::Theirs {
             return Err(Error::Exists { path });
         }
@@ -114,8 +114,9 @@ fn exists_or(operation: &'static str, path: &Path, error: io::Error) -> Error {
 }
 
 fn check_free(layer: &dyn FileLayer, target: &Path) -> Result<()> {
-    for name in ["", "-hot", "-hot-new", "-hot-replay", "-vacuum"] {
-        let path = beside(target, name);
+    use Companion::{HotTier, HotTierCopy, NewHotTier, Vacuum};
+    let beside = [HotTier, NewHotTier, HotTierCopy, Vacuum].map(|name| name.path(target));
+    for path in std::iter::once(target.to_path_buf()).chain(beside) {
         let there = layer.kind(&path).map_err(|error| Error::io("look at", &path, error))?;
         if there.is_some() {
             return Err(Error::Exists { path });

@@ -14,6 +14,7 @@ mod tests;
 
 use std::sync::Arc;
 
+use byteorder::{ByteOrder, LittleEndian};
 use lru::LruCache;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -188,8 +189,8 @@ impl<V: Weighed> PageCache<V> {
 
     fn shard(&self, key: PageKey) -> MutexGuard<'_, Shard<V>> {
         let mut bytes = [0; 13];
-        bytes[..8].copy_from_slice(&key.block.to_le_bytes());
-        bytes[8..12].copy_from_slice(&key.page.to_le_bytes());
+        LittleEndian::write_u64(&mut bytes[..8], key.block);
+        LittleEndian::write_u32(&mut bytes[8..12], key.page);
         bytes[12] = key.region;
         lock(&self.shards[(xxh3_64(&bytes) % self.shards.len() as u64) as usize])
     }

@@ -6,6 +6,8 @@ use std::collections::BinaryHeap;
 
 use super::spill::{Spill, SpillPlace};
 use crate::error::{Error, Result};
+use crate::format::bytes::PutBytes;
+use byteorder::{ByteOrder, LittleEndian};
 
 /// Numbers that one run may have: 8 MiB.
 const RUN: usize = 1 << 20;
@@ -42,7 +44,7 @@ impl SortedSpill {
         let mut bytes = Vec::with_capacity(8 * READ);
         for numbers in self.open.chunks(READ) {
             bytes.clear();
-            numbers.iter().for_each(|n| bytes.extend_from_slice(&n.to_le_bytes()));
+            numbers.iter().for_each(|number| bytes.put_u64(*number));
             run.push(&bytes)?;
         }
         self.runs.push(run);
@@ -93,8 +95,8 @@ impl<'a> Run<'a> {
             let mut buffer = vec![0; bytes];
             spill.read(&mut buffer, *read)?;
             *read += bytes as u64;
-            let (numbers, _) = buffer.as_chunks::<8>();
-            self.numbers = numbers.iter().map(|n| u64::from_le_bytes(*n)).collect();
+            self.numbers.resize(bytes / 8, 0);
+            LittleEndian::read_u64_into(&buffer, &mut self.numbers);
             self.at = 0;
         }
         let number = self.numbers.get(self.at).copied();

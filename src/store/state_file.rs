@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::file_layer::{Access, File, FileLayer, Kind};
 use crate::error::{Error, Result};
-use crate::format::bytes::{Seal, broken, round_up};
+use crate::format::bytes::{Seal, broken, last_checksum, round_up};
 use crate::format::commit_mark::{CommitMark, MARK_BYTES, MARK_OFFSET};
 use crate::format::manifest::Manifest;
 use crate::format::superblock::{KEPT_SETS, Slot, Superblock};
@@ -79,7 +79,7 @@ fn read_once(file: &dyn File, path: &Path) -> Result<FileState> {
     bytes.truncate(read);
     let manifest =
         Manifest::decode(&bytes, superblock.end_of_data).map_err(|error| error.shifted(offset))?;
-    let checksum = bytes.last_chunk::<4>().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+    let checksum = last_checksum(&bytes);
     if checksum != superblock.manifest_checksum || manifest.database != superblock.database {
         let detail = "the manifest is not the one that the superblock refers to";
         return Err(broken("manifest", "MAN-1", offset, detail));
@@ -139,7 +139,7 @@ pub fn write_manifest(
     old: &Superblock,
 ) -> Result<Superblock> {
     let mut bytes = manifest.encode();
-    let checksum = bytes.last_chunk::<4>().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+    let checksum = last_checksum(&bytes);
     let length = bytes.len();
     Manifest::decode(&bytes, offset)?;
     bytes.resize(round_up(length), 0);
@@ -158,11 +158,6 @@ pub fn write_manifest(
 /// What a reader must know to read databases of a scheme (SUPER-8).
 fn required_features(scheme: &Scheme) -> u64 {
     if scheme.elements.are_kept() { KEPT_SETS } else { 0 }
-}
-
-/// The length of an encoded manifest with so many segments, rounded up.
-pub fn manifest_bytes(segments: usize) -> u64 {
-    round_up(112 + 64 * segments + 4) as u64
 }
 
 /// Writes a whole new database file without segments. The caller gives it its name.

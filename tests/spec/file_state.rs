@@ -54,7 +54,10 @@ fn dead_bytes_are_those_that_no_block_has() {
         db.checkpoint().unwrap();
         let state = state(&files);
         let manifest = state.manifest.encode().len().next_multiple_of(64) as u64;
-        assert_eq!(state_file::manifest_bytes(state.manifest.segments.len()), manifest);
+        assert_eq!(
+            ringer::format::manifest::Manifest::padded_bytes(state.manifest.segments.len()),
+            manifest
+        );
         assert_eq!(state.superblock.end_of_data, state.superblock.manifest_offset + manifest);
         assert_eq!(state.manifest.dead_bytes, unused(&state));
         dead.push(state.manifest.dead_bytes);

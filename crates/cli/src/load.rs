@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use indicatif::ProgressBar;
 use rayon::prelude::*;
-use ringer::limits::{MAX_BATCH_BYTES, MAX_KEY_BYTES};
+use ringer::limits::MAX_KEY_BYTES;
 use ringer::{Batch, BulkLoad, Database, Error, Signature};
 use serde_json::json;
 
@@ -26,8 +26,8 @@ use crate::show::{self, Output, Style};
 /// Sets of one bulk load: after so many they are safe and the next load begins.
 const BULK_SETS: u64 = 1 << 18;
 
-/// What an operation of a batch takes beside its key and signature, at most.
-const OPERATION_BYTES: usize = 16;
+/// Bytes of keys and signatures of one bulk load, likewise.
+const BULK_BYTES: usize = 64 << 20;
 
 /// How often a silent input is left to look for interrupts.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -222,8 +222,12 @@ impl<'a> Store<'a> {
 
     fn put(&mut self, key: &[u8], signature: Signature) -> Result<(), Failure> {
         let empty = signature.is_empty();
-        let bytes = key.len() + 8 * signature.planes().len() + OPERATION_BYTES;
-        if self.bytes + bytes > MAX_BATCH_BYTES {
+        let bytes = key.len() + size_of_val(signature.planes());
+        let has_room = match &self.pending {
+            Pending::Batch(batch) => batch.has_room_for(key, &signature),
+            Pending::Bulk(_) => self.bytes + bytes <= BULK_BYTES,
+        };
+        if !has_room {
             self.commit()?;
         }
         self.bytes += bytes;

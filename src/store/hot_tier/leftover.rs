@@ -12,12 +12,12 @@ use super::{Found, ID_NAME, at, identify, log_tier, sled_tier, sync_parent};
 use crate::error::{Error, Result};
 use crate::format::DatabaseId;
 use crate::format::hot_part::{ID_BYTES, MAX_PART, OPENING, TierId, decode_part, encode_parts};
-use crate::store::companions::{Leftover, beside};
+use crate::store::companions::{Companion, Leftover, database_of_tier};
 use crate::store::file_layer::{Access, FileLayer, Kind};
 
 /// The name of a tier that is being made or removed.
-fn unfinished_name(directory: &Path) -> PathBuf {
-    beside(directory, "-new")
+pub fn unfinished_name(directory: &Path) -> PathBuf {
+    Companion::NewHotTier.path(&database_of_tier(directory))
 }
 
 /// What stands where a tier of this database is made and removed.
@@ -30,8 +30,8 @@ pub fn unfinished(
 }
 
 /// The name of a copy that sled reads.
-pub(super) fn replay_name(directory: &Path) -> PathBuf {
-    beside(directory, "-replay")
+pub fn replay_name(directory: &Path) -> PathBuf {
+    Companion::HotTierCopy.path(&database_of_tier(directory))
 }
 
 /// What stands where a copy of this database's tier is made to be read.
@@ -183,7 +183,5 @@ pub(super) fn empty(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> 
 
 /// What has the name of the tier at `directory`, or of an unfinished one, is somebody else's.
 pub fn not_ours(path: &Path, directory: &Path) -> Error {
-    let name = directory.to_string_lossy();
-    let database = name.strip_suffix("-hot").unwrap_or(&name).to_string();
-    Error::NotOurs { path: path.into(), database: database.into() }
+    Error::NotOurs { path: path.into(), database: database_of_tier(directory) }
 }

@@ -6,11 +6,10 @@
 //! may be removed: the database file names its tier, this room only keeps it.
 //!
 //! A tier has two kinds, which keep one contract: [`HotTierKind::Log`], a plain file through the
-//! [file layer](super::file_layer), and [`HotTierKind::Sled`], on the real file system only.
+//! [file layer](super::file_layer), and [`HotTierKind::Sled`], on the real file system only. All that concerns sled is in
+//! `sled_tier`, behind four functions and the trait [`HotTier`].
 
 mod admit;
-mod apart;
-mod copied;
 mod gather;
 mod leftover;
 mod log_tier;
@@ -21,7 +20,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::companions::{beside, parent_of};
+use super::companions::parent_of;
 use super::file_layer::{Access, FileLayer, Kind, Rights};
 use crate::error::{Error, Result};
 use crate::format::hot_part::{ID_BYTES, decode_id, encode_id};
@@ -31,7 +30,7 @@ pub use crate::options::HotTierKind;
 pub use gather::Visit;
 pub use leftover::{
     is_own, not_ours, remove, remove_known, remove_replay, remove_unfinished, replay_copy,
-    unfinished,
+    replay_name, unfinished, unfinished_name,
 };
 
 /// One commit on its way into a tier.
@@ -115,7 +114,7 @@ fn build(
     id: TierId,
     kind: HotTierKind,
 ) -> Result<Box<dyn HotTier>> {
-    let new = beside(directory, "-new");
+    let new = leftover::unfinished_name(directory);
     create_dir(layer, &new, rights)?;
     let id_path = new.join(ID_NAME);
     let file = at(&id_path, "create", layer.open(&id_path, Access::CreateNew))?;
@@ -171,8 +170,9 @@ pub fn identify(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<Found> {
 /// (HOT-13). An error is one of the visitor or of the file system; damage is no error. The tier says itself of
 /// which kind it is.
 ///
-/// A sled tier is read by sled, in a thread of its own: if sled panics or stops answering, that is damage.
-/// In a program built with `panic = "abort"` a damaged sled tier aborts.
+/// A sled tier is read by sled, in a thread of its own: if sled panics or stops answering, that is damage. The
+/// program's panic hook is left alone, so it may print what sled says. In a program built with `panic = "abort"` a
+/// damaged sled tier aborts.
 pub fn replay(
     layer: &Arc<dyn FileLayer>,
     directory: &Path,

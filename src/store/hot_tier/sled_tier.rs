@@ -1,7 +1,9 @@
-//! The tier in sled: the only file that knows it. Mirrors HOT-9 of `format-spec/hot-tier.md`.
+//! The tier in sled: the only file that uses it. Mirrors HOT-9 of `format-spec/hot-tier.md`.
 //!
 //! In: commits. Out: the same commits, from a copy of sled's files. It must not know what a commit says, and
-//! trusts nothing that sled gives back: parts carry their own checksum and order.
+//! trusts nothing that sled gives back: parts carry their own checksum and order. A panic of sled ends here, too: every
+//! call of it is made under `catch_unwind`, in [`asked`] and in the thread of a replay. The program's panic hook is not
+//! touched.
 //!
 //! What is asked of sled, and what is not:
 //! - one batch an append, which sled recovers whole or not at all;
@@ -20,6 +22,9 @@
     clippy::as_conversions
 )]
 
+mod apart;
+mod copied;
+
 use std::fmt;
 use std::fs;
 use std::io;
@@ -28,11 +33,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use byteorder::{BigEndian, ByteOrder};
 use sled::{Batch, Config, Db, IVec};
 
+use self::apart::{Ended, read_apart};
+use self::copied::Copied;
 use super::admit::Admit;
-use super::apart::{Ended, read_apart};
-use super::copied::Copied;
 use super::gather::Gather;
 use super::leftover::{empty, remove_replay, replay_name};
 use super::{Commit, HotTier, HotTierKind, ID_NAME, TierId, at, create_dir, encode_id};
@@ -53,9 +59,6 @@ const TRIM_KEYS: usize = 256;
 
 /// How long sled may take for its next answer in a replay. Opening a copy syncs it, which can take seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// How the names of sled's own threads start.
-const THREADS: &str = "sled-io-";
 
 /// What a replay says of files that make sled panic.
 const PANICKED: &str = "sled cannot read it (HOT-12)";
@@ -133,8 +136,8 @@ fn config(path: &Path) -> Config {
 fn key(sequence: u64, part: u32) -> [u8; 12] {
     let mut key = [0; 12];
     let (high, low) = key.split_at_mut(8);
-    high.copy_from_slice(&sequence.to_be_bytes());
-    low.copy_from_slice(&part.to_be_bytes());
+    BigEndian::write_u64(high, sequence);
+    BigEndian::write_u32(low, part);
     key
 }
 
@@ -155,9 +158,13 @@ fn asked<T>(
 
 impl Drop for SledTier {
     fn drop(&mut self) {
-        // Closing sled writes to its files. Those are the business of the process that opened it.
+        let db = self.db.take();
         if self.process != std::process::id() {
-            std::mem::forget(self.db.take());
+            // Closing sled writes to its files. Those are the business of the process that opened it.
+            std::mem::forget(db);
+        } else {
+            // All that was acknowledged is synced already.
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(db)));
         }
     }
 }
@@ -309,7 +316,7 @@ fn replay_copy(copy: &Path, gather: &mut Gather<'_>) -> Result<()> {
             false
         })
     };
-    let ended = at(copy, "read", read_apart(THREADS, PATIENCE, read, &mut take))?;
+    let ended = at(copy, "read", read_apart(PATIENCE, read, &mut take))?;
     failed?;
     match ended {
         Ended::Panicked => gather.spoil(PANICKED.into()),

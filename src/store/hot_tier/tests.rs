@@ -309,7 +309,7 @@ fn a_later_version_or_something_else_in_its_place_is_unreadable() {
 #[test]
 fn a_tier_is_made_only_where_none_stands() {
     on_every_kind(|place| {
-        let leftover = beside(&place.directory, "-new");
+        let leftover = unfinished_name(&place.directory);
         place.layer.create_dir(&leftover).unwrap();
         place.layer.open(&leftover.join("id"), Access::CreateNew).unwrap();
         let tier = place.create();
@@ -330,7 +330,7 @@ fn a_tier_is_made_only_where_none_stands() {
 #[test]
 fn what_is_no_leftover_is_refused() {
     on_every_kind(|place| {
-        let (layer, leftover) = (&place.layer, beside(&place.directory, "-new"));
+        let (layer, leftover) = (&place.layer, unfinished_name(&place.directory));
         let found = || unfinished(layer, &place.directory, ID.database).unwrap();
         let write = |name: &str, bytes: &[u8]| {
             let file = layer.open(&leftover.join(name), Access::CreateNew).unwrap();
@@ -406,10 +406,10 @@ fn an_error_of_the_visitor_ends_the_replay() {
         let mut visited = 0;
         let mut visit = |sequence, _| {
             visited = sequence;
-            if sequence < 4 { Ok(()) } else { Err(Error::ReadOnly { operation: "stop" }) }
+            if sequence < 4 { Ok(()) } else { Err(Error::Locked { path: "stop".into() }) }
         };
         let error = replay(&place.layer, &place.directory, ID, 0, &mut visit);
-        assert_eq!((error, visited), (Err(Error::ReadOnly { operation: "stop" }), 4));
+        assert_eq!((error, visited), (Err(Error::Locked { path: "stop".into() }), 4));
         place.holds(0, 9);
     });
 }

@@ -4,7 +4,7 @@ use zerocopy::IntoBytes;
 
 use super::writer::SegmentPlan;
 use crate::error::Result;
-use crate::format::bytes::Seal;
+use crate::format::bytes::{PutBytes, Seal};
 use crate::format::copies_page::{self, Pair};
 use crate::format::page;
 use crate::store::sorted_spill::SortedSpill;
@@ -39,7 +39,7 @@ impl<'a> CopiesWriter<'a> {
         pairs.drain(&mut |order| {
             let pair = Pair::new((order >> 32) as u32, order as u32);
             if self.page.is_empty() {
-                self.first_ids.extend_from_slice(&pair.id().to_le_bytes());
+                self.first_ids.put_u32(pair.id());
             }
             self.page.extend_from_slice(pair.as_bytes());
             if self.page.len() == 8 * copies_page::PAIRS_PER_PAGE as usize {

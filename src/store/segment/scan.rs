@@ -6,10 +6,10 @@
 
 use super::Segment;
 use crate::error::{Error, Result};
-use crate::format::bytes::{Seal, index, round_up};
-use crate::format::fence_page::FencePage;
+use crate::format::UNIT;
+use crate::format::bytes::{Seal, position};
 use crate::format::leaf_page::LeafPage;
-use crate::format::page::{AlignedBytes, HEADER_BYTES, Page, PageKind, PagePlace};
+use crate::format::page::{AlignedBytes, Claim, HEADER_BYTES, Page, PageKind, PagePlace};
 use crate::store::page_source::PageSource;
 
 /// What stands at a unit of the keys.
@@ -27,74 +27,63 @@ enum Here {
 pub struct LeafScan<'a> {
     segment: &'a Segment,
     unit: u64,
-    /// Units that belong to no page that verifies.
-    lost_units: u64,
-    /// Whether a fence page was refused after it verified.
-    bad_fences: bool,
 }
 
 impl<'a> LeafScan<'a> {
     /// From the first page.
     pub fn new(segment: &'a Segment) -> LeafScan<'a> {
-        LeafScan { segment, unit: 0, lost_units: 0, bad_fences: false }
-    }
-
-    /// Bytes of the region that belong to no page.
-    pub fn lost_bytes(&self) -> u64 {
-        64 * self.lost_units
+        LeafScan { segment, unit: 0 }
     }
 
     /// The next leaf that verifies. Errors are those of reading the file.
     pub fn next_leaf(&mut self) -> Result<Option<LeafPage>> {
         let header = self.segment.header();
-        while 64 * self.unit < header.keys.length {
+        while self.start() < header.keys.length {
             let (kind, page, units) = match self.page_here()? {
                 Here::Page(kind, page, units) => (kind, page, units),
                 Here::Nothing => {
-                    self.lost_units += 1;
                     self.unit += 1;
                     continue;
                 }
                 Here::End => break,
             };
             self.unit += units;
-            if kind == PageKind::Leaf {
-                match LeafPage::new(page, header.rows, header.ids) {
-                    Ok(leaf) => return Ok(Some(leaf)),
-                    Err(_) => self.lost_units += units,
-                }
-            } else {
-                let level = page.payload().first().copied().unwrap_or(0);
-                self.bad_fences |= FencePage::new(page, level).is_err();
+            if kind == PageKind::Leaf
+                && let Ok(leaf) = LeafPage::new(page, header.rows, header.ids)
+            {
+                return Ok(Some(leaf));
             }
         }
         Ok(None)
+    }
+
+    /// Where this unit starts in the region.
+    fn start(&self) -> u64 {
+        self.unit * position(UNIT)
     }
 
     /// The page that starts at this unit, if one does.
     fn page_here(&self) -> Result<Here> {
         let source = self.segment.source();
         let region = self.segment.header().keys;
-        let start = 64 * self.unit;
+        let start = self.start();
         let offset = self.segment.offset() + region.offset + start;
         let mut head = [0; HEADER_BYTES];
         if source.read_up_to(&mut head, offset)? < HEADER_BYTES {
             return Ok(Here::End);
         }
-        let kind = match head[4] {
-            3 => PageKind::Leaf,
-            4 => PageKind::Fence,
-            _ => return Ok(Here::Nothing),
+        let claim = Claim::of(&head);
+        let kind = claim.and_then(|claim| claim.kind_among(&[PageKind::Leaf, PageKind::Fence]));
+        let (Some(kind), Some(Claim { length: whole, .. })) = (kind, claim) else {
+            return Ok(Here::Nothing);
         };
-        let payload = index(u32::from_le_bytes([head[20], head[21], head[22], head[23]]));
-        let whole = round_up(HEADER_BYTES.saturating_add(payload));
         if whole > kind.max_bytes() || start + whole as u64 > region.length {
             return Ok(Here::Nothing);
         }
         let Ok(number) = u32::try_from(self.unit) else { return Ok(Here::Nothing) };
         let place = PagePlace { kind, block: self.segment.id(), number };
         let verified = verify(source, place, offset, whole)?;
-        let units = whole as u64 / 64;
+        let units = position(whole / UNIT);
         Ok(verified.map_or(Here::Nothing, |page| Here::Page(kind, page, units)))
     }
 }

@@ -433,12 +433,11 @@ impl NewSegment {
             at = part.copy_to(file, path, at)?;
         }
         debug_assert_eq!(at, offset + self.header.length);
-        let checksum = header.first_chunk::<4>().map_or(0, |bytes| u32::from_le_bytes(*bytes));
         Ok(SegmentEntry {
             id: self.block,
             offset,
             length: self.header.length,
-            header_checksum: checksum,
+            header_checksum: page::checksum_of(&header),
             rows: self.header.rows,
             live_rows: self.header.rows,
             liveness: None,

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use ringer::is_companion;
 use walkdir::{DirEntry, WalkDir};
 
 use super::document::DocumentLimits;
@@ -95,17 +96,11 @@ impl Files<'_> {
         Ok(files)
     }
 
-    /// Whether this is the database or one of the names beside it.
+    /// Whether this is the database or one of its companions.
     fn is_database(&self, entry: &DirEntry) -> bool {
         let Some(database) = self.database else { return false };
         let Some(name) = database.file_name() else { return false };
-        let beside = |suffix: &str| {
-            let mut beside = name.to_os_string();
-            beside.push(suffix);
-            beside == entry.file_name()
-        };
-        let companions = ["", "-lock", "-new", "-vacuum", "-hot", "-hot-new", "-hot-replay"];
-        let candidate = companions.into_iter().any(beside);
+        let candidate = name == entry.file_name() || is_companion(name, entry.file_name());
         let parent = |path: &Path| path.canonicalize().ok()?.parent().map(Path::to_path_buf);
         candidate && parent(entry.path()).is_some() && parent(entry.path()) == parent(database)
     }

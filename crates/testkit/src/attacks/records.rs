@@ -148,8 +148,7 @@ fn hot_part(bytes: &[u8]) {
 
 fn commit(bytes: &[u8], scheme: &Arc<Scheme>) {
     let Ok(operations) = batch::decode(bytes, scheme) else { return };
-    let pairs = operations.iter().map(|o| (&*o.key, o.signature.as_ref()));
-    assert_eq!(batch::encode(pairs), bytes);
+    assert_eq!(batch::encode(&operations), bytes);
     for signature in operations.iter().filter_map(|o| o.signature.as_ref()) {
         assert_eq!(signature.planes().len(), scheme.words_per_signature());
         assert_eq!(signature.elements().is_some(), scheme.elements.are_kept());

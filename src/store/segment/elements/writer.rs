@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::format::bytes::Seal;
 use crate::format::elements_page::{
-    BYTES_PER_PAGE, ElementsShape, START_BYTES, STARTS_PER_PAGE, encode_start,
+    BYTES_PER_PAGE, ElementsShape, START_BYTES, STARTS_PER_PAGE, decode_start, encode_start,
 };
 use crate::format::page::{self, HEADER_BYTES, PageKind};
 use crate::format::segment_header::MAX_REGION_BYTES;
@@ -111,9 +111,9 @@ impl ElementsWriter {
     }
 
     fn start(&self, id: u32) -> Result<u64> {
-        let mut start = [0; 8];
-        self.starts.read(&mut start[..START_BYTES], u64::from(id) * START_BYTES as u64)?;
-        Ok(u64::from_le_bytes(start))
+        let mut start = [0; START_BYTES];
+        self.starts.read(&mut start, u64::from(id) * START_BYTES as u64)?;
+        Ok(decode_start(&start))
     }
 
     /// Fills a buffer with bytes of sets, all of one page.

@@ -5,10 +5,12 @@
 //! after slot. So a column is read in long pieces, whatever its length.
 
 use crate::error::Result;
+use crate::format::bytes::PutBytes;
 use crate::format::posting_shape::spread;
 use crate::scheme::Scheme;
 use crate::sketch::SlotReader;
 use crate::store::spill::{Spill, SpillPlace};
+use byteorder::{ByteOrder, LittleEndian};
 
 /// Values of a chunk, about: they stay in the second-level cache until they are turned.
 const CHUNK_VALUES: usize = 1 << 17;
@@ -65,12 +67,7 @@ impl Columns {
             let values = self.open[slot.min(self.open.len())..].iter().step_by(count);
             match self.width {
                 1 => bytes.extend(values.map(|value| *value as u8)),
-                2 => values.for_each(|v| bytes.extend_from_slice(&(*v as u16).to_le_bytes())),
-                3 => values.for_each(|v| {
-                    let [a, b, c, _] = v.to_le_bytes();
-                    bytes.extend_from_slice(&[a, b, c]);
-                }),
-                _ => values.for_each(|v| bytes.extend_from_slice(&v.to_le_bytes())),
+                width => values.for_each(|value| bytes.put_low(u64::from(*value), width)),
             }
         }
         self.open.clear();
@@ -96,16 +93,15 @@ impl Columns {
                 1 => values.extend(bytes.iter().map(|byte| u32::from(*byte))),
                 2 => {
                     let words = bytes.as_chunks::<2>().0;
-                    values.extend(words.iter().map(|v| u32::from(u16::from_le_bytes(*v))));
+                    values.extend(words.iter().map(|v| u32::from(LittleEndian::read_u16(v))));
                 }
                 3 => {
                     let threes = bytes.as_chunks::<3>().0;
-                    values
-                        .extend(threes.iter().map(|[a, b, c]| u32::from_le_bytes([*a, *b, *c, 0])));
+                    values.extend(threes.iter().map(|v| LittleEndian::read_u24(v)));
                 }
                 _ => {
                     let words = bytes.as_chunks::<4>().0;
-                    values.extend(words.iter().map(|v| u32::from_le_bytes(*v)));
+                    values.extend(words.iter().map(|v| LittleEndian::read_u32(v)));
                 }
             }
             let first = first as u32;

@@ -4,6 +4,8 @@
 //! from the start; those of the list table and of the lists depend on how many short entries there are, so
 //! they are kept without headers until the end.
 
+use byteorder::{ByteOrder, LittleEndian};
+use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::error::{Error, Result};
@@ -404,7 +406,7 @@ impl Lists {
     fn flush(&mut self, tail: &[u32], id_bits: u32) -> Result<()> {
         let (slot, value) = self.list.map_or((0, 0), |(slot, value, ..)| (slot, value));
         let payload = self.page.take(slot, value, tail, id_bits);
-        self.payloads.push(&(payload.len() as u32).to_le_bytes())?;
+        self.payloads.push(U32::new(payload.len() as u32).as_bytes())?;
         self.units += round_up(HEADER_BYTES + payload.len()) as u64 / 64;
         self.payloads.push(&payload)
     }
@@ -430,7 +432,7 @@ impl Lists {
         while read < self.payloads.length() {
             let mut length = [0; 4];
             self.payloads.read(&mut length, read)?;
-            buffer.resize(index(u32::from_le_bytes(length)), 0);
+            buffer.resize(index(LittleEndian::read_u32(&length)), 0);
             self.payloads.read(&mut buffer, read + 4)?;
             let place = place_at(PageKind::PostingList, block, table + sealed.length())?;
             sealed.push(&page::encode(place, &buffer, seal))?;

@@ -3,14 +3,10 @@
 //! In: a reader and a time limit. Out: what it read, item by item, and how it ended. It must not know what
 //! is read.
 //!
-//! The reader gets a thread of its own. If it panics, the panic ends there, and nothing is printed: a hook,
-//! installed once for the process, stays silent for that thread, and while such a thread runs for the
-//! helper threads of the reader; for all other panics it calls the hook that was there before. A thread that
-//! never answers cannot be ended from outside: it is left behind, asleep.
+//! The reader gets a thread of its own. A panic is caught there and nowhere else; the program's panic hook is left as it
+//! is, and may print it. A thread that never answers cannot be ended from outside: it is left behind, asleep.
 
-use std::panic;
-use std::sync::Once;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -37,28 +33,29 @@ pub(super) enum Ended {
 /// A message of the reader's thread.
 enum Message<T> {
     Item(T),
-    End,
+    End(Ended),
 }
 
 /// Reads in a thread of its own. `read` gives items to the function it gets, until that says `false`; each
 /// goes to `take`, which says whether it wants more. `limit` bounds the wait for each item and for the end.
-/// `helpers` is how the names of threads start that the reader itself makes.
 pub(super) fn read_apart<T: Send + 'static>(
-    helpers: &'static str,
     limit: Duration,
     read: impl FnOnce(&mut dyn FnMut(T) -> bool) + Send + 'static,
     take: &mut dyn FnMut(T) -> bool,
 ) -> std::io::Result<Ended> {
-    let quiet = Quiet::new(helpers);
     let (sender, items) = sync_channel(WAITING);
     let (running, finished) = sync_channel::<()>(0);
     let thread = thread::Builder::new().name(THREAD.into()).spawn(move || {
-        // Dropped in reverse order: the silence ends first, then the thread counts as finished.
+        // Dropped last: then the thread counts as finished.
         let _running = running;
-        let _quiet = quiet;
-        read(&mut |item| sender.send(Message::Item(item)).is_ok());
+        let give = &mut |item| sender.send(Message::Item(item)).is_ok();
+        // What the reader had is gone after a panic: nothing half done is looked at.
+        let ended = match catch_unwind(AssertUnwindSafe(|| read(give))) {
+            Ok(()) => Ended::Well,
+            Err(_) => Ended::Panicked,
+        };
         // Given to a taker that is gone, if it wanted no more.
-        let _ = sender.send(Message::End);
+        let _ = sender.send(Message::End(ended));
     })?;
     let ended = loop {
         match items.recv_timeout(limit) {
@@ -67,7 +64,7 @@ pub(super) fn read_apart<T: Send + 'static>(
                     break Ended::Stopped;
                 }
             }
-            Ok(Message::End) => break Ended::Well,
+            Ok(Message::End(ended)) => break ended,
             Err(RecvTimeoutError::Disconnected) => break Ended::Panicked,
             Err(RecvTimeoutError::Timeout) => break Ended::Silent,
         }
@@ -82,37 +79,6 @@ pub(super) fn read_apart<T: Send + 'static>(
     Ok(ended)
 }
 
-/// How many readers run now.
-static READERS: AtomicUsize = AtomicUsize::new(0);
-
-/// Panics of readers print nothing as long as it lives.
-struct Quiet;
-
-impl Quiet {
-    fn new(helpers: &'static str) -> Quiet {
-        static INSTALLED: Once = Once::new();
-        INSTALLED.call_once(|| {
-            let previous = panic::take_hook();
-            panic::set_hook(Box::new(move |info| {
-                let thread = thread::current();
-                let name = thread.name().unwrap_or_default();
-                let reads = READERS.load(Ordering::SeqCst) > 0;
-                if !(reads && (name == THREAD || name.starts_with(helpers))) {
-                    previous(info);
-                }
-            }));
-        });
-        READERS.fetch_add(1, Ordering::SeqCst);
-        Quiet
-    }
-}
-
-impl Drop for Quiet {
-    fn drop(&mut self) {
-        READERS.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,18 +88,17 @@ mod tests {
     #[test]
     fn items_arrive_in_order_and_the_end_is_told() {
         let mut taken = Vec::new();
-        let ended =
-            read_apart("none", LIMIT, |give| (0..100).for_each(|i| assert!(give(i))), &mut |i| {
-                taken.push(i);
-                true
-            });
+        let ended = read_apart(LIMIT, |give| (0..100).for_each(|i| assert!(give(i))), &mut |i| {
+            taken.push(i);
+            true
+        });
         assert_eq!(ended.unwrap(), Ended::Well);
         assert_eq!(taken, (0..100).collect::<Vec<_>>());
     }
 
     #[test]
     fn a_taker_that_wants_no_more_ends_the_reader() {
-        let ended = read_apart("none", LIMIT, |give| while give(1) {}, &mut |_| false);
+        let ended = read_apart(LIMIT, |give| while give(1) {}, &mut |_| false);
         assert_eq!(ended.unwrap(), Ended::Stopped);
     }
 
@@ -144,7 +109,7 @@ mod tests {
             give(7);
             panic!("a reader that fails");
         };
-        let ended = read_apart("none", LIMIT, read, &mut |item| {
+        let ended = read_apart(LIMIT, read, &mut |item| {
             taken += item;
             true
         });
@@ -155,7 +120,7 @@ mod tests {
     fn a_reader_that_never_answers_is_left_behind() {
         let (release, held) = sync_channel::<()>(0);
         let read = move |_: &mut dyn FnMut(i32) -> bool| held.recv().unwrap_or_default();
-        let ended = read_apart("none", Duration::from_millis(20), read, &mut |_| true);
+        let ended = read_apart(Duration::from_millis(20), read, &mut |_| true);
         assert_eq!(ended.unwrap(), Ended::Silent);
         drop(release);
     }

@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::at;
+use super::super::at;
 use crate::error::Result;
 
 /// A folder that is removed when this is dropped.

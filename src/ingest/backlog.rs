@@ -1,0 +1,152 @@
+//! Work that nobody waits for, and the threads that do it: what is left to do, and why the last try failed.
+
+use std::time::{Duration, Instant};
+
+use super::lock_order::BACKLOG;
+use crate::error::{Error, Result};
+use crate::sync::{Condvar, Ranked};
+
+/// A kind of work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Job {
+    /// Frozen memtables become segments.
+    Checkpoints,
+    /// Segments are merged, and the file is rewritten without its dead bytes.
+    Merges,
+}
+
+/// What waits to be done.
+#[derive(Debug, Default)]
+pub(super) struct Backlog {
+    jobs: Ranked<BACKLOG, Jobs>,
+    wake: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Jobs {
+    checkpoints: Threads,
+    merges: Threads,
+    /// The threads should end.
+    stop: bool,
+    /// Why the last checkpoint failed; a commit that needs it gets this.
+    checkpoint_failure: Option<Error>,
+    /// Why merging stopped; it is not tried again before the next open.
+    merge_failure: Option<Error>,
+}
+
+/// One kind of work.
+#[derive(Debug, Default)]
+struct Threads {
+    /// Whether a thread does it.
+    present: bool,
+    /// Whether there is something to do that is not being tried.
+    wanted: bool,
+}
+
+/// Who makes the checkpoint of a frozen memtable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Checkpoint {
+    /// It is made, after a wait if there is one.
+    Done(Option<Duration>),
+    /// No thread makes it: whoever needs it does.
+    Yours,
+}
+
+impl Jobs {
+    fn of(&mut self, job: Job) -> &mut Threads {
+        match job {
+            Job::Checkpoints => &mut self.checkpoints,
+            Job::Merges => &mut self.merges,
+        }
+    }
+}
+
+impl Backlog {
+    /// A thread does this work from now on.
+    pub(super) fn thread_starts(&self, job: Job) {
+        self.jobs.lock().of(job).present = true;
+    }
+
+    /// No thread does this work any more. Whoever waits for it does it instead: a bulk load may outlive the database.
+    pub(super) fn thread_ends(&self, job: Job) {
+        self.jobs.lock().of(job).present = false;
+        self.wake.notify_all();
+    }
+
+    /// Gives work to its thread; `false` if there is none.
+    pub(super) fn give(&self, job: Job) -> bool {
+        let mut jobs = self.jobs.lock();
+        let threads = jobs.of(job);
+        threads.wanted |= threads.present;
+        let given = threads.present;
+        if given {
+            self.wake.notify_all();
+        }
+        given
+    }
+
+    /// Waits until there is work of this kind, and takes it; `false`: the thread should end.
+    pub(super) fn next(&self, job: Job) -> bool {
+        let mut jobs = self.jobs.lock();
+        while !jobs.stop {
+            if std::mem::take(&mut jobs.of(job).wanted) {
+                return true;
+            }
+            jobs = jobs.wait(&self.wake);
+        }
+        false
+    }
+
+    /// A thread has tried to make a checkpoint. Segments may want merging now.
+    pub(super) fn checkpoint_tried(&self, result: Result<()>) {
+        let mut jobs = self.jobs.lock();
+        jobs.checkpoint_failure = result.err();
+        jobs.merges.wanted = true;
+        drop(jobs);
+        self.wake.notify_all();
+    }
+
+    /// Waits until no memtable is frozen. A checkpoint that failed before is tried once more.
+    pub(super) fn wait_for_checkpoint(&self, has_frozen: impl Fn() -> bool) -> Result<Checkpoint> {
+        let mut jobs = self.jobs.lock();
+        // A failure of before says nothing about now: there may be space again.
+        if jobs.checkpoint_failure.take().is_some() {
+            jobs.checkpoints.wanted = true;
+            self.wake.notify_all();
+        }
+        let mut start: Option<Instant> = None;
+        while has_frozen() {
+            if !jobs.checkpoints.present {
+                return Ok(Checkpoint::Yours);
+            }
+            if let Some(error) = &jobs.checkpoint_failure {
+                return Err(error.clone());
+            }
+            start.get_or_insert_with(Instant::now);
+            jobs = jobs.wait(&self.wake);
+        }
+        Ok(Checkpoint::Done(start.map(|start| start.elapsed())))
+    }
+
+    /// Merging failed. It is not tried again.
+    pub(super) fn merge_failed(&self, error: Error) {
+        self.jobs.lock().merge_failure = Some(error);
+    }
+
+    /// Why merging stopped, if it did.
+    pub(super) fn merge_failure(&self) -> Option<Error> {
+        self.jobs.lock().merge_failure.clone()
+    }
+
+    /// Tells all threads to end.
+    pub(super) fn stop(&self) {
+        self.jobs.lock().stop = true;
+        self.wake.notify_all();
+    }
+
+    /// Whether a merge should be given up: the database is being closed, or merging has failed before.
+    pub(super) fn should_stop(&self) -> bool {
+        let jobs = self.jobs.lock();
+        jobs.stop || jobs.merge_failure.is_some()
+    }
+}

@@ -1,0 +1,139 @@
+//! The database file of a writer: its end and superblock, the file that takes commit marks, and the lock that keeps
+//! other writers out.
+
+use std::sync::Arc;
+
+use super::context::Context;
+use super::lock_order::{APPEND, MARK, WRITER_LOCK};
+use crate::error::{Error, Result};
+use crate::format::commit_mark::CommitMark;
+use crate::format::superblock::Superblock;
+use crate::store::file_layer::{File, Lock, Rights};
+use crate::store::segment::writer::SegmentPlan;
+use crate::store::state_file;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Ranked, RankedGuard};
+
+/// The file that a writer appends to.
+#[derive(Debug)]
+pub(super) struct FileSide {
+    context: Arc<Context>,
+    append: Ranked<APPEND, Appended>,
+    mark: Ranked<MARK, Arc<dyn File>>,
+    lock: Ranked<WRITER_LOCK, Option<Box<dyn Lock>>>,
+    next_block: AtomicU64,
+}
+
+/// The append lock, held.
+pub(super) type AppendGuard<'a> = RankedGuard<'a, APPEND, Appended>;
+
+/// The lock of the commit mark, held.
+pub(super) type MarkGuard<'a> = RankedGuard<'a, MARK, Arc<dyn File>>;
+
+/// What the file holds so far.
+#[derive(Debug)]
+pub(super) struct Appended {
+    pub(super) file: Arc<dyn File>,
+    /// The superblock of the current state.
+    pub(super) superblock: Superblock,
+    /// The last commit that is in segments.
+    pub(super) sealed: u64,
+}
+
+impl FileSide {
+    /// A file that is open, locked and in order.
+    pub(super) fn new(
+        context: Arc<Context>,
+        appended: Appended,
+        lock: Box<dyn Lock>,
+        next_block: u64,
+    ) -> FileSide {
+        FileSide {
+            context,
+            mark: Ranked::new(Arc::clone(&appended.file)),
+            append: Ranked::new(appended),
+            lock: Ranked::new(Some(lock)),
+            next_block: AtomicU64::new(next_block),
+        }
+    }
+
+    /// Takes the append lock.
+    pub(super) fn append(&self) -> AppendGuard<'_> {
+        self.append.lock()
+    }
+
+    /// Takes the append lock in order to write: refuses where writing has ended.
+    pub(super) fn append_checked(&self) -> Result<AppendGuard<'_>> {
+        let appended = self.append.lock();
+        self.context.health.check()?;
+        Ok(appended)
+    }
+
+    /// Takes the lock of the commit mark.
+    pub(super) fn mark(&self) -> MarkGuard<'_> {
+        self.mark.lock()
+    }
+
+    /// The superblock of the current state.
+    pub(super) fn superblock(&self) -> Superblock {
+        self.append.lock().superblock.clone()
+    }
+
+    /// Makes another superblock the current one, on disk and here. A failure ends all writing.
+    pub(super) fn advance(&self, appended: &mut Appended, next: Superblock) -> Result<()> {
+        let written = state_file::write_superblock(&*appended.file, &self.context.path, &next);
+        written.map_err(|error| self.context.health.poison(error))?;
+        appended.superblock = next;
+        Ok(())
+    }
+
+    /// Writes a commit mark (C4). The commit is durable already: a mark that cannot be written ends later commits, not
+    /// this one.
+    pub(super) fn write_mark(&self, mark: CommitMark) {
+        let (file, context) = (self.mark.lock(), &self.context);
+        if let Err(error) = state_file::write_mark(&**file, &context.path, context.seal, mark) {
+            context.health.poison(error);
+        }
+    }
+
+    /// Ends all writing if the database's name no longer belongs to its file (STEP-12).
+    pub(super) fn check_own(&self) -> Result<()> {
+        self.context.check_own(&**self.mark.lock())
+    }
+
+    /// Who may use the database file.
+    pub(super) fn rights(&self) -> Result<Option<Rights>> {
+        let rights = self.mark.lock().rights();
+        rights.map_err(|error| Error::io("look at", &self.context.path, error))
+    }
+
+    /// A number for a new segment or liveness block.
+    pub(super) fn new_block(&self) -> u64 {
+        self.next_block.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Above all numbers given so far.
+    pub(super) fn next_block(&self) -> u64 {
+        self.next_block.load(Ordering::Relaxed)
+    }
+
+    /// What a new segment belongs to.
+    pub(super) fn plan(&self) -> SegmentPlan {
+        SegmentPlan {
+            database: self.context.database,
+            scheme: Arc::clone(&self.context.scheme),
+            block: self.new_block(),
+            spill: self.context.spill_place(),
+        }
+    }
+
+    /// Waits until whoever holds the append lock is done.
+    pub(super) fn wait_for_append(&self) {
+        drop(self.append.lock());
+    }
+
+    /// Lets other writers in.
+    pub(super) fn unlock(&self) {
+        *self.lock.lock() = None;
+    }
+}
