@@ -12,6 +12,7 @@
 //! | [`features`] | here is a document: which set is it? |
 //! | [`sketch`] | here is a set: what is its signature, and how many samples agree? |
 //! | [`estimate`] | so many samples agree: how alike are the sets, and how sure is that? |
+//! | `matching` | here are two signatures and a threshold: do the sets match? |
 //! | `format` | here are bytes from a disk: what do they say, and may they be believed? |
 //! | `store` | here is a position, a page, a segment, a key: give me what is there, and keep what I give |
 //! | `index` | here are posting lists: which ids are in several of them? |
@@ -44,6 +45,8 @@ pub mod kernel;
 pub mod sketch;
 
 pub mod estimate;
+
+mod matching;
 
 // The rooms from here to `db` are no part of the interface: public only for this crate's own tests, benches
 // and fuzz targets, which turn on the feature `internals`.

@@ -1,14 +1,14 @@
-//! Clusters: sets that hang together.
+//! Clusters of sets that pairs link.
 //!
-//! Pairs come in the order of their keys and are not kept: four bytes for each distinct signature say which
-//! cluster it is in, and eight more bring clusters together at the end.
+//! Pairs come in the order of their keys and are not kept. A union-find forest takes four bytes for each distinct
+//! signature, and sorting by cluster at the end takes eight more.
 
 use std::ops::ControlFlow;
 
-use super::ask::Pairs;
-use super::found::{Members, Report};
-use super::pairs::{self, Given, ended, go_on};
-use super::stop::Step;
+use super::find::{Visited, find};
+use super::pairs::Pairs;
+use super::progress::{Step, finish, go_on};
+use super::results::{Members, Report};
 use crate::error::Result;
 use crate::estimate::Comparison;
 use crate::sketch::Sketcher;
@@ -17,20 +17,19 @@ use crate::store::state::State;
 /// What makes a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Linkage {
-    /// Connected components: from every set to every other there is a chain of pairs. Two sets of a cluster
-    /// may be less alike than asked for.
+    /// Connected components: a chain of pairs leads from every set to every other. Two sets of a cluster may be less alike
+    /// than the threshold.
     #[default]
     Connected,
-    /// Every member is alike enough to the representative. Sets are taken in the order of their keys: each one
-    /// that is in no cluster yet becomes a representative, and all that look like it and are in no cluster yet
-    /// become its members.
+    /// Every member matches the representative. Sets are taken in the order of their keys. A set that is in no cluster yet
+    /// becomes a representative, and all sets that match it and are in no cluster yet become its members.
     Strict,
 }
 
-/// Clusters of sets that look like each other: a question to a snapshot.
+/// Clusters of sets that match: a question to a snapshot.
 ///
-/// Clusters have two sets or more, and come in the order of their representatives' keys. Sets with equal
-/// signatures are in one cluster always, unless pairs are [verified](Pairs::verify): then equal sets are.
+/// Clusters have two sets or more, and come in the order of their representatives' keys. Sets with equal signatures are
+/// always in one cluster. If pairs are [verified](Pairs::verify), that holds for equal sets instead.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -46,7 +45,7 @@ pub enum Linkage {
 /// snapshot.clusters(0.7).run(|cluster| {
 ///     assert_eq!(&*cluster.representative, b"a");
 ///     assert_eq!(cluster.keys.len(), 3);
-///     println!("the others are like it to {:.2} and more", cluster.lowest.similarity());
+///     println!("the least similarity to it is {:.2}", cluster.lowest.similarity());
 ///     for key in cluster.keys {
 ///         println!("{}", key.unwrap().escape_ascii());
 ///     }
@@ -61,18 +60,18 @@ pub struct Clusters<'a> {
     linkage: Linkage,
 }
 
-/// Sets that hang together; two at least.
+/// Two or more sets that pairs link.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Cluster<'a> {
     /// The smallest key.
     pub representative: Box<[u8]>,
-    /// All keys in order, the representative first; read as they are asked for.
+    /// All keys in ascending order, the representative first. Each is read when the iterator reaches it.
     pub keys: Members<'a>,
     /// How many distinct signatures they have.
     pub signatures: usize,
-    /// How the member that is least like the representative compares with it, the representative being the
-    /// first set. Two other members of a [connected](Linkage::Connected) cluster may be less alike.
+    /// The comparison of the representative, as first set, with the member that is least like it. Two other members of a
+    /// [connected](Linkage::Connected) cluster may be less alike.
     pub lowest: Comparison,
 }
 
@@ -82,10 +81,10 @@ impl<'a> Clusters<'a> {
         Clusters { pairs: Pairs::new(state, sketcher, min), linkage: Linkage::default() }
     }
 
-    /// Puts conditions to the pairs that clusters are made of, and says what the run may take and whom it
-    /// tells of its progress: `.pairs(|pairs| pairs.min_matches(2))`.
-    pub fn pairs(mut self, ask: impl FnOnce(Pairs<'a>) -> Pairs<'a>) -> Clusters<'a> {
-        self.pairs = ask(self.pairs);
+    /// Sets conditions for the pairs that link clusters, limits of the run, and the progress callback:
+    /// `.pairs(|pairs| pairs.min_matches(2))`.
+    pub fn pairs(mut self, set: impl FnOnce(Pairs<'a>) -> Pairs<'a>) -> Clusters<'a> {
+        self.pairs = set(self.pairs);
         self
     }
 
@@ -95,113 +94,116 @@ impl<'a> Clusters<'a> {
         self
     }
 
-    /// Finds all clusters, and gives them one after the other to `visit`, until it breaks.
+    /// Finds all clusters, and gives them one after the other to `visit` until it breaks.
     pub fn run(self, mut visit: impl FnMut(Cluster<'_>) -> ControlFlow<()>) -> Result<Report> {
         let mut report = Report::default();
-        let step = self.go(&mut report, &mut visit);
-        ended(step, report)
+        let step = self.find_and_visit(&mut report, &mut visit);
+        finish(step, report)
     }
 
-    fn go(
+    fn find_and_visit(
         self,
         report: &mut Report,
         visit: &mut dyn FnMut(Cluster<'_>) -> ControlFlow<()>,
     ) -> Step {
         let linkage = self.linkage;
-        let finding = pairs::find(self.pairs, report)?;
-        let mut links = Links::new(finding.roster.groups());
-        let given = finding.each(report, &mut |_, _, edge| {
+        let found = find(self.pairs, report)?;
+        let mut forest = Forest::new(found.table.groups());
+        let visited = found.each(report, &mut |_, _, edge| {
             match linkage {
-                Linkage::Connected => links.union(edge.a, edge.b),
-                Linkage::Strict => links.adopt(edge.a, edge.b),
+                Linkage::Connected => forest.union(edge.a, edge.b),
+                Linkage::Strict => forest.adopt(edge.a, edge.b),
             }
             Ok(())
         })?;
-        links.give(&given, visit)
+        forest.emit(&visited, visit)
     }
 }
 
-/// The owner of a group that has none yet: itself, unless another takes it.
+/// The parent of a group that no pair has linked yet.
 const NONE: u32 = u32::MAX;
 
-/// Which groups hang together: each knows one that is not larger, the smallest of a cluster itself or none.
+/// A union-find forest of groups. A parent is never larger than its child. The smallest group of a cluster is its root;
+/// its parent is itself or [`NONE`].
 #[derive(Debug)]
-struct Links {
-    owner: Vec<u32>,
+struct Forest {
+    parents: Vec<u32>,
 }
 
-impl Links {
-    fn new(groups: usize) -> Links {
-        Links { owner: vec![NONE; groups] }
+impl Forest {
+    fn new(groups: usize) -> Forest {
+        Forest { parents: vec![NONE; groups] }
     }
 
     /// The smallest group of a cluster.
     fn root(&mut self, mut group: u32) -> u32 {
         loop {
-            let owner = self.owner[group as usize];
-            if owner == NONE || owner == group {
+            let parent = self.parents[group as usize];
+            if parent == NONE || parent == group {
                 return group;
             }
-            // Half the way for the next one.
-            let above = self.owner[owner as usize];
-            if above != NONE {
-                self.owner[group as usize] = above;
+            // Halves the path for the next time.
+            let grandparent = self.parents[parent as usize];
+            if grandparent != NONE {
+                self.parents[group as usize] = grandparent;
             }
-            group = owner;
+            group = parent;
         }
     }
 
-    /// Two clusters become one.
+    /// Makes the clusters of two groups one.
     fn union(&mut self, a: u32, b: u32) {
         let (a, b) = (self.root(a), self.root(b));
         let (low, high) = (a.min(b), a.max(b));
-        self.owner[high as usize] = low;
+        self.parents[high as usize] = low;
     }
 
-    /// The larger becomes a member of the smaller, unless either belongs to another. Pairs must rise.
+    /// Makes `b` a member of `a`, unless either is a member of another cluster. Pairs must come in ascending order.
     fn adopt(&mut self, a: u32, b: u32) {
-        if self.owner[a as usize] == NONE {
-            self.owner[a as usize] = a;
+        if self.parents[a as usize] == NONE {
+            self.parents[a as usize] = a;
         }
-        if self.owner[a as usize] == a && self.owner[b as usize] == NONE {
-            self.owner[b as usize] = a;
+        if self.parents[a as usize] == a && self.parents[b as usize] == NONE {
+            self.parents[b as usize] = a;
         }
     }
 
-    /// Gives all clusters in order.
-    fn give(
+    /// Gives all clusters to the caller, in order.
+    fn emit(
         mut self,
-        given: &Given<'_>,
+        visited: &Visited<'_>,
         visit: &mut dyn FnMut(Cluster<'_>) -> ControlFlow<()>,
     ) -> Step {
-        let (roster, groups) = (&given.roster, self.owner.len() as u32);
-        let mut ends = vec![0_u32; self.owner.len()];
+        let (table, groups) = (&visited.table, self.parents.len() as u32);
+        let mut ends = vec![0_u32; self.parents.len()];
         for group in 0..groups {
             let root = self.root(group);
-            self.owner[group as usize] = root;
+            self.parents[group as usize] = root;
             ends[root as usize] += 1;
         }
         let mut sum = 0;
         for end in &mut ends {
             sum += std::mem::replace(end, sum);
         }
-        let mut order = vec![0; self.owner.len()];
+        let mut order = vec![0; self.parents.len()];
         for group in 0..groups {
-            let place = &mut ends[self.owner[group as usize] as usize];
+            let place = &mut ends[self.parents[group as usize] as usize];
             order[*place as usize] = group;
             *place += 1;
         }
         let mut ranks = Vec::new();
-        for together in order.chunk_by(|a, b| self.owner[*a as usize] == self.owner[*b as usize]) {
+        for together in
+            order.chunk_by(|a, b| self.parents[*a as usize] == self.parents[*b as usize])
+        {
             ranks.clear();
-            together.iter().for_each(|group| ranks.extend_from_slice(roster.members(*group)));
+            together.iter().for_each(|group| ranks.extend_from_slice(table.members(*group)));
             if ranks.len() > 1 {
                 ranks.sort_unstable();
                 let cluster = Cluster {
-                    representative: roster.key(ranks[0])?,
-                    keys: Members { roster, ranks: ranks.iter() },
+                    representative: table.key(ranks[0])?,
+                    keys: Members { table, ranks: ranks.iter() },
                     signatures: together.len(),
-                    lowest: lowest(given, together)?,
+                    lowest: lowest(visited, together)?,
                 };
                 go_on(visit(cluster))?;
             }
@@ -210,12 +212,12 @@ impl Links {
     }
 }
 
-/// How the one that is least like the first compares with it.
-fn lowest(given: &Given<'_>, groups: &[u32]) -> Result<Comparison> {
+/// The comparison of the first group with the one that is least like it.
+fn lowest(visited: &Visited<'_>, groups: &[u32]) -> Result<Comparison> {
     let first = groups[0];
-    let mut lowest = given.compare(first, groups[groups.len().min(2) - 1])?;
+    let mut lowest = visited.compare(first, groups[groups.len().min(2) - 1])?;
     for other in groups.iter().skip(2) {
-        let comparison = given.compare(first, *other)?;
+        let comparison = visited.compare(first, *other)?;
         if comparison.similarity_value() < lowest.similarity_value() {
             lowest = comparison;
         }

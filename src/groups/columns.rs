@@ -1,30 +1,29 @@
-//! Where two signatures that are alike enough must agree.
+//! The columns of samples by which groups are sorted, so that matching pairs come together.
 //!
-//! A pair that is alike enough has at least E of k samples in common, so it differs in at most
-//! d = k - E. Cut the samples into d + 1 columns: one of them has none of the differences. The same holds for
-//! slots: of L slots at most d differ, and at least m must not, so of any L - max(m, L - d) + 1 slots one is in
-//! common. Whichever brings fewer strangers together is taken; if both bring nearly all, there are no columns,
-//! and all pairs are compared.
+//! A matching pair has at least E of k equal samples, so it differs in at most d = k - E. If the samples are split into
+//! d + 1 columns, the pair agrees in one of them entirely (pigeonhole principle). The same holds for slots: of L slots at
+//! least max(m, L - d) match, so one of any L - max(m, L - d) + 1 slots matches. The plan takes whichever brings fewer
+//! unrelated pairs together. If both bring nearly all of them together, it compares all pairs.
 
+use crate::matching::Minimum;
 use crate::query;
 use crate::scheme::Scheme;
 use crate::sketch::SlotReader;
 
-/// Nanoseconds, measured on one machine: only their ratios matter.
+/// Nanoseconds, measured on one machine. Only their ratios matter.
 mod cost {
-    /// A group, hashed and sorted by one column.
+    /// Hashing and sorting a group by one column.
     pub(super) const SORT: f64 = 20.0;
-    /// Two signatures that came together, compared.
+    /// Comparing two signatures that came together.
     pub(super) const CANDIDATE: f64 = 15.0;
-    /// A word of two signatures, where all are compared.
+    /// Comparing a word of two signatures, if all pairs are compared.
     pub(super) const WORD: f64 = 0.4;
 }
 
-/// The chance that two sets that are not meant to be alike have a sample in common, beside that of equal bits:
-/// popular elements.
+/// The probability that unrelated sets share a sample because of a popular element, beside that of equal bits.
 const POPULAR: f64 = 0.01;
 
-/// Some samples, by the words of a plane that they are in.
+/// Some samples: words of a plane, with a mask for each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Span(Vec<(u32, u64)>);
 
@@ -35,7 +34,7 @@ impl Span {
             let (word, bit) = (sample / 64, 1 << (sample % 64));
             match words.last_mut() {
                 Some((last, mask)) if *last == word => *mask |= bit,
-                _ => words.push((word, bit)),
+                Some(_) | None => words.push((word, bit)),
             }
         }
         Span(words)
@@ -50,22 +49,21 @@ impl Span {
         self.0.iter().any(|(word, mask)| *word == sample / 64 && mask >> (sample % 64) & 1 == 1)
     }
 
-    /// A number that is equal where the samples are, and seldom elsewhere.
+    /// A hash of the samples.
     fn hash(&self, planes: &[u64], words: usize) -> u32 {
         let mut hash = 0_u64;
         for &(word, mask) in &self.0 {
-            // No `step_by`: it divides.
+            // `step_by` would divide.
             let mut at = word as usize;
             while let Some(plane) = planes.get(at) {
                 hash = (hash.rotate_left(23) ^ (plane & mask)).wrapping_mul(ODD);
                 at += words;
             }
         }
-        settle(hash)
+        finalize(hash)
     }
 
-    /// Another such number costs less if the samples follow each other in one word of a plane and have at most 64
-    /// bits together.
+    /// A cheaper hash, if the samples are consecutive in one word of a plane and have at most 64 bits together.
     fn packed(&self, planes: usize) -> Option<Packed> {
         let [(word, mask)] = self.0[..] else { return None };
         let (shift, count) = (mask.trailing_zeros(), mask.count_ones());
@@ -77,13 +75,13 @@ impl Span {
 
 const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Brings all bits of a number to where the hash is.
+/// Mixes all bits of a number into the hash.
 #[inline(always)]
-fn settle(hash: u64) -> u32 {
+fn finalize(hash: u64) -> u32 {
     ((hash ^ hash >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 32) as u32
 }
 
-/// Samples beside each other.
+/// Consecutive samples in one word of a plane.
 #[derive(Clone, Copy)]
 struct Packed {
     word: usize,
@@ -93,7 +91,7 @@ struct Packed {
 }
 
 impl Packed {
-    /// One behind the other, plane by plane: a third of the work of mixing each.
+    /// Concatenates the samples plane by plane, which takes a third of the time of mixing each plane.
     #[inline(always)]
     fn hash(self, planes: &[u64], words: usize) -> u32 {
         let (mut bits, mut at) = (0, self.word);
@@ -101,55 +99,46 @@ impl Packed {
             bits = bits << (self.count % 64) | plane >> self.shift & self.low;
             at += words;
         }
-        settle(bits.wrapping_mul(ODD))
+        finalize(bits.wrapping_mul(ODD))
     }
 }
 
-/// What groups are sorted by.
+/// A column, by which groups are sorted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Column {
-    /// The samples of a column, or of a slot whose value is they themselves.
+    /// Some samples. They may be those of a slot that is not hashed.
     Samples(Span),
-    /// The hashed value of a slot, which may be equal where samples are not.
+    /// The hashed value of a slot. It can be equal although samples differ.
     Slot(usize),
 }
 
 /// How pairs are brought together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Plan {
-    /// By each of these.
+    /// By sorting by each of these columns.
     Columns(Vec<Column>),
-    /// All with all.
+    /// By comparing all pairs.
     Scan,
-    /// Not at all: there can be none.
+    /// Not at all: no pair can match.
     Nothing,
 }
 
-/// What a pair must have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Least {
-    /// Equal samples.
-    pub(super) equal: u32,
-    /// Common slots; 0 lifts the rule.
-    pub(super) slots: u32,
-}
-
-/// The plan for so many groups: what was asked for if that can be, or what seems to cost least.
+/// The plan for so many groups: the one that was asked for if it is possible, or the one with the least estimated cost.
 pub(super) fn plan(
     scheme: &Scheme,
-    least: Least,
+    minimum: Minimum,
     groups: usize,
     asked: Option<query::Plan>,
 ) -> Plan {
     let (k, slots) = (scheme.samples, scheme.slots);
-    let Some(differ) = k.checked_sub(least.equal) else { return Plan::Nothing };
+    let Some(differ) = k.checked_sub(minimum.equal_samples) else { return Plan::Nothing };
     let n = groups as f64;
     let pairs = n * (n - 1.0).max(0.0) / 2.0;
     let cost = |columns: u32, together: f64| {
         f64::from(columns) * (n * cost::SORT + pairs * together.min(1.0) * cost::CANDIDATE)
     };
     let chance = f64::from(scheme.bits).exp2().recip() + POPULAR;
-    let scan = pairs * words_compared(scheme, least) * cost::WORD;
+    let scan = pairs * words_compared(scheme, minimum) * cost::WORD;
     let mut best = (scan, Plan::Scan);
     match asked {
         Some(query::Plan::Scan) => return Plan::Scan,
@@ -161,12 +150,12 @@ pub(super) fn plan(
         let cost = cost(differ + 1, together);
         if cost < best.0 {
             let samples: Vec<u32> = (0..k).collect();
-            best = (cost, Plan::Columns(spread(&samples, differ + 1)));
+            best = (cost, Plan::Columns(split(&samples, differ + 1)));
         }
     }
-    if least.slots > 0 {
+    if minimum.slots > 0 {
         let (count, g) = (u32::from(slots.count), slots.samples_per_slot);
-        let common = least.slots.max(count.saturating_sub(differ));
+        let common = minimum.slots.max(count.saturating_sub(differ));
         let folded = u32::from(g) * u32::from(scheme.bits) > u32::from(slots.value_bits);
         let hashed = if folded { f64::from(slots.value_bits).exp2().recip() } else { 0.0 };
         let columns = count + 1 - common.min(count);
@@ -182,8 +171,8 @@ pub(super) fn plan(
     best.1
 }
 
-/// How many planes reject nearly all signatures that have nothing to do with each other, if so many samples must
-/// be equal: with p planes one in 2^p of the others is by chance.
+/// How many planes are enough to reject nearly all unrelated pairs, if a match needs `equal` equal samples. In p planes,
+/// one in 2^p of unrelated samples agrees by chance.
 pub(super) fn planes_to_reject(scheme: &Scheme, equal: u32) -> u8 {
     let (k, equal) = (f64::from(scheme.samples), f64::from(equal));
     let rejects = |planes: &u8| {
@@ -193,23 +182,22 @@ pub(super) fn planes_to_reject(scheme: &Scheme, equal: u32) -> u8 {
     (1..scheme.bits).find(rejects).unwrap_or(scheme.bits)
 }
 
-/// Words of two signatures that are compared where there are many.
-fn words_compared(scheme: &Scheme, least: Least) -> f64 {
-    (usize::from(planes_to_reject(scheme, least.equal)) * scheme.words_per_plane()) as f64
+/// Words of a signature that are compared if there are many signatures.
+fn words_compared(scheme: &Scheme, minimum: Minimum) -> f64 {
+    (usize::from(planes_to_reject(scheme, minimum.equal_samples)) * scheme.words_per_plane()) as f64
 }
 
-/// Cuts samples into so many columns, of which there are no more than samples.
-fn spread(samples: &[u32], columns: u32) -> Vec<Column> {
+/// Splits samples into columns of about equal length. There must be at least as many samples as columns.
+fn split(samples: &[u32], columns: u32) -> Vec<Column> {
     let cut = |i: u32| samples.len() * i as usize / columns as usize;
     let column = |i| Column::Samples(Span::of(samples[cut(i)..cut(i + 1)].iter().copied()));
     (0..columns).map(column).collect()
 }
 
-/// The columns by which so many groups are told further apart that agree in all of the given ones already;
-/// `None` if comparing them all costs less.
+/// Further columns for groups that agree in all of the given ones; `None` if comparing all of these groups costs less.
 pub(super) fn refine(
     scheme: &Scheme,
-    least: Least,
+    minimum: Minimum,
     agreed: &[&Column],
     groups: usize,
 ) -> Option<Vec<Column>> {
@@ -217,16 +205,16 @@ pub(super) fn refine(
         agreed.iter().any(|column| matches!(column, Column::Samples(span) if span.has(sample)))
     };
     let left: Vec<u32> = (0..scheme.samples).filter(|sample| !agrees(*sample)).collect();
-    let columns = scheme.samples.checked_sub(least.equal)? + 1;
+    let columns = scheme.samples.checked_sub(minimum.equal_samples)? + 1;
     if columns as usize > left.len() {
         return None;
     }
     let (n, columns_f) = (groups as f64, f64::from(columns));
     let chance = f64::from(scheme.bits).exp2().recip() + POPULAR;
     let together = columns_f * chance.powi((left.len() / columns as usize) as i32);
-    let whole = n * n / 2.0 * words_compared(scheme, least) * cost::WORD;
-    let apart = columns_f * n * 2.0 * cost::SORT + n * n / 2.0 * together * cost::CANDIDATE;
-    (apart < whole / 2.0).then(|| spread(&left, columns))
+    let whole = n * n / 2.0 * words_compared(scheme, minimum) * cost::WORD;
+    let refined = columns_f * n * 2.0 * cost::SORT + n * n / 2.0 * together * cost::CANDIDATE;
+    (refined < whole / 2.0).then(|| split(&left, columns))
 }
 
 /// Reads columns of signatures.
@@ -246,7 +234,7 @@ impl ColumnReader {
         ColumnReader { words, words_per_signature, slots, values }
     }
 
-    /// Numbers that are equal where signatures agree in a column, of signatures one behind the other.
+    /// The hashes of all signatures in a column. `all` has their planes, signature after signature.
     pub(super) fn hashes(&mut self, column: &Column, all: &[u64], mut take: impl FnMut(u32)) {
         let words = self.words;
         let signatures = all.chunks_exact(self.words_per_signature);
@@ -260,14 +248,14 @@ impl ColumnReader {
         }
     }
 
-    /// One such number, which need not be that of [`ColumnReader::hashes`].
+    /// The hash of one signature. It need not be that of [`ColumnReader::hashes`].
     pub(super) fn hash(&mut self, column: &Column, planes: &[u64]) -> u32 {
         match column {
             Column::Samples(span) => span.hash(planes, self.words),
             Column::Slot(slot) => {
                 self.slots.read(planes, &mut self.values);
-                // Values of few bits, too, are told apart by the highest ones: a product with an odd number is
-                // another for each.
+                // Entries are distributed by the highest bits. Multiplying by an odd number is a bijection that moves
+                // the bits of short values there.
                 self.values[*slot].wrapping_mul(0x9E37_79B1)
             }
         }
@@ -280,9 +268,9 @@ mod tests {
     use crate::scheme::{Parameters, Slots, presets};
     use crate::sketch::{Signature, Sketcher};
 
-    /// Both kinds of hashes are equal where the samples of a column are, and (by these seeds) nowhere else.
+    /// Both kinds of hashes are equal if the samples of a column are, and with these seeds only then.
     #[test]
-    fn hashes_tell_columns() {
+    fn hashes_are_equal_exactly_where_samples_are() {
         for scheme in [Scheme::near_duplicate(), Scheme::precise(), Scheme::rdc()] {
             let sketcher = Sketcher::new(&scheme);
             let sets = (0..200_u64).map(|i| i / 4 * 1000..i / 4 * 1000 + 100 + i % 4);
@@ -291,9 +279,9 @@ mod tests {
             let all: Vec<u64> = signatures.iter().flat_map(Signature::planes).copied().collect();
             let mut reader = ColumnReader::new(&scheme);
             let samples: Vec<u32> = (0..scheme.samples).collect();
-            let apart: Vec<u32> = samples.iter().copied().filter(|s| s % 3 != 1).collect();
-            for (samples, columns) in [(&samples, 13), (&samples, 3), (&apart, 9)] {
-                for column in spread(samples, columns) {
+            let some: Vec<u32> = samples.iter().copied().filter(|s| s % 3 != 1).collect();
+            for (samples, columns) in [(&samples, 13), (&samples, 3), (&some, 9)] {
+                for column in split(samples, columns) {
                     let Column::Samples(span) = &column else { panic!() };
                     let mut hashes = Vec::new();
                     reader.hashes(&column, &all, |hash| hashes.push(hash));
@@ -325,7 +313,7 @@ mod tests {
     #[test]
     fn columns_are_a_partition() {
         for (k, parts) in [(64, 13), (64, 64), (128, 25), (100, 7), (1, 1), (130, 2)] {
-            let all = spread(&(0..k).collect::<Vec<_>>(), parts);
+            let all = split(&(0..k).collect::<Vec<_>>(), parts);
             assert_eq!(all.len(), parts as usize);
             let mut times = vec![0; k as usize];
             let mut lengths = Vec::new();
@@ -343,45 +331,51 @@ mod tests {
     fn plans_follow_what_is_asked() {
         let default = Scheme::near_duplicate();
         // 52 of 64 samples: 12 differ, so 13 columns of 4 and 5 samples.
-        let high = plan(&default, Least { equal: 52, slots: 1 }, 100_000, None);
+        let high = plan(&default, Minimum { equal_samples: 52, slots: 1 }, 100_000, None);
         assert_eq!(columns(high).len(), 13);
         // 20 of 64: slots of three samples are better than columns of one.
-        let low = plan(&default, Least { equal: 20, slots: 1 }, 100_000, None);
+        let low = plan(&default, Minimum { equal_samples: 20, slots: 1 }, 100_000, None);
         assert_eq!(columns(low).len(), 21);
-        // Two slots must be common: twenty of them tell.
-        let two = plan(&default, Least { equal: 20, slots: 2 }, 100_000, None);
+        // Two slots must match: one of any twenty does.
+        let two = plan(&default, Minimum { equal_samples: 20, slots: 2 }, 100_000, None);
         assert_eq!(columns(two).len(), 20);
-        assert_eq!(plan(&default, Least { equal: 4, slots: 0 }, 100_000, None), Plan::Scan);
-        assert_eq!(plan(&default, Least { equal: 65, slots: 1 }, 100_000, None), Plan::Nothing);
+        assert_eq!(
+            plan(&default, Minimum { equal_samples: 4, slots: 0 }, 100_000, None),
+            Plan::Scan
+        );
+        assert_eq!(
+            plan(&default, Minimum { equal_samples: 65, slots: 1 }, 100_000, None),
+            Plan::Nothing
+        );
         let without = Parameters { slots: Slots::NONE, ..presets::PRECISE };
         let without = Scheme::new(without).unwrap();
         assert_eq!(
-            columns(plan(&without, Least { equal: 104, slots: 0 }, 100_000, None)).len(),
+            columns(plan(&without, Minimum { equal_samples: 104, slots: 0 }, 100_000, None)).len(),
             25
         );
-        // Few sets are compared outright, unless that is asked for.
-        let few = Least { equal: 52, slots: 1 };
+        // Few sets are compared with each other, unless a probe is asked for.
+        let few = Minimum { equal_samples: 52, slots: 1 };
         assert_eq!(plan(&default, few, 50, None), Plan::Scan);
         assert_eq!(plan(&default, few, 100_000, Some(query::Plan::Scan)), Plan::Scan);
         assert_eq!(columns(plan(&default, few, 50, Some(query::Plan::Probe))).len(), 13);
-        let hashed = plan(&Scheme::bing(), Least { equal: 0, slots: 4 }, 100_000, None);
+        let hashed = plan(&Scheme::bing(), Minimum { equal_samples: 0, slots: 4 }, 100_000, None);
         assert_eq!(columns(hashed), (0..3).map(Column::Slot).collect::<Vec<_>>());
     }
 
-    /// What tells further apart leaves out the samples that agree.
+    /// Further columns have only samples in which groups need not agree yet.
     #[test]
-    fn refined_columns_are_made_of_the_others() {
+    fn refined_columns_leave_out_agreed_samples() {
         let default = Scheme::near_duplicate();
-        let least = Least { equal: 52, slots: 1 };
-        let all = columns(plan(&default, least, 100_000, None));
-        let fine = refine(&default, least, &[&all[3]], 100_000).unwrap();
+        let minimum = Minimum { equal_samples: 52, slots: 1 };
+        let all = columns(plan(&default, minimum, 100_000, None));
+        let fine = refine(&default, minimum, &[&all[3]], 100_000).unwrap();
         assert_eq!(fine.len(), 13);
         let has = |column: &Column, s| matches!(column, Column::Samples(span) if span.has(s));
         for sample in 0..64 {
             let there = fine.iter().filter(|column| has(column, sample)).count();
             assert_eq!(there, usize::from(!has(&all[3], sample)));
         }
-        assert_eq!(refine(&default, least, &[&all[3]], 20), None);
-        assert_eq!(refine(&default, Least { equal: 0, slots: 1 }, &[], 100_000), None);
+        assert_eq!(refine(&default, minimum, &[&all[3]], 20), None);
+        assert_eq!(refine(&default, Minimum { equal_samples: 0, slots: 1 }, &[], 100_000), None);
     }
 }

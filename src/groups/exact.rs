@@ -1,37 +1,38 @@
-//! Pairs that are possible, decided by a look at the sets.
+//! Possible pairs, decided by the sets themselves.
 //!
-//! In: pairs of groups. Out: for each its exact similarity, computed in parallel; or that a set could not be read again.
+//! In: pairs of groups. Out: the exact similarity of each, computed in parallel, or that a set could not be read.
 
 use rayon::prelude::*;
 
-use super::pairs::Edge;
-use super::roster::Roster;
-use crate::error::{Error, Result};
+use super::find::Edge;
+use super::signature_table::SignatureTable;
+use crate::error::Result;
 use crate::estimate::Counts;
+use crate::matching::check_countable;
 use crate::query::Originals;
-use crate::scheme::{Measure, Scheme};
+use crate::scheme::Scheme;
 use crate::sketch::Sketcher;
 use crate::sync::can_spread;
 
-/// The exact similarity of the sets under two keys; `None` if it cannot be told.
+/// Returns the exact similarity of the sets under two keys; `None` if it is not known.
 pub(super) type Check<'a> = Box<dyn Fn(&[u8], &[u8]) -> Result<Option<f64>> + Sync + 'a>;
 
-/// How sets are looked at.
+/// How exact similarities are found.
 pub(super) enum Exact<'a> {
-    /// Their elements are counted, as the caller can read them again.
+    /// Common elements are counted. The caller reads the sets.
     Originals(&'a Originals<'a>),
-    /// Their elements are counted, as the database keeps them.
+    /// Common elements are counted. The database keeps the sets.
     Kept(Box<Originals<'a>>),
-    /// A function knows their similarity.
+    /// The caller computes the similarity.
     Check(Check<'a>),
 }
 
-/// What a look at two sets said.
+/// What is known exactly about two sets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Outcome {
     Counts(Counts),
     Similarity(f64),
-    /// One of the sets could not be read again.
+    /// One of the sets could not be read, or the caller does not know the similarity.
     Lost,
 }
 
@@ -46,7 +47,7 @@ impl Outcome {
 }
 
 impl<'a> Exact<'a> {
-    /// Where sets are read from, if elements are counted.
+    /// Where sets are read, if common elements are counted.
     pub(super) fn originals(&self) -> Option<&Originals<'a>> {
         match self {
             Exact::Originals(originals) => Some(originals),
@@ -55,26 +56,23 @@ impl<'a> Exact<'a> {
         }
     }
 
-    /// Refuses to count elements where they have weights.
+    /// Rejects schemes whose sets cannot be counted.
     pub(super) fn check_scheme(&self, scheme: &Scheme) -> Result<()> {
         match self.originals() {
-            Some(_) if scheme.measure != Measure::Jaccard => Err(Error::OtherMeasure {
-                asked: "the number of common elements",
-                measure: scheme.measure.name(),
-            }),
-            _ => Ok(()),
+            Some(_) => check_countable(scheme),
+            None => Ok(()),
         }
     }
 
-    /// Looks at the sets of some pairs, in parallel.
+    /// Compares the sets of some pairs, in parallel.
     pub(super) fn decide(
         &self,
-        roster: &Roster<'_>,
+        table: &SignatureTable<'_>,
         sketcher: &Sketcher,
         edges: &mut [Edge],
     ) -> Result<()> {
         let decide = |edge: &mut Edge| -> Result<()> {
-            edge.outcome = Some(self.compare(roster, sketcher, edge.a, edge.b)?);
+            edge.outcome = Some(self.compare(table, sketcher, edge.a, edge.b)?);
             Ok(())
         };
         if can_spread() {
@@ -84,15 +82,15 @@ impl<'a> Exact<'a> {
         }
     }
 
-    /// Looks at the sets of two groups.
+    /// Compares the sets of two groups. Their smallest keys stand for all of their keys.
     pub(super) fn compare(
         &self,
-        roster: &Roster<'_>,
+        table: &SignatureTable<'_>,
         sketcher: &Sketcher,
         a: u32,
         b: u32,
     ) -> Result<Outcome> {
-        let (first, second) = (roster.name(a)?, roster.name(b)?);
+        let (first, second) = (table.smallest_key(a)?, table.smallest_key(b)?);
         if let Exact::Check(check) = self {
             let similarity = check(&first, &second)?;
             return Ok(similarity
@@ -100,12 +98,12 @@ impl<'a> Exact<'a> {
                 .map_or(Outcome::Lost, Outcome::Similarity));
         }
         let set = |key: &[u8], group| match self.originals() {
-            Some(originals) => originals.set(key, sketcher, || Ok(roster.signature(group))),
+            Some(originals) => originals.set(key, sketcher, || Ok(table.signature(group))),
             None => Ok(None),
         };
         match (set(&first, a)?, set(&second, b)?) {
             (Some(first), Some(second)) => Ok(Outcome::Counts(Counts::of(&first, &second))),
-            _ => Ok(Outcome::Lost),
+            (None, _) | (_, None) => Ok(Outcome::Lost),
         }
     }
 }

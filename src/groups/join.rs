@@ -1,106 +1,108 @@
-//! All groups with their likes: sorting by columns, comparing what comes together.
+//! All matching pairs of groups, found by sorting groups by columns and comparing neighbours.
 //!
-//! In: a roster and a plan. Out: pairs of group numbers, the smaller first, each once, sorted. A pair that
-//! agrees in several columns is taken in the first of them. Memory is bounded by the roster's; pairs that are
-//! many are spilled.
+//! In: a signature table and a plan. Out: pairs of group numbers, the smaller first, each once, sorted. A pair that agrees
+//! in several columns is taken in the first of them. Memory is proportional to the table's; many pairs are spilled.
 
 use std::sync::Arc;
 
 use super::columns::{self, Column, ColumnReader, Plan};
-use super::found::Phase;
-use super::measure::Measure;
-use super::roster::Roster;
-use super::sorting::Sorting;
-use super::stop::{Step, Teller};
+use super::compare::Comparer;
+use super::progress::{Reporter, Step};
+use super::radix::RadixSort;
+use super::results::Phase;
+use super::signature_table::SignatureTable;
 use crate::kernel::{Kernel, Rows};
 use crate::query;
 use crate::scheme::first_planes;
 use crate::store::sorted_spill::SortedSpill;
 use crate::store::spill::SpillPlace;
 
-/// Signatures of a very short run, as nearly all are.
+/// Signatures of a very short run. Nearly all runs are.
 const FEW: usize = 4;
 
-/// Signatures of a run that are compared where they lie: laying fewer side by side costs more than it saves.
+/// Runs of at most this many signatures are compared in place. Copying them together costs more than it saves.
 const BATCH: usize = 8;
 
-/// Signatures laid side by side where there are many: they stay in the second-level cache.
+/// Signatures that are copied together to compare many. They stay in the second-level cache.
 const TILE: usize = 1024;
 
-/// Runs longer than this may be told further apart.
-const LONG: usize = 512;
+/// Longer runs may be split by further columns.
+const LONG_RUN: usize = 512;
 
-/// Counts looked at in one go.
+/// Counts that are tested without a branch for each.
 const GROUP: usize = 32;
 
-/// Entries ahead that are asked for.
-const AHEAD: usize = 16;
+/// How many entries ahead signatures are prefetched.
+const PREFETCH_AHEAD: usize = 16;
 
-/// Comparisons between two calls of the teller.
-const TELL_EVERY: u64 = 1 << 20;
+/// Comparisons between two progress reports.
+const REPORT_EVERY: u64 = 1 << 20;
 
-/// A run that is looked for in the middle of sorted entries: a hash above, a group below.
+/// The group of an entry. The upper half is a hash.
 fn group(entry: u64) -> u32 {
     entry as u32
 }
 
-/// What a join found, and did.
+/// What a join found.
 #[derive(Debug)]
-pub(super) struct Joined {
-    /// The smaller group above, the larger below.
+pub(super) struct JoinedPairs {
+    /// The smaller group in the upper half, the larger one in the lower half.
     pub(super) pairs: SortedSpill,
+    /// How many pairs there are.
     pub(super) found: u64,
+    /// How many pairs were compared.
     pub(super) compared: u64,
     pub(super) truncated: bool,
 }
 
-/// A join being made.
+/// A join in progress.
 pub(super) struct Join<'j, 'a> {
-    roster: &'j Roster<'a>,
-    measure: &'j mut Measure,
+    table: &'j SignatureTable<'a>,
+    comparer: &'j mut Comparer<'a>,
     reader: ColumnReader,
     kernel: Kernel,
     max_candidates: usize,
-    /// Columns of each level, and the one that is being worked on.
+    /// The columns of each level, and which of them the current run agrees in.
     path: Vec<(Vec<Column>, usize)>,
     tile: (Vec<u64>, Vec<u64>),
-    joined: Joined,
-    teller: &'j mut Teller<'a>,
-    /// How many comparisons there were when the teller was called.
-    told: u64,
+    joined: JoinedPairs,
+    reporter: &'j mut Reporter<'a>,
+    /// How many comparisons there were at the last report.
+    reported: u64,
+    /// Steps that are done, and their total.
     progress: (u64, u64),
 }
 
 impl<'j, 'a> Join<'j, 'a> {
     pub(super) fn new(
-        roster: &'j Roster<'a>,
-        measure: &'j mut Measure,
+        table: &'j SignatureTable<'a>,
+        comparer: &'j mut Comparer<'a>,
         max_candidates: usize,
-        teller: &'j mut Teller<'a>,
+        reporter: &'j mut Reporter<'a>,
     ) -> Join<'j, 'a> {
         let directory = Some(Arc::new(std::env::temp_dir()));
         let pairs = SortedSpill::new(&SpillPlace { directory, memory: 0 });
         Join {
-            reader: ColumnReader::new(roster.scheme()),
-            roster,
-            measure,
+            reader: ColumnReader::new(table.scheme()),
+            table,
+            comparer,
             kernel: Kernel::best(),
             max_candidates,
             path: Vec::new(),
             tile: (Vec::new(), Vec::new()),
-            joined: Joined { pairs, found: 0, compared: 0, truncated: false },
-            teller,
-            told: 0,
+            joined: JoinedPairs { pairs, found: 0, compared: 0, truncated: false },
+            reporter,
+            reported: 0,
             progress: (0, 1),
         }
     }
 
-    /// Makes it, by the plan that was asked for if there was one.
-    pub(super) fn run(mut self, asked: Option<query::Plan>) -> Step<Joined> {
-        let groups = self.roster.groups();
-        self.teller.tell(Phase::Joining, 0, 1)?;
+    /// Joins all groups, by the plan that was asked for if there was one.
+    pub(super) fn run(mut self, asked: Option<query::Plan>) -> Step<JoinedPairs> {
+        let groups = self.table.groups();
+        self.reporter.report(Phase::Joining, 0, 1)?;
         let mut entries: Vec<u64> = Vec::with_capacity(groups);
-        match columns::plan(self.roster.scheme(), self.measure.least, groups, asked) {
+        match columns::plan(self.table.scheme(), self.comparer.minimum, groups, asked) {
             Plan::Nothing => {}
             Plan::Scan => {
                 self.max_candidates = usize::MAX;
@@ -109,22 +111,22 @@ impl<'j, 'a> Join<'j, 'a> {
                 self.compare(&entries)?;
             }
             Plan::Columns(columns) => {
-                let mut sorting = Sorting::default();
+                let mut sort = RadixSort::default();
                 self.progress = (0, columns.len() as u64);
                 let count = columns.len();
                 self.path.push((columns, 0));
                 for i in 0..count {
                     self.path[0].1 = i;
                     self.progress.0 = i as u64;
-                    self.teller.tell(Phase::Joining, self.progress.0, self.progress.1)?;
+                    self.reporter.report(Phase::Joining, self.progress.0, self.progress.1)?;
                     entries.clear();
                     let column = &self.path[0].0[i];
-                    self.reader.hashes(column, self.roster.all_planes(), |hash| {
+                    self.reader.hashes(column, self.table.all_planes(), |hash| {
                         entries.push(u64::from(hash) << 32 | entries.len() as u64);
                     });
-                    // Entries are of no use once they are parted: each part is sorted into their place.
-                    for part in 0..sorting.part(&entries) {
-                        self.runs(sorting.sort(part, &mut entries))?;
+                    // Distributed entries are copies, so buckets are sorted into the memory of the originals.
+                    for bucket in 0..sort.distribute(&entries) {
+                        self.runs(sort.sort(bucket, &mut entries))?;
                     }
                 }
             }
@@ -132,17 +134,17 @@ impl<'j, 'a> Join<'j, 'a> {
         Ok(self.joined)
     }
 
-    /// Goes through runs of equal hashes.
+    /// Compares the groups of each run of equal hashes.
     fn runs(&mut self, entries: &mut [u64]) -> Step {
-        let (mut start, mut asked) = (0, 0);
+        let (mut start, mut prefetched) = (0, 0);
         while start + 1 < entries.len() {
             let hash = entries[start] >> 32;
             let run = entries[start..].iter().take_while(|entry| **entry >> 32 == hash).count();
-            let ahead = entries.len().min(start + run + AHEAD);
-            for i in std::mem::replace(&mut asked, ahead)..ahead {
-                self.ask(entries, i);
+            let ahead = entries.len().min(start + run + PREFETCH_AHEAD);
+            for i in std::mem::replace(&mut prefetched, ahead)..ahead {
+                self.prefetch(entries, i);
             }
-            if run > LONG {
+            if run > LONG_RUN {
                 self.long_run(&mut entries[start..start + run])?;
             } else if run > 1 {
                 self.compare(&entries[start..start + run])?;
@@ -152,19 +154,19 @@ impl<'j, 'a> Join<'j, 'a> {
         Ok(())
     }
 
-    /// An entry will be compared soon if it stands beside one of the same hash.
-    fn ask(&self, entries: &[u64], i: usize) {
+    /// Prefetches the signature of an entry if it will be compared: if a neighbour has the same hash.
+    fn prefetch(&self, entries: &[u64], i: usize) {
         let same = |j: usize| entries.get(j).is_some_and(|other| other >> 32 == entries[i] >> 32);
         if same(i + 1) || same(i.wrapping_sub(1)) {
-            self.roster.prefetch(group(entries[i]));
+            self.table.prefetch(group(entries[i]));
         }
     }
 
-    /// Tells a long run further apart, or compares all of it. Its hashes are of no use afterwards.
+    /// Splits a long run by further columns, or compares all of it. Overwrites its hashes.
     fn long_run(&mut self, run: &mut [u64]) -> Step {
         let agreed: Vec<&Column> = self.path.iter().map(|(columns, i)| &columns[*i]).collect();
-        let least = self.measure.least;
-        let Some(fine) = columns::refine(self.roster.scheme(), least, &agreed, run.len()) else {
+        let minimum = self.comparer.minimum;
+        let Some(fine) = columns::refine(self.table.scheme(), minimum, &agreed, run.len()) else {
             return self.compare(run);
         };
         let count = fine.len();
@@ -174,7 +176,7 @@ impl<'j, 'a> Join<'j, 'a> {
             self.path[level].1 = i;
             let column = &self.path[level].0[i];
             for entry in run.iter_mut() {
-                let hash = self.reader.hash(column, self.roster.planes(group(*entry)));
+                let hash = self.reader.hash(column, self.table.planes(group(*entry)));
                 *entry = u64::from(hash) << 32 | *entry & u64::from(u32::MAX);
             }
             run.sort_unstable();
@@ -184,9 +186,9 @@ impl<'j, 'a> Join<'j, 'a> {
         Ok(())
     }
 
-    /// Compares each with those after it.
+    /// Compares each group of a run with those after it.
     fn compare(&mut self, run: &[u64]) -> Step {
-        // Most runs are short, and laying out room for more costs more than comparing them.
+        // Most runs are short, and clearing memory for more counts costs more than comparing them.
         if run.len() <= FEW {
             self.compare_few::<FEW>(run)
         } else if run.len() <= BATCH {
@@ -196,32 +198,32 @@ impl<'j, 'a> Join<'j, 'a> {
         }
     }
 
-    /// The same for at most so many.
+    /// Compares the groups of a run of at most `MOST`.
     fn compare_few<const MOST: usize>(&mut self, run: &[u64]) -> Step {
-        let roster = self.roster;
+        let table = self.table;
         let mut counts = [0; MOST];
         for (i, a) in run.iter().enumerate() {
             let end = run.len().min((i + 1).saturating_add(self.max_candidates));
             self.joined.truncated |= end < run.len();
             let (a, others) = (group(*a), &run[i + 1..end]);
-            let rows = others.iter().map(|b| roster.row(group(*b)));
+            let rows = others.iter().map(|b| table.row(group(*b)));
             let counts = &mut counts[..others.len()];
-            self.kernel.count_equal_each(roster.rows(a), rows, counts);
+            self.kernel.count_equal_each(table.rows(a), rows, counts);
             self.joined.compared += others.len() as u64;
             self.consider(a, others, counts)?;
         }
         self.tick()
     }
 
-    /// The same for many: they are laid side by side, a tile at a time, with only as many planes as it takes to
-    /// reject nearly all. Samples that differ in some planes differ, so nothing is missed.
+    /// Compares the groups of a long run. A tile of signatures at a time is copied together, with only as many planes as
+    /// it takes to reject nearly all pairs. Samples that differ in some planes differ, so no pair is missed.
     fn compare_many(&mut self, run: &[u64]) -> Step {
-        let roster = self.roster;
-        let (scheme, least) = (roster.scheme(), self.measure.least.equal);
-        let planes = columns::planes_to_reject(scheme, least);
+        let table = self.table;
+        let (scheme, fewest) = (table.scheme(), self.comparer.minimum.equal_samples);
+        let planes = columns::planes_to_reject(scheme, fewest);
         let words = usize::from(planes) * scheme.words_per_plane();
         let firsts = usize::from(first_planes(planes)) * scheme.words_per_plane();
-        let cut = |a: u32| roster.planes(a)[..words].split_at(firsts);
+        let cut = |a: u32| table.planes(a)[..words].split_at(firsts);
         let mut counts = [0; TILE];
         for start in (0..run.len()).step_by(TILE) {
             let end = run.len().min(start + TILE);
@@ -251,7 +253,7 @@ impl<'j, 'a> Join<'j, 'a> {
                 if planes == scheme.bits {
                     self.consider(a, &run[from..last], counts)?;
                 } else {
-                    self.look_again(a, &run[from..last], counts)?;
+                    self.compare_all_planes(a, &run[from..last], counts)?;
                 }
                 self.tick()?;
             }
@@ -260,18 +262,18 @@ impl<'j, 'a> Join<'j, 'a> {
         Ok(())
     }
 
-    /// Compares all planes of those that have enough samples in common as far as is known.
-    fn look_again(&mut self, a: u32, others: &[u64], counts: &[u16]) -> Step {
-        let least = self.measure.least.equal;
-        let Ok(low) = u16::try_from(least) else { return Ok(()) };
+    /// Compares all planes of those pairs whose compared planes have enough equal samples.
+    fn compare_all_planes(&mut self, a: u32, others: &[u64], counts: &[u16]) -> Step {
+        let fewest = self.comparer.minimum.equal_samples;
+        let Ok(low) = u16::try_from(fewest) else { return Ok(()) };
         // Without a branch for each count: nearly all groups have none.
         for (others, counts) in others.chunks(GROUP).zip(counts.chunks(GROUP)) {
             if !counts.iter().fold(false, |any, count| any | (*count >= low)) {
                 continue;
             }
             for (b, _) in others.iter().zip(counts).filter(|(_, count)| **count >= low) {
-                let equal = self.measure.count(self.roster, a, group(*b));
-                if equal >= least {
+                let equal = self.comparer.count_equal(self.table, a, group(*b));
+                if equal >= fewest {
                     self.consider_pair(a, group(*b), equal)?;
                 }
             }
@@ -279,32 +281,34 @@ impl<'j, 'a> Join<'j, 'a> {
         Ok(())
     }
 
-    /// Takes the pairs that have enough samples in common.
+    /// Considers the pairs that have enough equal samples.
     fn consider(&mut self, a: u32, others: &[u64], counts: &[u16]) -> Step {
-        let least = self.measure.least.equal;
+        let fewest = self.comparer.minimum.equal_samples;
         for (b, count) in others.iter().zip(counts) {
-            if u32::from(*count) >= least {
+            if u32::from(*count) >= fewest {
                 self.consider_pair(a, group(*b), u32::from(*count))?;
             }
         }
         Ok(())
     }
 
+    /// Adds a pair with `equal` equal samples if it matches and no earlier column has brought it.
     fn consider_pair(&mut self, a: u32, b: u32, equal: u32) -> Step {
-        let Join { roster, measure, path, .. } = self;
-        if !measure.passes(equal, roster.code(a), roster.code(b)) {
+        let Join { table, comparer, path, .. } = self;
+        if !comparer.passes(equal, table.code(a), table.code(b)) {
             return Ok(());
         }
-        measure.look(roster, a, b);
+        comparer.align(table, a, b);
         let earlier = |(columns, i): &(Vec<Column>, usize)| {
-            columns[..*i].iter().any(|column| measure.agree(column))
+            columns[..*i].iter().any(|column| comparer.agree(column))
         };
-        // A hash may be equal where samples are not: then the pair comes with a column that it agrees in.
-        let here = path.iter().all(|(columns, i)| measure.agree(&columns[*i]));
+        // Hashes can be equal although samples differ. Then another column brings the pair.
+        let here = path.iter().all(|(columns, i)| comparer.agree(&columns[*i]));
         if !here || path.iter().any(earlier) {
             return Ok(());
         }
-        if measure.least.slots > 0 && measure.matching_slots() < measure.least.slots {
+        let min_slots = comparer.minimum.slots;
+        if min_slots > 0 && comparer.matching_slots() < min_slots {
             return Ok(());
         }
         let (low, high) = (a.min(b), a.max(b));
@@ -312,15 +316,15 @@ impl<'j, 'a> Join<'j, 'a> {
         Ok(self.joined.pairs.push(u64::from(low) << 32 | u64::from(high))?)
     }
 
-    /// Tells of many comparisons.
+    /// Reports progress after many comparisons.
     fn tick(&mut self) -> Step {
-        if self.joined.compared - self.told < TELL_EVERY {
+        if self.joined.compared - self.reported < REPORT_EVERY {
             return Ok(());
         }
-        self.told = self.joined.compared;
+        self.reported = self.joined.compared;
         if self.path.is_empty() {
             self.progress.0 = self.joined.compared;
         }
-        self.teller.tell(Phase::Joining, self.progress.0, self.progress.1)
+        self.reporter.report(Phase::Joining, self.progress.0, self.progress.1)
     }
 }

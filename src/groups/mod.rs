@@ -1,33 +1,42 @@
 //! Which sets look like each other? All pairs, clusters and triples of a database.
 //!
-//! In: a snapshot and a least resemblance or cosine. Out: each pair of sets that a [query](crate::query) for one of
-//! them would find, exactly once ([`Pairs`]); clusters of sets that hang together ([`Clusters`]); threes that
-//! are alike all together, which pairs alone cannot tell ([`Triples`]); clusters that grow with the database
-//! ([`Clustering`]). As everywhere the answer is defined by the data alone, not by how rows are stored.
+//! In: a snapshot and a threshold. Out: each pair of sets that a [query](crate::query) for one of them would find, exactly
+//! once ([`Pairs`]); clusters of sets that pairs link ([`Clusters`]); triples of sets that are alike all together, which
+//! pairs alone cannot tell ([`Triples`]); clusters that grow with the database ([`Clustering`]). The data alone defines
+//! an answer, not how rows are stored.
 //!
-//! How: all live rows are [read](roster) in key order, and rows with equal signatures become one *group*, so
-//! that a hundred thousand copies are one line and not five billion pairs. A pair that is alike enough differs
-//! in few samples, so it agrees in at least one of a few [`columns`] of samples; sorting the groups by
-//! each column brings such pairs [together](join). They are verified on their signatures, and passed over
-//! where they come together once more. What is left is sorted, and given in the order of keys.
+//! # The way of a pair
+//!
+//! 1. `signature_table.rs` reads all live rows in key order. Rows with equal signatures become one *group*, so that a
+//!    hundred thousand copies are one entry and not five billion pairs. `split_groups.rs` splits groups whose sets differ,
+//!    where sets can be read.
+//! 2. `join.rs` brings groups together. A matching pair differs in few samples, so it agrees in at least one of a few
+//!    columns of samples, which `columns.rs` chooses. Sorting all groups by each column (`radix.rs`) makes such pairs
+//!    neighbours. Pairs are compared on their signatures (`compare.rs`) by the [rule](crate::matching) that queries use.
+//! 3. `find.rs` visits the pairs that were found in key order, and lets `exact.rs` count common elements where sets can be
+//!    read.
+//! 4. `emit.rs` gives pairs and groups to the caller; `clusters.rs` and `triples.rs` build on the same pairs.
+//!
+//! `pairs.rs` has the builder, `results.rs` what the caller gets, `progress.rs` progress and cancellation.
 
-mod ask;
 mod clustering;
 mod clusters;
 mod columns;
+mod compare;
+mod emit;
 mod exact;
-mod found;
+mod find;
 mod join;
-mod measure;
 mod pairs;
-mod roster;
-mod roster_exact;
-mod sorting;
-mod stop;
+mod progress;
+mod radix;
+mod results;
+mod signature_table;
+mod split_groups;
 mod triples;
 
-pub use ask::Pairs;
 pub use clustering::{Clustering, Joined};
 pub use clusters::{Cluster, Clusters, Linkage};
-pub use found::{Found, Group, Members, Pair, Phase, Progress, Report};
+pub use pairs::Pairs;
+pub use results::{Found, Group, Members, Pair, Phase, Progress, Report};
 pub use triples::{Triple, Triples};

@@ -1,305 +1,215 @@
-//! Pairs from beginning to end: rows are read, joined, and what was found is decided upon and given.
+//! What is asked: all pairs, and their conditions.
 
+use std::fmt;
 use std::ops::ControlFlow;
 
-use super::ask::Pairs;
-use super::exact::{Exact, Outcome};
-use super::found::{Found, Pair, Phase, Report};
-use super::join::Join;
-use super::measure::Measure;
-use super::roster::Roster;
-use super::stop::{Step, Stop, Teller};
+use super::emit;
+use super::exact::Exact;
+use super::progress::Reporter;
+use super::results::{Found, Pair, Progress, Report};
 use crate::error::Result;
-use crate::estimate::{Accept, Comparison, reaches};
-use crate::query::Originals;
+use crate::estimate::Accept;
+use crate::matching::{Conditions, Requirements, Threshold};
+use crate::query::{Originals, Plan};
 use crate::sketch::Sketcher;
-use crate::store::sorted_spill::SortedSpill;
+use crate::store::state::State;
 
-/// Pairs that are looked at in parallel before they are given.
-const BATCH: usize = 4096;
+/// Signatures that one signature is compared with in a column before its pairs are truncated.
+const DEFAULT_MAX_CANDIDATES: usize = 100_000;
 
-/// All pairs of a state, found but not given yet.
-pub(super) struct Finding<'a> {
-    pub(super) roster: Roster<'a>,
-    measure: Measure,
-    pairs: SortedSpill,
-    min: f64,
-    exact: Option<Exact<'a>>,
-    sketcher: &'a Sketcher,
-    teller: Teller<'a>,
-    pub(super) report: Report,
-}
+/// Bytes of memory that a run may take.
+const DEFAULT_MEMORY: usize = 1 << 30;
 
-/// A pair of groups that is to be given.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Edge {
-    pub(super) a: u32,
-    pub(super) b: u32,
-    pub(super) equal: u32,
-    pub(super) undecided: bool,
-    /// What the sets themselves said.
-    pub(super) outcome: Option<Outcome>,
-}
-
-impl Edge {
-    /// The same seen from the other set.
-    fn swapped(self) -> Edge {
-        let outcome = self.outcome.map(|outcome| match outcome {
-            Outcome::Counts(counts) => Outcome::Counts(counts.swapped()),
-            other => other,
-        });
-        Edge { a: self.b, b: self.a, outcome, ..self }
-    }
-
-    /// What is known of the two groups.
-    pub(super) fn comparison(&self, roster: &Roster<'_>, measure: &Measure) -> Comparison {
-        let signatures = measure.comparison(self.equal, roster.code(self.a), roster.code(self.b));
-        match self.outcome {
-            Some(Outcome::Counts(counts)) => signatures.with_counts(counts),
-            Some(Outcome::Similarity(similarity)) => signatures.with_similarity(similarity),
-            Some(Outcome::Lost) | None => signatures,
-        }
-    }
-}
-
-/// Reads and joins. The report is filled as far as this comes.
-pub(super) fn find<'a>(mut ask: Pairs<'a>, report: &mut Report) -> Step<Finding<'a>> {
-    if ask.exact.is_none() && ask.state.scheme.elements.are_exact() {
-        ask.exact = Some(Exact::Kept(Box::new(Originals::kept(ask.state))));
-    }
-    let slots = ask.least_slots()?;
-    let mut teller = ask.teller;
-    teller.tell(Phase::Reading, 0, 1)?;
-    let mut roster = Roster::read(ask.state, ask.memory, &mut teller)?;
-    if let Some(originals) = ask.exact.as_ref().and_then(Exact::originals) {
-        roster.tell_apart(originals, ask.sketcher, &mut teller)?;
-    }
-    report.sets = roster.ranks() as u64;
-    report.signatures = roster.groups() as u64;
-    report.groups = roster.several().len() as u64;
-    let accept = if ask.exact.is_some() { Accept::Possible } else { ask.accept };
-    let mut measure = Measure::new(&roster, ask.min, slots, accept);
-    let join = Join::new(&roster, &mut measure, ask.max_candidates, &mut teller);
-    let joined = join.run(ask.plan)?;
-    report.compared = joined.compared;
-    report.pairs = joined.found;
-    report.truncated = joined.truncated;
-    Ok(Finding {
-        roster,
-        measure,
-        pairs: joined.pairs,
-        min: ask.min,
-        exact: ask.exact,
-        sketcher: ask.sketcher,
-        teller,
-        report: *report,
-    })
-}
-
-/// What is left when all pairs have been given.
-pub(super) struct Given<'a> {
-    pub(super) roster: Roster<'a>,
-    pub(super) measure: Measure,
-    pub(super) exact: Option<Exact<'a>>,
+/// All pairs of sets that match: a question to a snapshot.
+///
+/// Two sets are a pair if they have at least m slots in common and their similarity reaches the threshold: exactly what a
+/// [query](crate::Query) for one of them would find. Each pair comes once. The similarity is the resemblance, or the
+/// cosine where the database measures that. By default the estimate must reach the threshold;
+/// [`accept`](Pairs::accept) asks for pairs that possibly or certainly do, and [`verify`](Pairs::verify) decides by the
+/// sets themselves. Empty sets are in no pair.
+///
+/// Sets with equal signatures are one [group](super::Group). Pairs are between groups, named by their smallest keys,
+/// unless [`expand`](Pairs::expand) is set.
+///
+/// Pairs come in the order of their keys: by `a`, then by `b`. If `a` is a group, the group comes before its pairs.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use ringer::{Database, Found, Options, Scheme};
+/// let folder = tempfile::tempdir()?;
+/// let db = Database::create(folder.path().join("x.ringer"), &Scheme::near_duplicate(), Options::default())?;
+/// db.put("a", &(0..100).collect::<Vec<_>>())?;
+/// db.put("a, again", &(0..100).collect::<Vec<_>>())?;
+/// db.put("b", &(5..105).collect::<Vec<_>>())?;
+/// db.put("c", &(900..999).collect::<Vec<_>>())?;
+///
+/// let snapshot = db.snapshot();
+/// let (mut copies, mut pairs) = (0, vec![]);
+/// snapshot.pairs(0.7).run(|found| {
+///     match found {
+///         Found::Group(group) => copies += group.len(),
+///         Found::Pair(pair) => pairs.push(pair),
+///     }
+///     ControlFlow::Continue(())
+/// })?;
+/// assert_eq!(copies, 2);                                       // "a" and "a, again"
+/// assert_eq!(pairs.len(), 1);
+/// assert_eq!((&*pairs[0].a, &*pairs[0].b), (&b"a"[..], &b"b"[..]));
+/// assert_eq!(pairs[0].a_keys, 2);
+/// println!("{:.2}", pairs[0].similarity());
+///
+/// assert_eq!(snapshot.pairs(0.7).expand().collect()?.len(), 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "nothing is looked for until it is run"]
+pub struct Pairs<'a> {
+    pub(super) state: &'a State,
     pub(super) sketcher: &'a Sketcher,
+    pub(super) requirements: Requirements,
+    pub(super) expand: usize,
+    pub(super) plan: Option<Plan>,
+    pub(super) max_candidates: usize,
+    pub(super) memory: usize,
+    pub(super) exact: Option<Exact<'a>>,
+    pub(super) reporter: Reporter<'a>,
 }
 
-impl Given<'_> {
-    /// How two groups compare, exactly where sets are looked at.
-    pub(super) fn compare(&self, a: u32, b: u32) -> Result<Comparison> {
-        let Given { roster, measure, exact, sketcher } = self;
-        let outcome = exact.as_ref().map(|exact| exact.compare(roster, sketcher, a, b));
-        let (equal, outcome) = (measure.count(roster, a, b), outcome.transpose()?);
-        Ok(Edge { a, b, equal, undecided: false, outcome }.comparison(roster, measure))
+impl fmt::Debug for Pairs<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pairs")
+            .field("requirements", &self.requirements)
+            .field("expand", &self.expand)
+            .field("plan", &self.plan)
+            .field("max_candidates", &self.max_candidates)
+            .field("memory", &self.memory)
+            .finish_non_exhaustive()
     }
 }
 
-impl<'a> Finding<'a> {
-    /// Gives all pairs that are alike enough, in order. `report` counts those that could not be verified.
-    pub(super) fn each(
-        self,
-        report: &mut Report,
-        visit: &mut dyn FnMut(&Roster<'a>, &mut Measure, Edge) -> Step,
-    ) -> Step<Given<'a>> {
-        let Finding { roster, mut measure, pairs, min, exact, sketcher, mut teller, report: found } =
-            self;
-        let mut done = 0;
-        teller.tell(Phase::Giving, 0, found.pairs)?;
-        let mut batch: Vec<Edge> = Vec::new();
-        let mut give = |batch: &mut Vec<Edge>, measure: &mut Measure| -> Step {
-            if let Some(exact) = &exact {
-                exact.decide(&roster, sketcher, batch)?;
+impl<'a> Pairs<'a> {
+    /// The pairs of a state. `sketcher` is one of the database's scheme.
+    pub(crate) fn new(state: &'a State, sketcher: &'a Sketcher, min: f64) -> Pairs<'a> {
+        Pairs {
+            state,
+            sketcher,
+            requirements: Requirements {
+                threshold: Some(Threshold::similarity(min)),
+                ..Requirements::default()
+            },
+            expand: 1,
+            plan: None,
+            max_candidates: DEFAULT_MAX_CANDIDATES,
+            memory: DEFAULT_MEMORY,
+            exact: None,
+            reporter: Reporter::default(),
+        }
+    }
+
+    /// The least number of slots that a pair has in common. Default: the scheme's number.
+    pub fn min_matches(mut self, slots: u32) -> Pairs<'a> {
+        self.requirements.min_matches = Some(slots);
+        self
+    }
+
+    /// Finds pairs without matching slots too. The threshold still applies, and [`accept`](Pairs::accept) says to what. A
+    /// high threshold makes this cheap; with a low one, all pairs of signatures are compared. Pairs of a scheme without
+    /// slots are always exhaustive.
+    pub fn exhaustive(mut self) -> Pairs<'a> {
+        self.requirements.exhaustive = true;
+        self
+    }
+
+    /// Expands groups of equal signatures: all pairs of their keys are given, and no group. A hundred thousand copies make
+    /// five billion pairs. They come in the order of their groups.
+    pub fn expand(self) -> Pairs<'a> {
+        self.expand_up_to(usize::MAX)
+    }
+
+    /// Expands groups of at most so many keys. Larger ones stay groups.
+    pub fn expand_up_to(mut self, keys: usize) -> Pairs<'a> {
+        self.expand = keys;
+        self
+    }
+
+    /// Sets the plan, instead of the one with the least estimated cost: [`Plan::Probe`] sorts by columns of samples in
+    /// which matching pairs agree, if there are any; [`Plan::Scan`] compares all signatures with each other. The pairs are
+    /// the same.
+    pub fn plan(mut self, plan: Plan) -> Pairs<'a> {
+        self.plan = Some(plan);
+        self
+    }
+
+    /// Distinct signatures that one signature is compared with in a column of samples, before its pairs are
+    /// [truncated](Report::truncated). Default 100,000.
+    pub fn max_candidates(mut self, candidates: usize) -> Pairs<'a> {
+        self.max_candidates = candidates;
+        self
+    }
+
+    /// Bytes of memory that the run may take, without the page cache. If it needs more, it fails with
+    /// [`Error::OverLimit`](crate::Error::OverLimit). Default 1 GiB. A set takes 40 bytes and its signature, or 36 bytes if
+    /// another set has the same signature.
+    pub fn memory(mut self, bytes: usize) -> Pairs<'a> {
+        self.memory = bytes;
+        self
+    }
+
+    /// What must reach the threshold: the estimate (the default), or one of the ends of its 99.9 % interval.
+    pub fn accept(mut self, accept: Accept) -> Pairs<'a> {
+        self.requirements.accept = accept;
+        self
+    }
+
+    /// Decides by the sets themselves. Common elements are counted for all pairs that [possibly](Accept::Possible) reach the
+    /// threshold, and a pair is given if its exact resemblance does. Sets with equal signatures are a group only if the
+    /// sets are equal. Sets that cannot be read again, or have changed, are left out; [`Originals::lost`] lists them, and
+    /// the [report](Report::lost) counts the pairs that were dropped. Works for sets without weights only.
+    pub fn verify(mut self, originals: &'a Originals<'a>) -> Pairs<'a> {
+        self.exact = Some(Exact::Originals(originals));
+        self
+    }
+
+    /// Decides by a function that returns the exact similarity of the sets under two keys, for any measure. If it returns
+    /// `None`, the pair is dropped and counted in the [report](Report::lost). Its error ends the run. It is called from
+    /// several threads. The smallest key of a group stands for all its keys; the function is not called for two keys of
+    /// one group.
+    pub fn check(
+        mut self,
+        exact: impl Fn(&[u8], &[u8]) -> Result<Option<f64>> + Sync + 'a,
+    ) -> Pairs<'a> {
+        self.exact = Some(Exact::Check(Box::new(exact)));
+        self
+    }
+
+    /// Reports progress from time to time. The run ends early if the function breaks.
+    pub fn progress(mut self, report: impl FnMut(Progress) -> ControlFlow<()> + 'a) -> Pairs<'a> {
+        self.reporter.0 = Some(Box::new(report));
+        self
+    }
+
+    /// Finds all pairs and groups, and gives them one after the other to `visit` until it breaks.
+    pub fn run(self, mut visit: impl FnMut(Found<'_>) -> ControlFlow<()>) -> Result<Report> {
+        emit::run(self, &mut visit)
+    }
+
+    /// Finds all pairs and collects them in memory. Groups are left out; [`expand`](Pairs::expand) gives their pairs.
+    pub fn collect(self) -> Result<Vec<Pair>> {
+        let mut all = Vec::new();
+        self.run(|found| {
+            if let Found::Pair(pair) = found {
+                all.push(pair);
             }
-            for edge in batch.drain(..) {
-                match edge.outcome.map(Outcome::similarity) {
-                    Some(None) => report.lost += 1,
-                    Some(Some(similarity)) if !reaches(similarity, min) => {}
-                    Some(Some(_)) => visit(&roster, measure, Edge { undecided: false, ..edge })?,
-                    None => visit(&roster, measure, edge)?,
-                }
-            }
-            Ok(())
-        };
-        // Without a look at sets there is nothing to do in parallel.
-        let most = if exact.is_some() { BATCH } else { 1 };
-        pairs.drain(&mut |pair| {
-            done += 1;
-            teller.tick(Phase::Giving, done, found.pairs)?;
-            let (a, b) = ((pair >> 32) as u32, pair as u32);
-            let equal = measure.count(&roster, a, b);
-            let undecided = most == 1 && measure.undecided(equal, roster.code(a), roster.code(b));
-            batch.push(Edge { a, b, equal, undecided, outcome: None });
-            if batch.len() >= most { give(&mut batch, &mut measure) } else { Ok(()) }
+            ControlFlow::Continue(())
         })?;
-        give(&mut batch, &mut measure)?;
-        Ok(Given { roster, measure, exact, sketcher })
-    }
-}
-
-/// Turns the end of a run into a report.
-pub(super) fn ended(step: Step, mut report: Report) -> Result<Report> {
-    match step {
-        Ok(()) => Ok(report),
-        Err(Stop::Failed(error)) => Err(error),
-        Err(Stop::Cancelled) => {
-            report.cancelled = true;
-            Ok(report)
-        }
-    }
-}
-
-pub(super) fn go_on(flow: ControlFlow<()>) -> Step {
-    if flow.is_break() { Err(Stop::Cancelled) } else { Ok(()) }
-}
-
-/// Finds all pairs and groups and gives them.
-pub(super) fn run(
-    ask: Pairs<'_>,
-    visit: &mut dyn FnMut(Found<'_>) -> ControlFlow<()>,
-) -> Result<Report> {
-    let (expand, mut report) = (ask.expand, Report::default());
-    let step = find(ask, &mut report).and_then(|finding| give(finding, &mut report, expand, visit));
-    ended(step, report)
-}
-
-fn give(
-    finding: Finding<'_>,
-    report: &mut Report,
-    expand: usize,
-    visit: &mut dyn FnMut(Found<'_>) -> ControlFlow<()>,
-) -> Step {
-    let equal_sets = finding.exact.as_ref().and_then(Exact::originals).is_some();
-    let mut giver = Giver { expand, equal_sets, visit, groups: 0, name: None };
-    let mut given =
-        finding.each(report, &mut |roster, measure, edge| giver.pair(roster, measure, edge))?;
-    giver.groups_before(&given.roster, &mut given.measure, None)
-}
-
-/// Gives groups and pairs in order.
-struct Giver<'v> {
-    /// Groups of at most so many keys are taken apart.
-    expand: usize,
-    /// Whether the sets of a group are known to be equal, and not only their signatures.
-    equal_sets: bool,
-    visit: &'v mut dyn FnMut(Found<'_>) -> ControlFlow<()>,
-    /// Groups of several keys that were given.
-    groups: usize,
-    /// The name of the last `a`.
-    name: Option<(u32, Box<[u8]>)>,
-}
-
-impl Giver<'_> {
-    /// Gives the groups up to one; all of them without.
-    fn groups_before(
-        &mut self,
-        roster: &Roster<'_>,
-        measure: &mut Measure,
-        last: Option<u32>,
-    ) -> Step {
-        while let Some(group) = roster.several().nth(self.groups) {
-            if last.is_some_and(|last| group > last) {
-                break;
-            }
-            self.groups += 1;
-            if roster.members(group).len() <= self.expand {
-                self.copies(roster, measure, group)?;
-            } else {
-                go_on((self.visit)(Found::Group(roster.group(group))))?;
-            }
-        }
-        Ok(())
+        Ok(all)
     }
 
-    /// All pairs of a group's own keys.
-    fn copies(&mut self, roster: &Roster<'_>, measure: &mut Measure, group: u32) -> Step {
-        let (members, code) = (roster.members(group), roster.code(group));
-        measure.look(roster, group, group);
-        let equal = roster.scheme().samples;
-        if !self.equal_sets && !measure.passes(equal, code, code) {
-            return Ok(());
+    /// What was asked for, checked against the scheme.
+    pub(super) fn conditions(&self) -> Result<Conditions> {
+        let conditions = self.requirements.check(&self.state.scheme)?;
+        if let Some(exact) = &self.exact {
+            exact.check_scheme(&self.state.scheme)?;
         }
-        let comparison = measure.comparison(equal, code, code);
-        let pair = Pair {
-            a: Box::default(),
-            b: Box::default(),
-            matching_slots: measure.matching_slots(),
-            comparison: if self.equal_sets { comparison.with_similarity(1.0) } else { comparison },
-            undecided: !self.equal_sets && measure.undecided(equal, code, code),
-            a_keys: 1,
-            b_keys: 1,
-        };
-        for (i, a) in members.iter().enumerate() {
-            let a = roster.key(*a)?;
-            for b in &members[i + 1..] {
-                let pair = Pair { a: a.clone(), b: roster.key(*b)?, ..pair.clone() };
-                go_on((self.visit)(Found::Pair(pair)))?;
-            }
-        }
-        Ok(())
-    }
-
-    fn pair(&mut self, roster: &Roster<'_>, measure: &mut Measure, edge: Edge) -> Step {
-        let Edge { a, b, undecided, .. } = edge;
-        self.groups_before(roster, measure, Some(a))?;
-        measure.look(roster, a, b);
-        let name = match &self.name {
-            Some((group, name)) if *group == a => name,
-            _ => &self.name.insert((a, roster.name(a)?)).1,
-        };
-        // Of a group that stays one, the smallest key stands for all.
-        let named = |group| match roster.members(group) {
-            all if all.len() <= self.expand => (all, 1),
-            all => (&all[..1], all.len() as u32),
-        };
-        let ((members, a_keys), (others, b_keys)) = (named(a), named(b));
-        let pair = Pair {
-            a: name.clone(),
-            b: roster.name(b)?,
-            matching_slots: measure.matching_slots(),
-            comparison: edge.comparison(roster, measure),
-            undecided,
-            a_keys,
-            b_keys,
-        };
-        if members.len() + others.len() == 2 {
-            return go_on((self.visit)(Found::Pair(pair)));
-        }
-        for a in members {
-            let a = roster.key(*a)?;
-            for b in others {
-                let (a, b) = (a.clone(), roster.key(*b)?);
-                // The smaller key first. The comparison goes with its sets.
-                let swap = a > b;
-                let comparison = match swap {
-                    true => edge.swapped().comparison(roster, measure),
-                    false => pair.comparison,
-                };
-                let (a, b) = if swap { (b, a) } else { (a, b) };
-                let (a_keys, b_keys) = if swap { (b_keys, a_keys) } else { (a_keys, b_keys) };
-                let pair = Pair { a, b, comparison, a_keys, b_keys, ..pair.clone() };
-                go_on((self.visit)(Found::Pair(pair)))?;
-            }
-        }
-        Ok(())
+        Ok(conditions)
     }
 }

@@ -1,32 +1,31 @@
-//! Threes: sets that are alike all together.
+//! Triples of sets that are alike all together.
 //!
-//! The resemblance of three sets is the size of what all have over that of what any has. Three pairs that are
-//! alike do not make it high: each pair may share something else. So every triangle of the graph of pairs is
-//! looked at, and its resemblance is estimated from the samples in which all three agree, which needs samples
-//! of two bits or more.
+//! The resemblance of three sets is the size of their intersection over the size of their union. It can be low although
+//! all three pairs are alike, since each pair may share something else. So the resemblance of each triangle in the graph
+//! of pairs is estimated from the samples in which all three sets agree. This needs samples of two bits or more.
 
 use std::ops::ControlFlow;
 
-use super::ask::Pairs;
-use super::found::Report;
-use super::measure::Measure;
-use super::pairs::{self, Given, ended, go_on};
-use super::roster::Roster;
-use super::stop::Step;
+use super::find::find;
+use super::pairs::Pairs;
+use super::progress::{Step, finish, go_on};
+use super::results::Report;
+use super::signature_table::SignatureTable;
 use crate::error::{Error, Result};
 use crate::estimate::law::check_threshold;
 use crate::estimate::many::Patterns;
-use crate::estimate::{Accept, Confidence, Estimate, reaches};
-use crate::scheme;
+use crate::estimate::{Accept, Confidence, Estimate, reaches, resemblance_of};
+use crate::matching::Threshold;
+use crate::scheme::Measure;
 use crate::sketch::Sketcher;
 use crate::store::state::State;
 
-/// Threes of sets that look like each other: a question to a snapshot.
+/// Triples of sets that are alike: a question to a snapshot.
 ///
-/// Given are the triangles of [pairs](Pairs) whose estimated three-way resemblance is at least the number asked
-/// for, in the order of their keys. Three sets are never more alike than two of them, so pairs need no more;
-/// but estimates err, and [`min_pair`](Triples::min_pair) lets pairs in that seem a little less alike. Sets with
-/// equal signatures count as one, which is named by their smallest key. Samples of one bit cannot tell
+/// Triples are the triangles of [pairs](Pairs) whose estimated three-way resemblance reaches the threshold, in the order
+/// of their keys. Three sets are never more alike than two of them, so pairs have the same threshold. But estimates err,
+/// and [`min_pair`](Triples::min_pair) admits pairs that seem a little less alike. Sets with equal signatures count as
+/// one set, named by their smallest key. Samples of one bit cannot estimate the resemblance of three sets
 /// ([`Error::TooFewBits`]), nor can signs of vectors ([`Error::OtherMeasure`]).
 ///
 /// ```
@@ -55,22 +54,22 @@ pub struct Triples<'a> {
     accept: Accept,
 }
 
-/// Three sets that have something in common.
+/// Three sets that are alike all together.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Triple {
-    /// Their keys, rising; of several with one signature, the smallest.
+    /// Their keys in ascending order; of several keys with one signature, the smallest.
     pub keys: [Box<[u8]>; 3],
     /// How many keys have each signature.
     pub copies: [u32; 3],
-    /// The size of what all three have over that of what any has.
+    /// The size of the intersection of all three over the size of their union.
     pub resemblance: Estimate,
-    /// Whether the triple does not [certainly](Accept::Certain) reach the least resemblance asked for.
+    /// Whether the triple does not [certainly](Accept::Certain) reach the threshold.
     pub undecided: bool,
 }
 
 impl<'a> Triples<'a> {
-    /// The threes of a state.
+    /// The triples of a state.
     pub(crate) fn new(
         state: &'a State,
         sketcher: &'a Sketcher,
@@ -80,35 +79,36 @@ impl<'a> Triples<'a> {
         Triples { pairs, min_resemblance, accept: Accept::Estimate }
     }
 
-    /// The least estimated resemblance of two of the three. Default: that of all three.
+    /// The least resemblance of two of the three sets. Default: that of all three.
     pub fn min_pair(mut self, resemblance: f64) -> Triples<'a> {
-        self.pairs.min = resemblance;
+        self.pairs.requirements.threshold = Some(Threshold::similarity(resemblance));
         self
     }
 
-    /// What must reach the least resemblance: the estimate (the default), or one of the ends of its interval. Intervals of three sets
-    /// are 95 % ones, widened to 99.9 % as if they were normal. The pairs of a triangle are accepted alike.
+    /// What must reach the threshold: the estimate (the default), or one of the ends of its 99.9 % interval. The interval of
+    /// three sets is a 95 % one, widened as if the estimate were normally distributed. The same applies to the pairs of a
+    /// triangle.
     pub fn accept(mut self, accept: Accept) -> Triples<'a> {
         self.accept = accept;
         self.pairs = self.pairs.accept(accept);
         self
     }
 
-    /// Puts conditions to the pairs that triangles are made of, and says what the run may take and whom it
-    /// tells of its progress: `.pairs(|pairs| pairs.exhaustive())`.
-    pub fn pairs(mut self, ask: impl FnOnce(Pairs<'a>) -> Pairs<'a>) -> Triples<'a> {
-        self.pairs = ask(self.pairs);
+    /// Sets conditions for the pairs that triangles are made of, limits of the run, and the progress callback:
+    /// `.pairs(|pairs| pairs.exhaustive())`.
+    pub fn pairs(mut self, set: impl FnOnce(Pairs<'a>) -> Pairs<'a>) -> Triples<'a> {
+        self.pairs = set(self.pairs);
         self
     }
 
-    /// Finds all threes, and gives them one after the other to `visit`, until it breaks.
+    /// Finds all triples, and gives them one after the other to `visit` until it breaks.
     pub fn run(self, mut visit: impl FnMut(Triple) -> ControlFlow<()>) -> Result<Report> {
         let mut report = Report::default();
-        let step = self.go(&mut report, &mut visit);
-        ended(step, report)
+        let step = self.find_and_visit(&mut report, &mut visit);
+        finish(step, report)
     }
 
-    /// Finds all threes and gives them together, in memory.
+    /// Finds all triples and collects them in memory.
     pub fn collect(self) -> Result<Vec<Triple>> {
         let mut all = Vec::new();
         self.run(|triple| {
@@ -118,49 +118,58 @@ impl<'a> Triples<'a> {
         Ok(all)
     }
 
-    fn go(self, report: &mut Report, visit: &mut dyn FnMut(Triple) -> ControlFlow<()>) -> Step {
+    fn find_and_visit(
+        self,
+        report: &mut Report,
+        visit: &mut dyn FnMut(Triple) -> ControlFlow<()>,
+    ) -> Step {
         let scheme = &self.pairs.state.scheme;
-        if scheme.measure == scheme::Measure::Cosine {
-            let (asked, measure) = ("the resemblance of three", scheme.measure.name());
-            return Err(Error::OtherMeasure { asked, measure }.into());
+        match scheme.measure {
+            Measure::Jaccard | Measure::Weighted => {}
+            Measure::Cosine => {
+                let (asked, measure) = ("the resemblance of three", scheme.measure.name());
+                return Err(Error::OtherMeasure { asked, measure }.into());
+            }
         }
         check_threshold(scheme, self.min_resemblance)?;
-        // Refuses samples of one bit before anything is read.
+        // Rejects samples of one bit before anything is read.
         Patterns::new(3, scheme.bits)?;
         let (min, accept, memory) = (self.min_resemblance, self.accept, self.pairs.memory as u64);
-        let finding = pairs::find(self.pairs, report)?;
-        let groups = finding.roster.groups();
+        let found = find(self.pairs, report)?;
+        let groups = found.table.groups();
         let needed = 4 * (groups as u64 + report.pairs);
         if needed > memory || report.pairs > u64::from(u32::MAX) {
             let what = format!("a graph of {} pairs", report.pairs);
             return Err(Error::OverLimit { what, needed, limit: memory }.into());
         }
         let mut graph = Graph { ends: Vec::with_capacity(groups), targets: Vec::new() };
-        let Given { roster, mut measure, .. } = finding.each(report, &mut |_, _, edge| {
+        let visited = found.each(report, &mut |_, _, edge| {
             graph.ends.resize(edge.a as usize, graph.targets.len() as u32);
             graph.targets.push(edge.b);
             Ok(())
         })?;
         graph.ends.resize(groups, graph.targets.len() as u32);
+        let table = &visited.table;
         graph.triangles(&mut |three| {
-            let resemblance = measure.three_way(&roster, three)?;
+            let [a, b, c] = three.map(|group| table.signature(group));
+            let resemblance = resemblance_of(&[&a, &b, &c])?;
             if !passes(accept, &resemblance, min) {
                 return Ok(());
             }
-            go_on(visit(triple(&roster, three, resemblance, min)?))
+            go_on(visit(triple(table, three, resemblance, min)?))
         })
     }
 }
 
-/// The ends of an interval, moved away from the value as far as 99.9 % are beyond 95 %.
-fn decisive(e: &Estimate) -> (f64, f64) {
+/// The ends of the 99.9 % interval, from those of the 95 % interval.
+fn deciding_interval(e: &Estimate) -> (f64, f64) {
     let wider = Confidence::P999.z() / Confidence::P95.z();
     let (low, high) = (e.value - wider * (e.value - e.low), e.value + wider * (e.high - e.value));
     (low.max(0.0), high.min(1.0))
 }
 
 fn passes(accept: Accept, resemblance: &Estimate, min: f64) -> bool {
-    let (low, high) = decisive(resemblance);
+    let (low, high) = deciding_interval(resemblance);
     match accept {
         Accept::Estimate => reaches(resemblance.value, min),
         Accept::Possible => reaches(high, min),
@@ -168,17 +177,22 @@ fn passes(accept: Accept, resemblance: &Estimate, min: f64) -> bool {
     }
 }
 
-fn triple(roster: &Roster<'_>, three: [u32; 3], resemblance: Estimate, min: f64) -> Result<Triple> {
+fn triple(
+    table: &SignatureTable<'_>,
+    three: [u32; 3],
+    resemblance: Estimate,
+    min: f64,
+) -> Result<Triple> {
     let [a, b, c] = three;
     Ok(Triple {
-        keys: [roster.name(a)?, roster.name(b)?, roster.name(c)?],
-        copies: three.map(|group| roster.members(group).len() as u32),
+        keys: [table.smallest_key(a)?, table.smallest_key(b)?, table.smallest_key(c)?],
+        copies: three.map(|group| table.members(group).len() as u32),
         resemblance,
         undecided: !passes(Accept::Certain, &resemblance, min),
     })
 }
 
-/// Each group with the larger ones that it makes a pair with, rising.
+/// The pairs of each group with larger groups, in ascending order.
 #[derive(Debug)]
 struct Graph {
     /// Where the pairs of each group end.
@@ -187,6 +201,7 @@ struct Graph {
 }
 
 impl Graph {
+    /// The larger groups that make a pair with this one.
     fn larger(&self, group: u32) -> &[u32] {
         let start = group.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
         &self.targets[start as usize..self.ends[group as usize] as usize]
@@ -208,14 +223,5 @@ impl Graph {
             }
         }
         Ok(())
-    }
-}
-
-impl Measure {
-    /// The resemblance of three groups.
-    fn three_way(&mut self, roster: &Roster<'_>, three: [u32; 3]) -> Result<Estimate> {
-        let signatures = three.map(|group| roster.signature(group));
-        let [a, b, c] = &signatures;
-        crate::estimate::resemblance_of(&[a, b, c])
     }
 }

@@ -1,27 +1,26 @@
-//! What comes back: matches, best first.
+//! What a query returns: matches, best first.
 
 use crate::error::Result;
 use crate::estimate::{Comparison, Estimate};
 
-/// The sets that were found.
+/// The matches of a query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// Best first: by similarity, then by the number of common slots, then by key.
+    /// Best first: by similarity, then by the number of matching slots, then by key.
     pub matches: Vec<Match>,
-    /// Whether there were more candidates than may be looked at
-    /// ([`max_candidates`](super::Query::max_candidates)), so that matches may be missing. Of a segment or
-    /// memtable that has too many, those with the most slots in common were looked at.
+    /// Whether there were more candidates than [`max_candidates`](super::Query::max_candidates), so that matches may be
+    /// missing. Of a segment or memtable with too many candidates, only those with the most matching slots were compared.
     pub truncated: bool,
 }
 
-/// A set that looks like the query.
+/// A set that matches the query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Match {
     /// Its key.
     pub key: Box<[u8]>,
     /// How many slots it has in common with the query.
     pub matching_slots: u32,
-    /// What the two signatures say about the sets: all measures, the query being the first set.
+    /// All measures of the two sets. The query is the first set.
     pub comparison: Comparison,
 }
 

@@ -1,51 +1,52 @@
 //! Matches decided and ranked by the sets themselves.
 //!
-//! In: matches by signatures, more than are wanted. Out: those that are alike enough, by exact resemblance, best first.
+//! In: matches by signatures, more than are wanted. Out: those whose exact resemblance passes, best first.
 
 use std::sync::Arc;
 
 use super::answer::Match;
-use super::ask::{Like, Query, Rule};
 use super::originals::Originals;
+use super::request::{Like, Query};
+use super::search::SearchOptions;
 use crate::error::{Error, Result};
-use crate::estimate::{Accept, Counts, reaches};
-use crate::scheme::{Measure, Scheme};
+use crate::estimate::{Counts, reaches};
+use crate::matching::check_countable;
+use crate::scheme::Scheme;
 
-/// Candidates that are counted for each match that is wanted, where no threshold says which are possible.
+/// Candidates that are counted for each wanted match, if there is no threshold.
 const CANDIDATES_PER_MATCH: usize = 4;
 
-/// The same for those who want very few.
-const LEAST_CANDIDATES: usize = 32;
+/// Candidates that are counted at least, if there is no threshold.
+const MIN_CANDIDATES: usize = 32;
 
-/// Refuses what has no sets to count.
+/// Rejects queries that have no set to count.
 pub(super) fn check(scheme: &Scheme, like: Like<'_>) -> Result<()> {
-    if scheme.measure != Measure::Jaccard {
-        let (asked, measure) = ("the number of common elements", scheme.measure.name());
-        return Err(Error::OtherMeasure { asked, measure });
-    }
+    check_countable(scheme)?;
     match like {
         Like::Signature(signature) if signature.elements().is_none() => Err(Error::invalid(
             "verification of a query by signature",
             "a signature has no elements to count; query by features or by key",
         )),
-        _ => Ok(()),
+        Like::Features(_) | Like::Weighted(_) | Like::Key(_) | Like::Signature(_) => Ok(()),
     }
 }
 
-/// The rule by which signatures are searched, so that nothing is missed that the sets would let in.
-pub(super) fn loosened(rule: Rule) -> Rule {
-    if rule.threshold > f64::NEG_INFINITY {
-        return Rule { accept: Accept::Possible, top: usize::MAX, ..rule };
+/// The options for the search by signatures. With a threshold it finds all sets that may reach it. Without one it finds a
+/// few times as many as are wanted.
+pub(super) fn first_pass(asked: SearchOptions) -> SearchOptions {
+    if asked.conditions.has_threshold() {
+        let conditions = asked.conditions.before_counting();
+        return SearchOptions { conditions, top: usize::MAX, ..asked };
     }
-    let top = rule.top.saturating_mul(CANDIDATES_PER_MATCH).max(LEAST_CANDIDATES);
-    Rule { top: if rule.top == 0 { 0 } else { top }, ..rule }
+    let top = asked.top.saturating_mul(CANDIDATES_PER_MATCH).max(MIN_CANDIDATES);
+    SearchOptions { top: if asked.top == 0 { 0 } else { top }, ..asked }
 }
 
-/// Counts the elements that matches share with the query, and ranks them by that.
+/// Counts the elements that matches share with the query, and ranks them by exact resemblance.
 pub(super) fn rank(
     query: &Query<'_>,
     originals: &Originals<'_>,
-    rule: Rule,
+    asked: SearchOptions,
     matches: Vec<Match>,
 ) -> Result<Vec<Match>> {
     let (state, sketcher) = (query.state, query.sketcher);
@@ -71,7 +72,7 @@ pub(super) fn rank(
             continue;
         };
         let counts = Counts::of(&own, &set);
-        if reaches(counts.resemblance(), rule.threshold) {
+        if reaches(counts.resemblance(), asked.conditions.threshold) {
             let comparison = found.comparison.with_counts(counts);
             exact.push((counts.resemblance(), Match { comparison, ..found }));
         }
@@ -80,6 +81,6 @@ pub(super) fn rank(
         let alike = b.total_cmp(a).then(second.matching_slots.cmp(&first.matching_slots));
         alike.then_with(|| first.key.cmp(&second.key))
     });
-    exact.truncate(rule.top);
+    exact.truncate(asked.top);
     Ok(exact.into_iter().map(|(_, found)| found).collect())
 }

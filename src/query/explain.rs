@@ -1,19 +1,21 @@
-//! How an answer was found, and what a scheme promises.
+//! How an answer was found, and the recall that the scheme promises.
 
 use std::sync::Arc;
 
 use super::answer::Answer;
+use super::request::{Like, Query};
 use crate::estimate::returned::Returned;
 use crate::estimate::{Accept, reaches};
+use crate::matching::Conditions;
 use crate::scheme::{Measure, Scheme};
 use crate::sketch::SharedDonors;
 
 /// A way to find matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Plan {
-    /// Through the posting lists of the query's slot values.
+    /// Reads the posting lists of the query's slot values.
     Probe,
-    /// Through all signatures, first planes first.
+    /// Compares all signatures, lowest bit planes first.
     Scan,
 }
 
@@ -26,13 +28,13 @@ impl std::fmt::Display for Plan {
     }
 }
 
-/// What was done in one part of the database, or in all of them together.
+/// What was done in one memtable or segment, or in all of them together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Work {
     /// Posting lists that were read.
     pub lists_read: u64,
-    /// Lists that were left unread, because nothing found in them alone could have been a match.
+    /// Posting lists that were not read, because no signature in them alone could have matched.
     pub lists_unread: u64,
     /// Ids in the lists that were read.
     pub postings: u64,
@@ -42,7 +44,7 @@ pub struct Work {
     pub compared: u64,
     /// Signatures all of whose planes were compared.
     pub verified: u64,
-    /// Bytes of lists and signatures that were looked at, in memory or not.
+    /// Bytes of lists and signatures that were read, from memory or from the file.
     pub bytes: u64,
 }
 
@@ -58,7 +60,7 @@ impl std::ops::AddAssign for Work {
     }
 }
 
-/// One part of the database and what was done there.
+/// One memtable or segment, and what was done there.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct PartPlan {
@@ -68,69 +70,113 @@ pub struct PartPlan {
     pub signatures: u32,
     /// How it was searched.
     pub plan: Plan,
-    /// What a probe would cost, in nanoseconds, by estimate; `None` if that was not looked at.
+    /// The estimated cost of a probe in nanoseconds; `None` if it was not estimated.
     pub probe_cost: Option<f64>,
-    /// What a scan would cost.
+    /// The estimated cost of a scan in nanoseconds.
     pub scan_cost: f64,
     /// What was done.
     pub work: Work,
 }
 
-/// An answer and how it was found.
+/// What a search records for an explanation.
+#[derive(Debug, Default)]
+pub(super) struct Trace {
+    pub(super) parts: Vec<PartPlan>,
+    pub(super) candidates_by_lists: Vec<u64>,
+    pub(super) pages_read: u64,
+    /// The size of the query's set, as far as its signature tells.
+    pub(super) elements: Option<f64>,
+}
+
+/// An answer, and how it was found.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Explanation {
     /// The answer.
     pub answer: Answer,
-    /// Each part that was searched.
+    /// Each memtable and segment that was searched.
     pub parts: Vec<PartPlan>,
-    /// All work together.
+    /// The work of all of them.
     pub work: Work,
-    /// Candidates by the number of lists that they were in: entry i counts those in i. Scans have none.
+    /// Candidates by the number of posting lists that they were in: entry i counts those in i lists. Scans have none.
     pub candidates_by_lists: Vec<u64>,
     /// Pages that were read from the file meanwhile, by this query or another.
     pub pages_read: u64,
-    /// The least number of common slots that was asked for; 0 where slots did not matter.
+    /// The least number of matching slots; 0 if slots did not matter.
     pub min_matches: u32,
-    pub(super) scheme: Scheme,
-    pub(super) within_hamming_1: bool,
+    scheme: Scheme,
+    within_hamming_1: bool,
     /// The least similarity, and what must reach it.
-    pub(super) threshold: Option<(f64, Accept)>,
-    /// Whether matches are decided by their sets.
-    pub(super) verified: bool,
+    threshold: Option<(f64, Accept)>,
+    /// Whether matches are decided by counting common elements.
+    verified: bool,
     /// The size of the query's set, if it is known.
-    pub(super) elements: Option<f64>,
-    pub(super) shared_donors: Option<Arc<SharedDonors>>,
+    elements: Option<f64>,
+    shared_donors: Option<Arc<SharedDonors>>,
 }
 
 impl Explanation {
-    /// The probability that a set of exactly the similarity asked for is returned: that it has enough slots in common with the
-    /// query, and that it passes the threshold. `None` if no similarity was asked for.
+    pub(super) fn new(
+        query: &Query<'_>,
+        conditions: Conditions,
+        answer: Answer,
+        trace: Trace,
+    ) -> Explanation {
+        let (scheme, sketcher) = (&query.state.scheme, query.sketcher);
+        let Trace { parts, candidates_by_lists, pages_read, mut elements } = trace;
+        // The set itself tells its size better than a rounded code does.
+        if let (Like::Features(features), Measure::Jaccard) = (query.like, scheme.measure) {
+            elements = Some(sketcher.count_distinct(features) as f64);
+        }
+        let mut work = Work::default();
+        parts.iter().for_each(|part| work += part.work);
+        let Conditions { threshold, accept, min_slots, within_hamming_1 } = conditions;
+        Explanation {
+            answer,
+            parts,
+            work,
+            candidates_by_lists,
+            pages_read,
+            min_matches: min_slots,
+            scheme: (**scheme).clone(),
+            within_hamming_1,
+            threshold: conditions.has_threshold().then_some((threshold, accept)),
+            verified: query.counts_elements(),
+            elements,
+            shared_donors: sketcher.shared_donors(),
+        }
+    }
+
+    /// The probability that a set with exactly the threshold's similarity is returned: that it has enough slots in common
+    /// with the query, and passes the threshold. `None` without a threshold.
     pub fn promised_recall(&self) -> Option<f64> {
         self.threshold.map(|(similarity, _)| self.recall_at(similarity))
     }
 
     /// The probability that a set of this resemblance or cosine is returned, for sets tiny against their universe.
     ///
-    /// It depends on the size of the sets. The size is that of the query's set, from its features or from the
-    /// cardinality field of its signature, and a set of about the same size is looked for. Where neither tells, sets
-    /// are taken to be large. [`Query::top`](super::Query::top) is not taken into account.
+    /// It depends on the size of the sets. The other set is taken to be about as large as the query's set, whose size
+    /// comes from its features or from the cardinality code of its signature. If neither is there, sets are taken to be
+    /// large. [`Query::top`] is not taken into account.
     pub fn recall_at(&self, similarity: f64) -> f64 {
         match self.threshold {
             Some((least, _)) if self.verified && !reaches(similarity, least) => 0.0,
-            _ => self.returned().at(similarity),
+            Some(_) | None => self.returned().at(similarity),
         }
     }
 
-    /// The probability that the index sees such a set, whether or not it passes the threshold.
+    /// The probability that the index finds such a set, whether or not it passes the threshold.
     pub fn seen_at(&self, similarity: f64) -> f64 {
         self.returned().seen(similarity)
     }
 
-    /// The probability to be returned at some similarities around the threshold, rising.
+    /// The probability to be returned, at some similarities around the threshold in ascending order.
     pub fn recall_curve(&self) -> Vec<(f64, f64)> {
         let least = self.threshold.map_or(0.5, |(least, _)| least);
-        let lowest = if self.scheme.measure == Measure::Cosine { -1.0 } else { 0.0 };
+        let lowest = match self.scheme.measure {
+            Measure::Jaccard | Measure::Weighted => 0.0,
+            Measure::Cosine => -1.0,
+        };
         let steps = [-0.2, -0.1, -0.05, 0.0, 0.05, 0.1, 0.2];
         let mut at: Vec<f64> = steps.iter().map(|step| least + step).collect();
         at.retain(|similarity| (lowest..=1.0).contains(similarity));
@@ -153,7 +199,7 @@ impl Explanation {
     }
 }
 
-/// A few lines for people.
+/// A few lines for people to read.
 impl std::fmt::Display for Explanation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for part in &self.parts {

@@ -1,29 +1,38 @@
 //! What looks like this?
 //!
-//! In: a set, a key or a signature. Out: the sets that look like it, best first, each with an estimate and
-//! its error ([`Query`]).
+//! In: a set, a key or a signature. Out: the stored sets that match it, best first, each with an estimate and its error
+//! ([`Query`]).
 //!
-//! An answer is defined by the data alone: the live rows with at least m slots in common with the query
-//! that are alike enough. How it is found never changes it. Each part of a database, a segment or a
-//! memtable, is [probed](probe) through its posting lists or [scanned](scan), whichever costs less;
-//! candidates are [verified](verify) on their signatures, first planes first, and [ranked](rank). Matching
-//! slots are counted from the signatures, so that a list can only say where to look.
+//! The data alone defines an answer: the live rows that [match](crate::matching). How they are found never changes it.
+//!
+//! # The way of a candidate
+//!
+//! 1. `search.rs`: [`search`](search::search) goes through the memtables and segments of a snapshot. `plan.rs` chooses
+//!    for each of them whether to probe its posting lists or to scan its signatures, by the estimated cost.
+//! 2. `probe.rs` reads the posting lists of the query's slot values. A signature id that is in enough lists becomes a
+//!    candidate. `scan.rs` takes all signatures instead.
+//! 3. `search.rs`: [`Search`](search::Search) compares candidates with the query, lowest bit planes first, applies the
+//!    matching rule and puts matches into the ranking. Matching slots are counted on the signatures, so a posting list
+//!    only says where to look.
+//!
+//! Around this way: `request.rs` has the builder, `target.rs` the query's signature and slot values, `source.rs` access to
+//! the signatures and keys of a segment or memtable, `ranking.rs` the best matches so far. `exact.rs` counts common
+//! elements where sets can be read, from `originals.rs`. `answer.rs` and `explain.rs` are what comes back.
 
 mod answer;
-mod ask;
 mod exact;
 mod explain;
 mod originals;
-mod part;
+mod plan;
 mod probe;
-mod rank;
+mod ranking;
+mod request;
 mod scan;
-mod score;
 mod search;
+mod source;
 mod target;
-mod verify;
 
 pub use answer::{Answer, Match};
-pub use ask::{Like, Query};
 pub use explain::{Explanation, PartPlan, Plan, Work};
 pub use originals::{Lost, Originals};
+pub use request::{Like, Query};

@@ -1,8 +1,8 @@
-//! Exact answers: where the sets themselves can be read again.
+//! Where original sets are read, so that answers are exact.
 //!
-//! In: a function from keys to sets. Out: the same sets in ascending order without repeats, each checked against the
-//! signature that is stored for its key, so that an exact answer is one about the stored sets. Sets that were used
-//! lately stay in memory, up to a limit. Keys whose set is gone, or is another one by now, are remembered and reported.
+//! In: a function from keys to sets. Out: sets in ascending order without repeats. Each set is checked against the stored
+//! signature of its key, so that an exact answer is about the sets that were stored. Recently used sets are cached. Keys
+//! whose set is gone or has changed are recorded.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,21 +14,21 @@ use crate::sketch::{Signature, Sketcher};
 use crate::store::state::State;
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Bytes of sets that are kept for the next use.
+/// Bytes of sets in the cache.
 const DEFAULT_MEMORY: usize = 256 << 20;
 
-/// Bytes that a set takes beside its elements, about.
+/// Bytes that a cached set takes beside its key and elements, roughly.
 const BYTES_PER_SET: usize = 128;
 
-/// Reads a set by its key; `None` if there is none any more.
+/// Reads a set by its key; `None` if it is gone.
 type Fetch<'a> = Box<dyn Fn(&[u8]) -> Result<Option<Vec<u64>>> + Sync + 'a>;
 
-/// Where the original sets of a database can be read again, so that queries, pairs and clusters count common elements instead of
-/// estimating.
+/// Where the original sets of a database can be read, so that queries, pairs and clusters count common elements instead
+/// of estimating.
 ///
-/// The function is called from several threads at once. An error that it returns ends the run. It gives the features that were
-/// stored under the key, in any order; `None` where they are gone. A set whose signature is not the stored one has
-/// changed since. Neither is compared with anything: [`lost`](Originals::lost) lists them.
+/// The function returns the features that were stored under a key, in any order, or `None` if they are gone. It is called
+/// from several threads at once. Its error ends the run. A set whose signature is not the stored one has changed. Sets
+/// that are gone or have changed are not compared with anything; [`lost`](Originals::lost) lists them.
 ///
 /// ```
 /// use std::collections::HashMap;
@@ -54,9 +54,9 @@ type Fetch<'a> = Box<dyn Fn(&[u8]) -> Result<Option<Vec<u64>>> + Sync + 'a>;
 pub struct Originals<'a> {
     fetch: Fetch<'a>,
     memory: usize,
-    /// Whether sets are read from the database itself, and need no comparison with their signatures.
+    /// Whether sets come from the database itself, so that they need no check against their signatures.
     kept: bool,
-    lately: Mutex<Lately>,
+    cache: Mutex<Cache>,
     lost: Mutex<BTreeMap<Box<[u8]>, Lost>>,
 }
 
@@ -64,15 +64,15 @@ pub struct Originals<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Lost {
-    /// There is no set under the key any more.
+    /// The set cannot be read any more.
     Gone,
     /// The set is not the one whose signature is stored.
     Changed,
 }
 
-/// Sets that were used lately.
-struct Lately {
-    sets: LruCache<Box<[u8]>, Known>,
+/// Sets that were used recently.
+struct Cache {
+    sets: LruCache<Box<[u8]>, Cached>,
     bytes: usize,
 }
 
@@ -83,19 +83,19 @@ impl std::fmt::Debug for Originals<'_> {
 }
 
 impl<'a> Originals<'a> {
-    /// Originals that a function reads.
+    /// Originals that a function reads by key.
     pub fn new(fetch: impl Fn(&[u8]) -> Result<Option<Vec<u64>>> + Sync + 'a) -> Originals<'a> {
-        let lately = Lately { sets: LruCache::unbounded(), bytes: 0 };
+        let cache = Cache { sets: LruCache::unbounded(), bytes: 0 };
         Originals {
             fetch: Box::new(fetch),
             memory: DEFAULT_MEMORY,
             kept: false,
-            lately: Mutex::new(lately),
+            cache: Mutex::new(cache),
             lost: Mutex::new(BTreeMap::new()),
         }
     }
 
-    /// The sets that a database keeps itself.
+    /// The sets that a database keeps.
     pub(crate) fn kept(state: &'a State) -> Originals<'a> {
         let fetch = |key: &[u8]| {
             let stored = state.get(key)?;
@@ -104,36 +104,36 @@ impl<'a> Originals<'a> {
         Originals { kept: true, ..Originals::new(fetch) }
     }
 
-    /// Bytes of sets that may be kept for their next use; default 256 MiB. Two sets for each thread come on top.
+    /// Bytes of sets that may be cached. Default 256 MiB. Two sets for each thread come on top.
     pub fn memory(mut self, bytes: usize) -> Originals<'a> {
         self.memory = bytes;
         self
     }
 
-    /// The keys whose sets could not be used so far, in order.
+    /// The keys whose sets could not be used so far, in ascending order.
     pub fn lost(&self) -> Vec<(Box<[u8]>, Lost)> {
         locked(&self.lost).iter().map(|(key, lost)| (key.clone(), *lost)).collect()
     }
 
-    /// The set under a key, if it is the one that has this signature.
+    /// The set under a key; `None`, recorded as lost, if it is gone or does not have the stored signature.
     pub(crate) fn set(
         &self,
         key: &[u8],
         sketcher: &Sketcher,
         stored: impl FnOnce() -> Result<Signature>,
     ) -> Result<Option<Arc<[u64]>>> {
-        let known = locked(&self.lately).sets.get(key).cloned();
+        let cached = locked(&self.cache).sets.get(key).cloned();
         if self.kept
-            && let Some(known) = known
+            && let Some(cached) = cached
         {
-            return Ok(Some(known.set));
+            return Ok(Some(cached.set));
         }
         let stored = if self.kept { None } else { Some(stored()?) };
-        // A set under the key may have been replaced since it was read.
-        if let (Some(known), Some(stored)) = (known, &stored)
-            && known.is_of(stored)
+        // The set under the key may have been replaced since it was cached.
+        if let (Some(cached), Some(stored)) = (cached, &stored)
+            && cached.has_signature(stored)
         {
-            return Ok(Some(known.set));
+            return Ok(Some(cached.set));
         }
         let Some(mut set) = (self.fetch)(key)? else {
             locked(&self.lost).insert(key.into(), Lost::Gone);
@@ -144,55 +144,55 @@ impl<'a> Originals<'a> {
             set.sort_unstable();
             set.dedup();
             let now = sketcher.sketch(&set)?;
-            if !same(&now, &stored) {
+            if !same_signature(&now, &stored) {
                 locked(&self.lost).insert(key.into(), Lost::Changed);
                 return Ok(None);
             }
             signature = Some(stored);
         }
         locked(&self.lost).remove(key);
-        let known = Known { set: set.into(), signature };
-        self.keep(key, &known);
-        Ok(Some(known.set))
+        let cached = Cached { set: set.into(), signature };
+        self.keep(key, &cached);
+        Ok(Some(cached.set))
     }
 
-    fn keep(&self, key: &[u8], known: &Known) {
-        let bytes = |key: &[u8], known: &Known| {
-            let signature = known.signature.as_ref().map_or(0, |s| size_of_val(s.planes()));
-            key.len() + size_of_val(&*known.set) + signature + BYTES_PER_SET
+    fn keep(&self, key: &[u8], new: &Cached) {
+        let bytes = |key: &[u8], cached: &Cached| {
+            let signature = cached.signature.as_ref().map_or(0, |s| size_of_val(s.planes()));
+            key.len() + size_of_val(&*cached.set) + signature + BYTES_PER_SET
         };
-        let new = bytes(key, known);
-        if new > self.memory {
+        let new_bytes = bytes(key, new);
+        if new_bytes > self.memory {
             return;
         }
-        let mut lately = locked(&self.lately);
-        lately.bytes += new;
-        if let Some(old) = lately.sets.put(key.into(), known.clone()) {
-            lately.bytes -= bytes(key, &old);
+        let mut cache = locked(&self.cache);
+        cache.bytes += new_bytes;
+        if let Some(old) = cache.sets.put(key.into(), new.clone()) {
+            cache.bytes -= bytes(key, &old);
         }
-        while lately.bytes > self.memory {
-            let Some((key, known)) = lately.sets.pop_lru() else { break };
-            lately.bytes -= bytes(&key, &known);
+        while cache.bytes > self.memory {
+            let Some((key, old)) = cache.sets.pop_lru() else { break };
+            cache.bytes -= bytes(&key, &old);
         }
     }
 }
 
 /// A set that was read.
 #[derive(Clone)]
-struct Known {
+struct Cached {
     set: Arc<[u64]>,
-    /// What was stored for it. Sets that the database keeps need none.
+    /// The stored signature of its key. Kept sets need none.
     signature: Option<Signature>,
 }
 
-impl Known {
-    fn is_of(&self, stored: &Signature) -> bool {
-        self.signature.as_ref().is_some_and(|signature| same(signature, stored))
+impl Cached {
+    fn has_signature(&self, stored: &Signature) -> bool {
+        self.signature.as_ref().is_some_and(|signature| same_signature(signature, stored))
     }
 }
 
-/// Whether two signatures are those of one set, as far as they tell. Neither need carry it.
-fn same(a: &Signature, b: &Signature) -> bool {
+/// Whether two signatures are equal. The elements that one of them may carry do not matter.
+fn same_signature(a: &Signature, b: &Signature) -> bool {
     a.planes() == b.planes()
         && a.is_empty() == b.is_empty()
         && a.cardinality_code() == b.cardinality_code()

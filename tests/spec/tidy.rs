@@ -13,6 +13,7 @@ const ROOMS: &[&[&str]] = &[
     &["features"],
     &["sketch"],
     &["estimate"],
+    &["matching"],
     &["format"],
     &["store"],
     &["index"],

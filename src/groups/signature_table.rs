@@ -1,9 +1,9 @@
 //! All live sets of a state in key order, and their distinct signatures in memory.
 //!
-//! In: a state. Out: ranks (the live rows that are not empty, numbered in key order), and groups (their
-//! distinct signatures, numbered in the order of their smallest keys). So numbers of groups compare as the keys
-//! that name them, and are the same wherever rows live. A rank takes eight bytes, a group its signature and
-//! some thirty bytes while groups are made and sorted.
+//! In: a state. Out: *ranks*, the live rows that are not empty, numbered in key order; and *groups*, their distinct
+//! signatures, numbered in the order of their smallest keys. So the order of groups is the order of their smallest keys,
+//! wherever rows are stored. A rank takes eight bytes. A group takes its signature, and about thirty bytes while groups
+//! are made and sorted.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use hashbrown::HashTable;
 use xxhash_rust::xxh3::xxh3_64;
 use zerocopy::IntoBytes;
 
-use super::found::{Group, Phase};
-use super::sorting::Sorting;
-use super::stop::{Step, Teller};
+use super::progress::{Reporter, Step};
+use super::radix::RadixSort;
+use super::results::{Group, Phase};
 use crate::error::{Error, Result};
 use crate::kernel::{Row, Rows, prefetch};
 use crate::scheme::Scheme;
@@ -23,143 +23,149 @@ use crate::store::range::{Source, Walk};
 use crate::store::segment::rows::SignatureCursor;
 use crate::store::state::{SegmentView, State};
 
-/// Bytes that a row takes: its place.
+/// Bytes of a row: its location.
 const ROW_BYTES: u64 = 8;
 
-/// Bytes that a row takes beside if its signature is that of another: the two while they are gathered, with room to
-/// grow, and its rank among the members, with that of the first.
-const COPY_BYTES: u64 = 16 + 8;
+/// Further bytes of a row whose signature another row has too: an entry of `duplicates`, in a vector that may be half
+/// empty, and its rank and that of the first row in `members`.
+const DUPLICATE_BYTES: u64 = 16 + 8;
 
-/// Bytes that a distinct signature takes beside its planes: code, first rank, and then two entries of eight bytes
-/// while they are sorted and a number while equal ones become one; or, as it was equal to another, what a copy takes.
+/// Bytes of a distinct signature beside its planes: code and first rank, and 24 bytes while equal signatures are united.
 const GROUP_BYTES: u64 = 4 + 4 + 24;
 
-/// Bytes for each signature of a segment in which some have several rows: its group.
+/// Bytes for each signature of a segment with duplicate rows: its group.
 const SHARED_BYTES: u64 = 4;
 
 /// No group.
 const NONE: u32 = u32::MAX;
 
-/// The segment of rows that are in no segment.
-const FRESH: u32 = u32::MAX;
+/// Stands for the segment of rows that are in a memtable.
+const MEMTABLE: u32 = u32::MAX;
 
-/// Where a row is: a segment of the state and a row there, or the number of a key that was kept.
+/// Where a row is: a segment of the state and a row there, or [`MEMTABLE`] and a position in `memtable_keys`.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct Location {
     segment: u32,
     row: u32,
 }
 
-/// The sets of a state.
+/// The sets of a state, grouped by signature.
 #[derive(Debug)]
-pub(crate) struct Roster<'a> {
+pub(crate) struct SignatureTable<'a> {
     state: &'a State,
-    places: Vec<Place>,
-    /// Keys of rows that are in a memtable.
-    fresh: Vec<Box<[u8]>>,
-    /// All planes of each group.
+    /// The row of each rank.
+    locations: Vec<Location>,
+    memtable_keys: Vec<Box<[u8]>>,
+    /// All planes of all groups.
     planes: Vec<u64>,
+    /// The cardinality code of each group.
     codes: Vec<u32>,
     /// The first rank of each group.
     firsts: Vec<u32>,
-    /// Groups of several keys, with the place of their first rank in `members`.
-    several: Vec<(u32, u32)>,
-    /// Ranks of those groups, group after group.
+    /// Groups of several keys, each with the position of its first rank in `members`.
+    shared: Vec<(u32, u32)>,
+    /// The ranks of those groups, group after group.
     members: Vec<u32>,
 }
 
-impl<'a> Roster<'a> {
+impl<'a> SignatureTable<'a> {
     /// Reads all live rows.
     pub(super) fn read(
         state: &'a State,
         memory: usize,
-        teller: &mut Teller<'_>,
-    ) -> Step<Roster<'a>> {
+        reporter: &mut Reporter<'_>,
+    ) -> Step<SignatureTable<'a>> {
         let (rows, ids) = bounds(state, memory)?;
         let words = state.scheme.words_per_signature();
-        let mut roster = Roster {
+        let mut table = SignatureTable {
             state,
-            places: Vec::with_capacity(rows),
-            fresh: Vec::new(),
+            locations: Vec::with_capacity(rows),
+            memtable_keys: Vec::new(),
             planes: Vec::with_capacity(ids * words),
             codes: Vec::with_capacity(ids),
             firsts: Vec::with_capacity(ids),
-            several: Vec::new(),
+            shared: Vec::new(),
             members: Vec::new(),
         };
-        let mut shared: Vec<Vec<u32>> =
+        // The groups of ids that several rows of a segment may have.
+        let mut groups_of_ids: Vec<Vec<u32>> =
             state.segments.iter().map(|view| vec![NONE; shared_ids(view)]).collect();
-        let mut known = HashTable::new();
+        let mut memtable_groups = HashTable::new();
         let mut cursors: Vec<SignatureCursor<'_>> =
             state.segments.iter().map(|view| SignatureCursor::new(&view.segment)).collect();
-        let (mut planes, mut copies, mut done) = (Vec::new(), Vec::new(), 0);
+        let (mut planes, mut duplicates, mut done) = (Vec::new(), Vec::new(), 0);
         let mut walk = Walk::new(state, Bound::Unbounded, Bound::Unbounded)?;
         while let Some((key, source)) = walk.next_source()? {
             done += 1;
-            teller.tick(Phase::Reading, done, rows as u64)?;
-            let (rank, next) = (roster.places.len() as u32, roster.firsts.len() as u32);
+            reporter.tick(Phase::Reading, done, rows as u64)?;
+            let (rank, next) = (table.locations.len() as u32, table.firsts.len() as u32);
             match source {
                 Source::Fresh(stored) if stored.signature.is_empty() => continue,
                 Source::Fresh(stored) => {
-                    roster.places.push(Place { segment: FRESH, row: roster.fresh.len() as u32 });
-                    roster.fresh.push(key);
+                    let row = table.memtable_keys.len() as u32;
+                    table.locations.push(Location { segment: MEMTABLE, row });
+                    table.memtable_keys.push(key);
                     let (planes, code) =
                         (stored.signature.planes(), stored.signature.cardinality_code());
-                    match roster.look_up(planes, code, &mut known) {
-                        Some(group) => copies.push((group, rank)),
-                        None => roster.push(planes, code, rank),
+                    match table.memtable_group(planes, code, &mut memtable_groups) {
+                        Some(group) => duplicates.push((group, rank)),
+                        None => table.push(planes, code, rank),
                     }
                 }
-                // Memory was asked for by what the manifest says.
+                // Memory was reserved for as many rows as the manifest says.
                 Source::Row(_, segment, _) if done > rows as u64 => {
                     let detail = "more rows can be seen than the manifest says".into();
                     return Err(segment.lost("LIVE-3", detail).into());
                 }
                 Source::Row(_, segment, found) if segment.is_empty_id(found.id) => continue,
                 Source::Row(i, _, found) => {
-                    roster.places.push(Place { segment: i as u32, row: found.row });
-                    match shared[i].get_mut(found.id as usize) {
+                    table.locations.push(Location { segment: i as u32, row: found.row });
+                    match groups_of_ids[i].get_mut(found.id as usize) {
                         Some(group) if *group != NONE => {
-                            copies.push((*group, rank));
+                            duplicates.push((*group, rank));
                             continue;
                         }
                         Some(group) => *group = next,
                         None => {}
                     }
                     let code = cursors[i].read(found.id, &mut planes)?;
-                    roster.push(&planes, code, rank);
+                    table.push(&planes, code, rank);
                 }
             };
         }
-        drop((shared, known));
-        roster.unite(&mut copies, teller)?;
-        roster.gather(copies);
-        Ok(roster)
+        drop((groups_of_ids, memtable_groups));
+        table.unite(&mut duplicates, reporter)?;
+        table.collect_members(duplicates);
+        Ok(table)
     }
 
-    /// A new group, of the last rank.
+    /// Adds a group whose first rank is `rank`.
     fn push(&mut self, planes: &[u64], code: u32, rank: u32) {
         self.planes.extend_from_slice(planes);
         self.codes.push(code);
         self.firsts.push(rank);
     }
 
-    /// The group of a signature among those of memtables, or nothing if it will be the next one.
-    fn look_up(&self, planes: &[u64], code: u32, known: &mut HashTable<u32>) -> Option<u32> {
+    /// The group of a signature in a memtable. Returns `None` for a new signature, and enters the next group for it.
+    fn memtable_group(
+        &self,
+        planes: &[u64],
+        code: u32,
+        groups: &mut HashTable<u32>,
+    ) -> Option<u32> {
         let same = |group: &u32| self.code(*group) == code && self.planes(*group) == planes;
         let hash = hash_of(planes, code);
-        if let Some(group) = known.find(hash, same) {
+        if let Some(group) = groups.find(hash, same) {
             return Some(*group);
         }
         let next = self.firsts.len() as u32;
-        known.insert_unique(hash, next, |group| hash_of(self.planes(*group), self.code(*group)));
+        groups.insert_unique(hash, next, |group| hash_of(self.planes(*group), self.code(*group)));
         None
     }
 
-    /// Makes groups of equal signatures one: writers should store these once in a segment, but need not, and
-    /// segments know nothing of each other. By sorting: to look each up in a table would wait for memory
-    /// each time.
-    fn unite(&mut self, copies: &mut Vec<(u32, u32)>, teller: &mut Teller<'_>) -> Step {
+    /// Unites groups with equal signatures. Different segments can have the same signature, and one segment may have it
+    /// more than once. Sorting is faster than a hash table here, which would miss the cache for each signature.
+    fn unite(&mut self, duplicates: &mut Vec<(u32, u32)>, reporter: &mut Reporter<'_>) -> Step {
         let groups = 0..self.firsts.len() as u32;
         let mut entries: Vec<u64> = groups
             .clone()
@@ -168,13 +174,13 @@ impl<'a> Roster<'a> {
                 (hash & !u64::from(u32::MAX)) | u64::from(group)
             })
             .collect();
-        let (mut sorting, total) = (Sorting::default(), self.places.len() as u64);
-        // For each group the first that is equal to it.
+        let (mut sort, total) = (RadixSort::default(), self.locations.len() as u64);
+        // For each group the first one with the same signature.
         let mut first: Vec<u32> = groups.collect();
         let mut any = false;
-        for part in 0..sorting.part(&entries) {
-            teller.tell(Phase::Reading, total, total)?;
-            let sorted = sorting.sort(part, &mut entries);
+        for bucket in 0..sort.distribute(&entries) {
+            reporter.report(Phase::Reading, total, total)?;
+            let sorted = sort.sort(bucket, &mut entries);
             for run in sorted.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|run| run.len() > 1) {
                 let signature = |entry: u64| (self.planes(entry as u32), self.code(entry as u32));
                 run.sort_unstable_by(|a, b| signature(*a).cmp(&signature(*b)).then(a.cmp(b)));
@@ -184,23 +190,23 @@ impl<'a> Roster<'a> {
                 }
             }
         }
-        drop((entries, sorting));
+        drop((entries, sort));
         if any {
-            self.close_up(first, copies);
+            self.remove_duplicates(first, duplicates);
         }
         Ok(())
     }
 
-    /// Takes out the groups to which another is equal that comes before.
-    fn close_up(&mut self, mut first: Vec<u32>, copies: &mut Vec<(u32, u32)>) {
+    /// Removes each group that equals an earlier one. `first` has the first equal group of each.
+    fn remove_duplicates(&mut self, mut first: Vec<u32>, duplicates: &mut Vec<(u32, u32)>) {
         let words = self.state.scheme.words_per_signature();
         let mut kept = 0;
         for group in 0..first.len() {
             let equal = first[group] as usize;
             if equal != group {
-                // That one has its new number already.
+                // The earlier group has its new number already.
                 first[group] = first[equal];
-                copies.push((group as u32, self.firsts[group]));
+                duplicates.push((group as u32, self.firsts[group]));
                 continue;
             }
             first[group] = kept as u32;
@@ -212,25 +218,25 @@ impl<'a> Roster<'a> {
         self.planes.truncate(kept * words);
         self.codes.truncate(kept);
         self.firsts.truncate(kept);
-        copies.iter_mut().for_each(|(group, _)| *group = first[*group as usize]);
+        duplicates.iter_mut().for_each(|(group, _)| *group = first[*group as usize]);
     }
 
-    /// Brings the ranks of each group of several together.
-    fn gather(&mut self, mut copies: Vec<(u32, u32)>) {
-        copies.sort_unstable();
-        self.members.reserve_exact(2 * copies.len());
+    /// Collects the ranks of each group of several keys. `duplicates` has a group and a rank for each row but the first.
+    fn collect_members(&mut self, mut duplicates: Vec<(u32, u32)>) {
+        duplicates.sort_unstable();
+        self.members.reserve_exact(2 * duplicates.len());
         let mut last = None;
-        for (group, rank) in copies {
+        for (group, rank) in duplicates {
             if last.replace(group) != Some(group) {
-                self.several.push((group, self.members.len() as u32));
+                self.shared.push((group, self.members.len() as u32));
                 self.members.push(self.firsts[group as usize]);
             }
             self.members.push(rank);
         }
     }
 
-    /// Makes other groups: of each the old group whose signature it has, and its ranks, rising. Groups come in the order of
-    /// their first ranks.
+    /// Replaces all groups. Each new group has the old group whose signature it has, and its ranks in ascending order. The
+    /// new groups must be in the order of their first ranks.
     pub(super) fn replace_groups(&mut self, groups: &[(u32, Vec<u32>)]) {
         let words = self.state.scheme.words_per_signature();
         let mut planes = Vec::with_capacity(groups.len() * words);
@@ -238,10 +244,10 @@ impl<'a> Roster<'a> {
         self.codes = groups.iter().map(|(old, _)| self.code(*old)).collect();
         self.firsts = groups.iter().map(|(_, ranks)| ranks[0]).collect();
         self.planes = planes;
-        self.several.clear();
+        self.shared.clear();
         self.members.clear();
         for (group, (_, ranks)) in (0..).zip(groups).filter(|(_, (_, ranks))| ranks.len() > 1) {
-            self.several.push((group, self.members.len() as u32));
+            self.shared.push((group, self.members.len() as u32));
             self.members.extend_from_slice(ranks);
         }
     }
@@ -252,46 +258,46 @@ impl<'a> Roster<'a> {
 
     /// How many sets there are.
     pub(super) fn ranks(&self) -> usize {
-        self.places.len()
+        self.locations.len()
     }
 
-    /// How many distinct signatures.
+    /// How many distinct signatures there are.
     pub(super) fn groups(&self) -> usize {
         self.firsts.len()
     }
 
-    /// The groups of several keys, rising.
-    pub(super) fn several(&self) -> impl ExactSizeIterator<Item = u32> + '_ {
-        self.several.iter().map(|(group, _)| *group)
+    /// The groups of several keys, ascending.
+    pub(super) fn shared_groups(&self) -> impl ExactSizeIterator<Item = u32> + '_ {
+        self.shared.iter().map(|(group, _)| *group)
     }
 
-    /// How many keys the groups of several have together.
-    pub(super) fn keys_of_several(&self) -> usize {
+    /// How many keys the groups of several keys have together.
+    pub(super) fn keys_in_shared_groups(&self) -> usize {
         self.members.len()
     }
 
-    /// The ranks of a group, rising.
+    /// The ranks of a group, ascending.
     pub(super) fn members(&self, group: u32) -> &[u32] {
-        match self.several.binary_search_by_key(&group, |(group, _)| *group) {
+        match self.shared.binary_search_by_key(&group, |(group, _)| *group) {
             Err(_) => std::slice::from_ref(&self.firsts[group as usize]),
             Ok(i) => {
-                let start = self.several[i].1 as usize;
-                let end = self.several.get(i + 1).map_or(self.members.len(), |s| s.1 as usize);
+                let start = self.shared[i].1 as usize;
+                let end = self.shared.get(i + 1).map_or(self.members.len(), |s| s.1 as usize);
                 &self.members[start..end]
             }
         }
     }
 
-    /// A group as its users see it.
+    /// A group for the caller.
     pub(super) fn group(&self, group: u32) -> Group<'_> {
-        Group { roster: self, ranks: self.members(group) }
+        Group { table: self, ranks: self.members(group) }
     }
 
     /// The key of a rank.
     pub(super) fn key(&self, rank: u32) -> Result<Box<[u8]>> {
-        match self.places[rank as usize] {
-            Place { segment: FRESH, row } => Ok(self.fresh[row as usize].clone()),
-            Place { segment, row } => {
+        match self.locations[rank as usize] {
+            Location { segment: MEMTABLE, row } => Ok(self.memtable_keys[row as usize].clone()),
+            Location { segment, row } => {
                 let segment = &self.state.segments[segment as usize].segment;
                 segment.key_of_row(row).map(Vec::into_boxed_slice)
             }
@@ -299,14 +305,16 @@ impl<'a> Roster<'a> {
     }
 
     /// The smallest key of a group.
-    pub(super) fn name(&self, group: u32) -> Result<Box<[u8]>> {
+    pub(super) fn smallest_key(&self, group: u32) -> Result<Box<[u8]>> {
         self.key(self.firsts[group as usize])
     }
 
+    /// The cardinality code of a group.
     pub(super) fn code(&self, group: u32) -> u32 {
         self.codes[group as usize]
     }
 
+    /// The cardinality codes of all groups.
     pub(super) fn codes(&self) -> &[u32] {
         &self.codes
     }
@@ -322,20 +330,20 @@ impl<'a> Roster<'a> {
         &self.planes
     }
 
-    /// Those of a group for the kernels.
+    /// The planes of a group, as a row for the kernels.
     pub(super) fn row(&self, group: u32) -> Row<'_> {
         self.planes(group).split_at(self.state.scheme.first_words())
     }
 
-    /// The same as a query of the kernels.
+    /// The planes of a group, as a query for the kernels.
     pub(super) fn rows(&self, group: u32) -> Rows<'_> {
         let (first, rest) = self.row(group);
         Rows::of_whole(&self.state.scheme, first, rest)
     }
 
-    /// The signature will be read soon.
+    /// Loads a signature that will be read soon into the cache.
     pub(super) fn prefetch(&self, group: u32) {
-        // It may lie over two lines of the cache.
+        // It may span two cache lines.
         let planes = self.planes(group);
         prefetch(planes);
         prefetch(&planes[planes.len().min(8) - 1..]);
@@ -348,18 +356,18 @@ impl<'a> Roster<'a> {
     }
 }
 
-/// A number that is equal where signatures are.
+/// A hash of a signature.
 fn hash_of(planes: &[u64], code: u32) -> u64 {
     xxh3_64(planes.as_bytes()) ^ u64::from(code) << 32
 }
 
-/// Signatures of a segment, if some have several rows.
+/// The number of signatures of a segment if it has duplicate rows, 0 otherwise.
 fn shared_ids(view: &SegmentView) -> usize {
     let header = view.segment.header();
     if header.ids < header.rows { header.ids as usize } else { 0 }
 }
 
-/// At most so many rows and distinct signatures, if memory allows them.
+/// Upper bounds of the rows and distinct signatures, if there is enough memory for them.
 fn bounds(state: &State, memory: usize) -> Result<(usize, usize)> {
     let (mut rows, mut ids, mut shared) = (0_u64, 0_u64, 0_u64);
     for view in &*state.segments {
@@ -377,8 +385,9 @@ fn bounds(state: &State, memory: usize) -> Result<(usize, usize)> {
         return Err(Error::invalid(what(), "there are fewer than 2^32 - 1"));
     }
     let each = GROUP_BYTES + 8 * state.scheme.words_per_signature() as u64;
-    let copies = rows.saturating_sub(ids);
-    let needed = rows * ROW_BYTES + ids * each + copies * COPY_BYTES + shared * SHARED_BYTES;
+    let duplicates = rows.saturating_sub(ids);
+    let needed =
+        rows * ROW_BYTES + ids * each + duplicates * DUPLICATE_BYTES + shared * SHARED_BYTES;
     if needed > memory as u64 {
         return Err(Error::OverLimit { what: what(), needed, limit: memory as u64 });
     }

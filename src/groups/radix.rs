@@ -1,51 +1,50 @@
-//! Entries brought together by their upper halves.
+//! A radix sort of entries whose upper halves are hashes.
 //!
-//! In: entries that rise in their lower halves; their upper halves are hashes. Out: the same sorted, part by part.
-//! What is sorted as a whole goes through memory once for each digit, and each of its many places is a miss; parts
-//! that fit into the second-level cache are made in one go, and everything else happens there.
+//! In: entries in ascending order of their lower halves. Out: the same entries sorted, bucket by bucket. One pass over
+//! memory distributes them to buckets that fit into the second-level cache; each bucket is then sorted there.
 
-/// Entries of a part, about: twice as many bytes as this times eight are in use.
-const PART: usize = 1 << 12;
+/// Entries of a bucket, roughly. Sorting uses twice their memory.
+const BUCKET: usize = 1 << 12;
 
-/// Most parts, as a power of two: each has a line of the nearest cache while they are filled.
-const MOST_PARTS: u32 = 9;
+/// The largest number of buckets, as a power of two. Each keeps a line in the first-level cache while it is filled.
+const MAX_BUCKET_BITS: u32 = 9;
 
-/// Most bits of a hash that a part is sorted by in one go.
+/// Bits of a hash by which a bucket is sorted in one pass, at most.
 const DIGIT: u32 = 12;
 
-/// Sorts entries again and again. Keeps its memory: as much as all entries take.
+/// Sorts entries repeatedly, and keeps its memory: as much as all entries take.
 #[derive(Debug, Default)]
-pub(super) struct Sorting {
-    /// Entries part by part, those of a part in the order in which they came.
-    parted: Vec<u64>,
-    /// Where parts end.
+pub(super) struct RadixSort {
+    /// The entries bucket by bucket, those of a bucket in their original order.
+    distributed: Vec<u64>,
+    /// Where buckets end.
     ends: Vec<usize>,
-    /// Bits of a hash that tell its part.
+    /// Bits of a hash that choose its bucket.
     bits: u32,
 }
 
-impl Sorting {
-    /// Takes entries in. Out: the number of parts.
-    pub(super) fn part(&mut self, entries: &[u64]) -> usize {
-        self.bits = (entries.len() / PART).checked_ilog2().unwrap_or(0).min(MOST_PARTS);
+impl RadixSort {
+    /// Distributes entries to buckets. Returns the number of buckets.
+    pub(super) fn distribute(&mut self, entries: &[u64]) -> usize {
+        self.bits = (entries.len() / BUCKET).checked_ilog2().unwrap_or(0).min(MAX_BUCKET_BITS);
         self.ends.clear();
         self.ends.resize(1 << self.bits, 0);
-        self.parted.resize(entries.len(), 0);
-        let (bits, ends, parted) = (self.bits, &mut self.ends[..], &mut self.parted[..]);
+        self.distributed.resize(entries.len(), 0);
+        let (bits, ends, distributed) = (self.bits, &mut self.ends[..], &mut self.distributed[..]);
         entries.iter().for_each(|entry| ends[digit(*entry, 0, bits)] += 1);
         starts(ends);
         for entry in entries {
             let end = &mut ends[digit(*entry, 0, bits)];
-            parted[*end] = *entry;
+            distributed[*end] = *entry;
             *end += 1;
         }
         ends.len()
     }
 
-    /// A part, sorted into the beginning of `sorted`, which is at least as long. Parts rise.
-    pub(super) fn sort<'a>(&self, part: usize, sorted: &'a mut [u64]) -> &'a mut [u64] {
-        let start = if part == 0 { 0 } else { self.ends[part - 1] };
-        let entries = &self.parted[start..self.ends[part]];
+    /// Sorts a bucket into the beginning of `sorted`, which must be long enough. Buckets ascend.
+    pub(super) fn sort<'a>(&self, bucket: usize, sorted: &'a mut [u64]) -> &'a mut [u64] {
+        let start = if bucket == 0 { 0 } else { self.ends[bucket - 1] };
+        let entries = &self.distributed[start..self.ends[bucket]];
         let sorted = &mut sorted[..entries.len()];
         let bits = entries.len().checked_ilog2().unwrap_or(0).min(DIGIT);
         let mut places = [0; 1 << DIGIT];
@@ -57,18 +56,18 @@ impl Sorting {
             sorted[*place] = *entry;
             *place += 1;
         }
-        settle(sorted);
+        insertion_sort(sorted);
         sorted
     }
 }
 
-/// So many bits of an entry, from the highest but some.
+/// The highest bits of an entry after `skipped` ones.
 fn digit(entry: u64, skipped: u32, bits: u32) -> usize {
-    // In two steps: none of the bits are 64 places away.
+    // Two shifts, since `bits` may be 0 and a shift by 64 overflows.
     ((entry << skipped) >> 1 >> (63 - bits)) as usize
 }
 
-/// Turns counts into where each begins.
+/// Turns counts into start positions.
 fn starts(counts: &mut [usize]) {
     let mut sum = 0;
     for count in counts {
@@ -76,8 +75,8 @@ fn starts(counts: &mut [usize]) {
     }
 }
 
-/// Sorts entries of which nearly all stand near their place.
-fn settle(entries: &mut [u64]) {
+/// Sorts entries of which nearly all are near their final position.
+fn insertion_sort(entries: &mut [u64]) {
     let mut steps = 0;
     for i in 1..entries.len() {
         let (entry, mut at) = (entries[i], i);
@@ -87,7 +86,7 @@ fn settle(entries: &mut [u64]) {
         }
         entries[at] = entry;
         steps += i - at;
-        // Somebody made hashes that share their first bits.
+        // Hashes that share their first bits may be an attack.
         if steps > 8 * entries.len() {
             return entries.sort_unstable();
         }
@@ -102,10 +101,10 @@ mod tests {
         let entries: Vec<u64> = hashes.zip(0..).map(|(h, i)| u64::from(h) << 32 | i).collect();
         let mut expected = entries.clone();
         expected.sort_unstable();
-        let (mut sorting, mut sorted) = (Sorting::default(), vec![0; entries.len()]);
+        let (mut sort, mut sorted) = (RadixSort::default(), vec![0; entries.len()]);
         let mut found = Vec::new();
-        for part in 0..sorting.part(&entries) {
-            found.extend_from_slice(sorting.sort(part, &mut sorted));
+        for bucket in 0..sort.distribute(&entries) {
+            found.extend_from_slice(sort.sort(bucket, &mut sorted));
         }
         assert!(found == expected, "{} entries", entries.len());
     }
@@ -115,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_rise_and_are_sorted() {
+    fn buckets_ascend_and_are_sorted() {
         for count in [0, 1, 2, 3, 100, 4095, 4096, 8191, 8192, 8193, 20_000, 300_000] {
             check((0..count).map(hash));
             check((0..count).map(|i| hash(i / 3)));
@@ -126,9 +125,9 @@ mod tests {
         }
     }
 
-    /// Low bits alone differ, the other way round: no digit tells them apart.
+    /// Only low bits differ, in descending order, so that no digit separates the entries.
     #[test]
-    fn hashes_that_have_much_in_common() {
+    fn hashes_that_share_their_high_bits_are_sorted() {
         check((0..200_000_u32).map(|i| 0xABCD_0000 | (u32::from(u16::MAX) - i % 65_536)));
         check((0..200_000_u32).map(|i| if i % 2 == 0 { hash(i) } else { 200_000 - i }));
     }

@@ -1,5 +1,4 @@
-//! The parts of a database that are searched one after the other: segments and memtables. Each numbers its
-//! distinct signatures from 0, and knows the keys that have them.
+//! Access to the signatures and keys of one segment or memtable. Each numbers its distinct signatures from 0.
 
 use crate::error::Result;
 use crate::format::signature_page::SignaturePage;
@@ -9,47 +8,46 @@ use crate::store::page_source::{CachedPage, Keep, Pinned, View};
 use crate::store::page_table::PageTableView;
 use crate::store::state::{SegmentView, State};
 
-/// Rows of a block of a memtable.
+/// Signatures in a block of a memtable.
 const BLOCK: u32 = 1024;
 
-/// Signatures that can be looked at, and the keys that have them.
+/// Signatures, and the live keys that have them.
 ///
-/// What is looked at must be loaded before: `load` replaces what was loaded by an earlier call.
-pub(super) trait Part {
+/// A signature must be loaded before it is read. Each `load` replaces what an earlier one loaded.
+pub(super) trait SignatureSource {
     /// How many signatures there are.
     fn signatures(&self) -> u32;
 
-    /// Makes some signatures readable.
+    /// Makes signatures readable.
     fn load(&mut self, ids: &[u32], keep: Keep) -> Result<()>;
 
-    /// A signature that is loaded.
+    /// A loaded signature.
     fn row(&self, id: u32) -> Row<'_>;
 
-    /// Its cardinality code.
+    /// The cardinality code of a loaded signature.
     fn code(&self, id: u32) -> u32;
 
-    /// Whether it is that of the empty set, which is never a match.
-    fn is_empty(&self, id: u32) -> bool;
+    /// Whether a signature is that of the empty set, which never matches.
+    fn is_empty_set(&self, id: u32) -> bool;
 
-    /// Signatures of a block: what a scan loads at a time. All blocks but the last have as many.
+    /// Signatures in a block, which is what a scan loads at a time. The last block may be shorter.
     fn block_length(&self) -> u32;
 
-    /// The signatures of the block that starts with an id, which is loaded.
+    /// The block that starts with signature `first`, which must be loaded.
     fn block(&self, first: u32) -> Rows<'_>;
 
-    /// The same for a block that need not be loaded: `None` if it is not in memory, or there is none.
+    /// The same for a block that need not be loaded; `None` if it is not in memory, or does not exist.
     fn block_in_memory(&self, first: u32) -> Option<Rows<'_>>;
 
-    /// Whether each id has one key, larger than those of the ids before.
-    fn keys_rise(&self) -> bool;
+    /// Whether each id has one key, larger than the keys of smaller ids.
+    fn keys_ascend(&self) -> bool;
 
-    /// The keys that have a signature and are live, rising, one after the other until `visit` says that it is
-    /// enough.
+    /// Visits the live keys of a signature in ascending order, until `visit` returns `false`.
     fn keys(&self, id: u32, visit: &mut dyn FnMut(&[u8]) -> bool) -> Result<()>;
 }
 
-/// A segment.
-pub(super) struct SegmentPart<'a> {
+/// The signatures of a segment.
+pub(super) struct SegmentSource<'a> {
     state: &'a State,
     pub(super) view: &'a SegmentView,
     resident: PageTableView<'a, CachedPage>,
@@ -58,9 +56,9 @@ pub(super) struct SegmentPart<'a> {
     per_page: u32,
 }
 
-impl<'a> SegmentPart<'a> {
-    pub(super) fn new(state: &'a State, view: &'a SegmentView) -> SegmentPart<'a> {
-        SegmentPart {
+impl<'a> SegmentSource<'a> {
+    pub(super) fn new(state: &'a State, view: &'a SegmentView) -> SegmentSource<'a> {
+        SegmentSource {
             state,
             view,
             resident: view.segment.tables().signatures.view(),
@@ -74,11 +72,11 @@ impl<'a> SegmentPart<'a> {
             return resident;
         }
         let loaded = self.loaded.iter().find(|(number, _)| *number == page);
-        &loaded.expect("signatures are loaded before they are looked at").1
+        &loaded.expect("signatures are loaded before they are read").1
     }
 }
 
-impl Part for SegmentPart<'_> {
+impl SignatureSource for SegmentSource<'_> {
     fn signatures(&self) -> u32 {
         self.view.segment.header().ids
     }
@@ -105,15 +103,15 @@ impl Part for SegmentPart<'_> {
 
     fn row(&self, id: u32) -> Row<'_> {
         let row = self.page(id / self.per_page).row((id % self.per_page) as usize);
-        row.expect("a page holds as many signatures as its place gives")
+        row.expect("the page holds this signature")
     }
 
     fn code(&self, id: u32) -> u32 {
         let code = self.page(id / self.per_page).code((id % self.per_page) as usize);
-        code.expect("a page holds as many codes as its place gives")
+        code.expect("the page holds this code")
     }
 
-    fn is_empty(&self, id: u32) -> bool {
+    fn is_empty_set(&self, id: u32) -> bool {
         self.view.segment.is_empty_id(id)
     }
 
@@ -131,45 +129,46 @@ impl Part for SegmentPart<'_> {
         SignaturePage::of(page)?.rows(&self.state.scheme)
     }
 
-    fn keys_rise(&self) -> bool {
-        // Then the row of an id is the id.
+    fn keys_ascend(&self) -> bool {
+        // Without duplicate rows, the row of an id is the id.
         self.view.segment.header().copy_count() == 0
     }
 
-    /// Rows of an id rise, and so do their keys.
+    /// The rows of an id ascend, and so do their keys.
     fn keys(&self, id: u32, visit: &mut dyn FnMut(&[u8]) -> bool) -> Result<()> {
         let SegmentView { segment, liveness, .. } = self.view;
-        let mut look = |row| {
+        let mut visit_row = |row| {
             if liveness.is_hidden(row)? {
                 return Ok(true);
             }
             let key = segment.key_of_row(row)?;
-            let fresh = self.state.memtables().any(|table| table.has(&key, self.state.sequence));
-            Ok(fresh || visit(&key))
+            // A memtable has a newer version of the key, or its deletion.
+            let replaced = self.state.memtables().any(|table| table.has(&key, self.state.sequence));
+            Ok(replaced || visit(&key))
         };
-        if self.keys_rise() {
-            return look(id).map(|_| ());
+        if self.keys_ascend() {
+            return visit_row(id).map(|_| ());
         }
-        segment.rows_of_id(id, &mut look)
+        segment.rows_of_id(id, &mut visit_row)
     }
 }
 
-/// A memtable.
-pub(super) struct FreshPart<'a> {
+/// The signatures of a memtable.
+pub(super) struct MemtableSource<'a> {
     state: &'a State,
     pub(super) view: FreshView<'a>,
-    /// How many memtables are newer: what they say of a key goes before.
+    /// How many memtables are newer. Their versions of a key hide this one's.
     newer: usize,
 }
 
-impl<'a> FreshPart<'a> {
+impl<'a> MemtableSource<'a> {
     /// Memtable `i` of a state, counted from the newest.
-    pub(super) fn new(state: &'a State, i: usize, view: FreshView<'a>) -> FreshPart<'a> {
-        FreshPart { state, view, newer: i }
+    pub(super) fn new(state: &'a State, i: usize, view: FreshView<'a>) -> MemtableSource<'a> {
+        MemtableSource { state, view, newer: i }
     }
 }
 
-impl Part for FreshPart<'_> {
+impl SignatureSource for MemtableSource<'_> {
     fn signatures(&self) -> u32 {
         self.view.signatures()
     }
@@ -186,8 +185,8 @@ impl Part for FreshPart<'_> {
         self.view.code(id)
     }
 
-    fn is_empty(&self, _: u32) -> bool {
-        // Empty sets have no signature there.
+    fn is_empty_set(&self, _: u32) -> bool {
+        // A memtable stores no signature for empty sets.
         false
     }
 
@@ -204,7 +203,7 @@ impl Part for FreshPart<'_> {
         (first < self.signatures()).then(|| self.block(first))
     }
 
-    fn keys_rise(&self) -> bool {
+    fn keys_ascend(&self) -> bool {
         false
     }
 
