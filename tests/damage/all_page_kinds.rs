@@ -18,7 +18,8 @@ use std::thread;
 use rayon::prelude::*;
 
 use complete_file::{CompleteFile, Killed, Part, rows_of, stranger};
-use damaged::{Damaged, most_in_use};
+use damaged::Damaged;
+use testkit::allocations::most_in_use;
 
 /// More than all threads together may ever use.
 const MOST_BYTES: usize = 64 << 20;

@@ -18,8 +18,9 @@ use ringer::store::file_layer::faulty::CrashKind;
 use ringer::store::file_layer::memory::MemoryFiles;
 use ringer::{Database, Error, Options, Reader, Recovery, Result, Stored};
 
-use damaged::{Damaged, most_in_use};
+use damaged::Damaged;
 use history::{History, Model, PATH, Step, bytes_of, open, scheme, script, set};
+use testkit::allocations::most_in_use;
 
 /// More than all threads together may ever use.
 const MOST_BYTES: usize = 64 << 20;

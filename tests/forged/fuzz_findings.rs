@@ -6,11 +6,11 @@ use testkit::{attacks, corpus};
 use std::fs;
 use std::path::Path;
 
-use attacks::allocations::capped;
 use attacks::{checksums, seeds};
 use ringer::Depth;
 use ringer::care::check;
 use ringer::store::file_layer::memory::MemoryFiles;
+use testkit::allocations::capped;
 
 /// Runs an attack with each of its files. A panic is shown with the file that led to it.
 fn replay(name: &str) {

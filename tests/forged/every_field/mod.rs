@@ -15,7 +15,7 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use testkit::attacks::allocations::capped_call;
+use testkit::allocations::capped_call;
 use testkit::attacks::database::{self, Work};
 use testkit::attacks::seeds;
 use testkit::forged::images::Base;
