@@ -17,3 +17,8 @@ pub fn is_full() -> bool {
 pub fn cases<T>(quick: T, full: T) -> T {
     if is_full() { full } else { quick }
 }
+
+/// All of these in a full run, the first of every `one_in` in a quick one.
+pub fn some<T: Clone>(all: &[T], one_in: usize) -> Vec<T> {
+    all.iter().step_by(cases(one_in, 1)).cloned().collect()
+}
