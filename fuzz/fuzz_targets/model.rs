@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use testkit::attacks::allocations::{Counting, capped};
+use testkit::allocations::{Counting, capped};
 use testkit::attacks::model::model;
 
 #[global_allocator]

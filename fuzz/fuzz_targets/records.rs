@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use testkit::attacks::allocations::{Counting, capped};
+use testkit::allocations::{Counting, capped};
 use testkit::attacks::records::records;
 
 #[global_allocator]

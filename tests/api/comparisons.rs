@@ -7,6 +7,7 @@ use ringer::estimate::pair::{Agreement, Sampling};
 use ringer::estimate::{Chance, Estimate, Law};
 use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
 use ringer::{Parameters, Scheme, Signature, Signatures, Sketcher, presets, resemblance_of};
+use testkit::scale::cases;
 
 const D: u64 = 1 << 16;
 
@@ -152,11 +153,12 @@ fn measures_are_possible_numbers() {
 }
 
 /// Coverage where the sizes are known to a level only, and in universes so small that the formulas are not
-/// exact: at least .93, minus 4 standard errors of 400 seeds.
+/// exact: at least .93, minus 4 standard errors of 400 seeds (100 in a quick run).
 #[test]
 fn intervals_hold_what_does_not_come_from_sampling() {
-    let least = 0.93 - 4.0 * (0.93 * 0.07 / 400.0_f64).sqrt();
-    let cases = [
+    let seeds = cases(100, 400);
+    let least = 0.93 - 4.0 * (0.93 * 0.07 / seeds as f64).sqrt();
+    let schemes = [
         (D, CardinalityField::Linear4, Sampler::OnePermutation, 1000, (60, 60, 0)),
         (D, CardinalityField::Linear4, Sampler::OnePermutation, 1000, (5, 5, 2)),
         (D, CardinalityField::Log8, Sampler::OnePermutation, 1000, (36_800, 36_800, 20_000)),
@@ -166,10 +168,10 @@ fn intervals_hold_what_does_not_come_from_sampling() {
         (20, CardinalityField::Exact, Sampler::Independent, 128, (10, 10, 5)),
         (200, CardinalityField::Exact, Sampler::Independent, 1024, (100, 100, 50)),
     ];
-    for (universe, field, sampler, samples, (f1, f2, shared)) in cases {
+    for (universe, field, sampler, samples, (f1, f2, shared)) in schemes {
         for bits in [1, 4] {
             let truth = shared as f64 / (f1 + f2 - shared) as f64;
-            let covered = (0..400_u64).into_par_iter().filter(|seed| {
+            let covered = (0..seeds).into_par_iter().filter(|seed| {
                 let sketcher = sketcher(|p| {
                     p.universe = Universe::Bounded(universe);
                     p.cardinality = field;
@@ -183,20 +185,21 @@ fn intervals_hold_what_does_not_come_from_sampling() {
                 let r = a.resemblance(&b).unwrap();
                 r.low <= truth && truth <= r.high
             });
-            let share = covered.count() as f64 / 400.0;
+            let share = covered.count() as f64 / seeds as f64;
             assert!(share >= least, "D {universe} {field} b {bits} {f1} {f2} {shared}: {share}");
         }
     }
 }
 
 /// The same for three sets whose sizes are known to one of 16 levels: at least .93, minus 4 standard errors
-/// of 200 seeds.
+/// of 200 seeds (50 in a quick run).
 #[test]
 fn intervals_of_three_sets_hold_what_is_not_known_of_their_sizes() {
-    let least = 0.93 - 4.0 * (0.93 * 0.07 / 200.0_f64).sqrt();
+    let seeds = cases(50, 200);
+    let least = 0.93 - 4.0 * (0.93 * 0.07 / seeds as f64).sqrt();
     for (size, shared) in [(2000, 1500), (20_000, 9000)] {
         let truth = shared as f64 / (3 * size - 2 * shared) as f64;
-        let covered = (0..200_u64).into_par_iter().filter(|seed| {
+        let covered = (0..seeds).into_par_iter().filter(|seed| {
             let sketcher = sketcher(|p| {
                 p.universe = Universe::Bounded(D);
                 p.cardinality = CardinalityField::Linear4;
@@ -213,7 +216,7 @@ fn intervals_of_three_sets_hold_what_is_not_known_of_their_sizes() {
             let r = resemblance_of(&sets.each_ref()).unwrap();
             r.low <= truth && truth <= r.high
         });
-        let share = covered.count() as f64 / 200.0;
+        let share = covered.count() as f64 / seeds as f64;
         assert!(share >= least, "{size} {shared}: {share}");
     }
 }

@@ -4,9 +4,10 @@
 //! is always of one commit, no reader sees a key go back, and who looks after a commit was acknowledged sees it (STEP-5,
 //! STEP-7).
 //!
-//! `RINGER_RACES=n` makes n commits in each writer: 40,000 take a minute or more.
+//! Each writer makes a few hundred commits, or 40,000 in a full run.
 
 use testkit::random::Random;
+use testkit::scale::cases;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -217,17 +218,12 @@ fn race(layer: &Arc<dyn FileLayer>, path: &Path, options: Options, commits: u64)
     last(&race.db);
 }
 
-/// Commits of each writer: so many unless told.
-fn commits(otherwise: u64) -> u64 {
-    std::env::var("RINGER_RACES").map_or(otherwise, |n| n.parse().expect("a number of commits"))
-}
-
 #[test]
 fn every_look_at_a_key_is_in_its_history_in_memory() {
     for (background, cache_bytes, memtable_rows) in [(true, 1 << 15, 40), (false, 0, 7)] {
         let layer: Arc<dyn FileLayer> = Arc::new(MemoryFiles::new());
         let options = Options { background, cache_bytes, memtable_rows, ..Options::default() };
-        race(&layer, Path::new("/corpus.ringer"), options, commits(1000));
+        race(&layer, Path::new("/corpus.ringer"), options, cases(300, 40_000));
     }
 }
 
@@ -237,6 +233,6 @@ fn every_look_at_a_key_is_in_its_history_on_disk() {
         let folder = tempfile::tempdir().unwrap();
         let layer: Arc<dyn FileLayer> = Arc::new(RealFiles);
         let options = Options { memtable_rows: 60, hot_tier, ..Options::default() };
-        race(&layer, &folder.path().join("corpus.ringer"), options, commits(150));
+        race(&layer, &folder.path().join("corpus.ringer"), options, cases(60, 40_000));
     }
 }

@@ -3,6 +3,7 @@
 
 use testkit::folder;
 use testkit::oracle;
+use testkit::scale::cases;
 
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
@@ -392,30 +393,32 @@ fn run(world: World, keep_sets: bool, options: Options, steps: &[Step]) {
     run.compare();
 }
 
-fn config(cases: u32) -> ProptestConfig {
-    let cases = std::env::var("PROPTEST_CASES").map_or(cases, |n| n.parse().unwrap());
+fn config(count: u32) -> ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES").map_or(count, |n| n.parse().unwrap());
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 #[test]
 fn a_database_in_memory_says_what_a_map_says() {
     let strategy = (options(), any::<bool>(), vec(step(), 1..40));
-    let result = TestRunner::new(config(3000)).run(&strategy, |(options, keep_sets, steps)| {
-        run(World::Memory(FaultyFiles::new()), keep_sets, options, &steps);
-        Ok(())
-    });
+    let result =
+        TestRunner::new(config(cases(250, 3000))).run(&strategy, |(options, keep_sets, steps)| {
+            run(World::Memory(FaultyFiles::new()), keep_sets, options, &steps);
+            Ok(())
+        });
     result.unwrap_or_else(|error| panic!("{error}"));
 }
 
 #[test]
 fn a_database_on_disk_says_what_a_map_says() {
     let strategy = (options(), any::<bool>(), vec(step(), 20..40));
-    let result = TestRunner::new(config(30)).run(&strategy, |(options, keep_sets, steps)| {
-        let top = tempfile::tempdir().unwrap();
-        let folder = top.path().join("first");
-        std::fs::create_dir(&folder).unwrap();
-        run(World::Disk(top, folder), keep_sets, options, &steps);
-        Ok(())
-    });
+    let result =
+        TestRunner::new(config(cases(5, 30))).run(&strategy, |(options, keep_sets, steps)| {
+            let top = tempfile::tempdir().unwrap();
+            let folder = top.path().join("first");
+            std::fs::create_dir(&folder).unwrap();
+            run(World::Disk(top, folder), keep_sets, options, &steps);
+            Ok(())
+        });
     result.unwrap_or_else(|error| panic!("{error}"));
 }

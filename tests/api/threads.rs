@@ -3,6 +3,7 @@
 
 use testkit::folder;
 use testkit::random::Random;
+use testkit::scale::cases;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -221,7 +222,7 @@ fn changes_that_race_merges_and_checkpoints_on_disk_are_kept() {
         let layer: Arc<dyn FileLayer> = Arc::new(RealFiles);
         let options =
             Options { background, memtable_rows, hot_tier, build_bytes: 500, ..Options::default() };
-        race(&layer, &folder.path().join("corpus.ringer"), options, 100);
+        race(&layer, &folder.path().join("corpus.ringer"), options, cases(40, 100));
     }
 }
 

@@ -3,6 +3,7 @@
 //! other. The same when the crash hits the recovery from a crash.
 
 use testkit::history;
+use testkit::scale::cases;
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -103,6 +104,7 @@ fn every_crash_of_the_recovery_from_a_crash_leaves_the_same() {
             break;
         }
     }
+    let disks: Vec<_> = disks.into_iter().step_by(cases(19, 1)).collect();
     let first = disks.len();
     let images: usize = disks
         .into_par_iter()
@@ -120,7 +122,7 @@ fn every_crash_of_the_recovery_from_a_crash_leaves_the_same() {
 #[test]
 fn a_power_cut_after_a_kill_takes_nothing_that_was_acknowledged() {
     let history = History::of(&script::all());
-    let points: Vec<usize> = (0..=history.files.operations()).collect();
+    let points: Vec<usize> = (0..=history.files.operations()).step_by(cases(23, 1)).collect();
     let images: usize = points
         .into_par_iter()
         .panic_fuse()
@@ -157,7 +159,7 @@ fn a_power_cut_after_a_kill_takes_nothing_that_was_acknowledged() {
 fn crashes_while_checkpoints_and_merges_run_beside_commits() {
     let options = Options { background: true, memtable_rows: 5, ..history::options() };
     let mut images = 0;
-    for round in 0..3 {
+    for round in 0..cases(1, 3) {
         let mut history = History::with(options.clone());
         history.step(&Step::Create).unwrap();
         for step in script::many(60, round) {

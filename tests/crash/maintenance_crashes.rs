@@ -2,10 +2,11 @@
 //! a crash there can leave, and again in the second try. A new database is there whole or not at all, the old
 //! one is as it was, and nothing is left that hinders the next try.
 //!
-//! `RINGER_CRASHES=all` goes on to a second crash from hundreds of disks instead of a few.
+//! A full run goes on to a second crash from hundreds of disks instead of a few.
 
 use testkit::history;
 use testkit::maintenance;
+use testkit::scale::cases;
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -33,17 +34,16 @@ fn disks_of(files: &FaultyFiles) -> Vec<(usize, CrashKind, MemoryFiles)> {
 /// Some of the disks, from which to go on to a second crash: whole ones, and a share of the others.
 fn some(disks: Vec<(usize, CrashKind, MemoryFiles)>) -> Vec<MemoryFiles> {
     let whole = |kind| matches!(kind, CrashKind::Killed | CrashKind::NothingUnsynced);
-    let most = (SECOND_DISKS / disks.len().max(1)).clamp(2, 8);
+    let most = (SECOND_DISKS / disks.len().max(1)).clamp(1, 8);
     let disks = disks.into_iter().enumerate();
     let chosen = disks.filter(|(i, (_, kind, _))| whole(*kind) || i % 9 == 0);
     let chosen: Vec<_> = chosen.map(|(_, (.., disk))| disk).collect();
-    let all = std::env::var("RINGER_CRASHES").is_ok_and(|asked| asked == "all");
-    let step = if all { 1 } else { chosen.len().div_ceil(most) };
+    let step = cases(chosen.len().div_ceil(most), 1);
     chosen.into_iter().step_by(step.max(1)).collect()
 }
 
-/// About so many disks of second crashes, unless all are asked for.
-const SECOND_DISKS: usize = 2500;
+/// About so many disks of second crashes in a quick run.
+const SECOND_DISKS: usize = 300;
 
 /// Checks all crashes of making a new database on a disk, and gives those that left none.
 fn crash_making(

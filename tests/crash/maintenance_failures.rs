@@ -4,6 +4,7 @@
 
 use testkit::history;
 use testkit::maintenance;
+use testkit::scale::cases;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -39,8 +40,10 @@ fn try_each(
     let files = FaultyFiles::resume(copy(disk));
     act(&(Arc::new(files.clone()) as Layer)).unwrap();
     let operations = files.operations();
-    let tries: Vec<_> =
-        (0..operations).flat_map(|n| FAILURES.map(|failure| (n, failure))).collect();
+    let tries: Vec<_> = (0..operations)
+        .step_by(cases(3, 1))
+        .flat_map(|n| FAILURES.map(|failure| (n, failure)))
+        .collect();
     let failed = tries.par_iter().panic_fuse().filter(|(n, (failure, sticky))| {
         history::at(
             || format!("operation {n} of {operations}: {failure:?}, for good: {sticky}"),

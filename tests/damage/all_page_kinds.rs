@@ -3,12 +3,12 @@
 //! from elsewhere, it gives the same answers (rows, ranges, queries by each plan, pairs) or a typed error, and
 //! every answer that it still gives is right. No panic, no end of waiting, no memory that damaged bytes name.
 //!
-//! `cargo test` runs a share. `RINGER_SWEEP=full cargo test --test damage all_page_kinds -- --nocapture` runs all of it and
-//! random damage, 10 million images together; `RINGER_SWEEP=100000` all of it and so many random ones.
+//! A quick run tries a share. `.ci/long sweep` tries every image and random damage, 10 million images together.
 
 use testkit::complete_file;
 use testkit::damaged;
 use testkit::random::Random;
+use testkit::scale::cases;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -18,7 +18,8 @@ use std::thread;
 use rayon::prelude::*;
 
 use complete_file::{CompleteFile, Killed, Part, rows_of, stranger};
-use damaged::{Damaged, most_in_use};
+use damaged::Damaged;
+use testkit::allocations::most_in_use;
 
 /// More than all threads together may ever use.
 const MOST_BYTES: usize = 64 << 20;
@@ -26,23 +27,14 @@ const MOST_BYTES: usize = 64 << 20;
 /// Many: some damage makes a reader wait for a writer that might be at work.
 const THREADS: usize = 24;
 
-/// Random images of a whole long run: with all others more than 10 million.
-const RANDOM_IMAGES: usize = 9_700_000;
-
 static FILE: LazyLock<CompleteFile> = LazyLock::new(CompleteFile::new);
 
 /// Images that were tried so far, by all tests.
 static IMAGES: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether all is to be tried, not a share, and how many random images after it.
-fn long_run() -> Option<usize> {
-    let asked = std::env::var("RINGER_SWEEP").ok()?;
-    Some(if asked == "full" { RANDOM_IMAGES } else { asked.parse().expect("`full` or a number") })
-}
-
-/// Every image in the long run; otherwise one in so many, of which none is the first of a pattern.
+/// Every image in a full run; otherwise one in so many, at places that follow no pattern.
 fn share(count: usize, one_in: usize) -> Vec<usize> {
-    let one_in = if long_run().is_some() { 1 } else { one_in };
+    let one_in = cases(one_in, 1);
     (0..count).step_by(one_in).map(|i| (i + i / one_in % one_in).min(count - 1)).collect()
 }
 
@@ -102,6 +94,10 @@ fn every_flipped_bit() {
     };
     let bits = 8 * FILE.bytes.len();
     let (most, rest): (Vec<usize>, Vec<usize>) = (0..bits).partition(|bit| in_full(bit / 8));
+    let some_of = |all: Vec<usize>, one_in| -> Vec<usize> {
+        share(all.len(), one_in).into_iter().map(|i| all[i]).collect()
+    };
+    let (most, rest) = (some_of(most, 13), some_of(rest, 101));
     let flip = |bit| Damaged { flipped: Some(bit), ..damaged() };
     let same = try_all("flips of index, liveness, copies, headers, manifest", &most, flip);
     // The manifest's padding has no checksum and says nothing.
@@ -114,9 +110,9 @@ fn every_flipped_bit() {
 fn every_cut_and_some_extensions() {
     let length = FILE.bytes.len();
     let cut = |length| Damaged { length, ..damaged() };
-    let all: Vec<usize> = (0..length).collect();
+    let all = share(length, 29);
     assert_eq!(try_all("cuts", &all, cut), 0, "the file ends where its data ends");
-    let longer: Vec<usize> = (1..200).chain([4096, 70_000]).collect();
+    let longer: Vec<usize> = (1..200).step_by(cases(7, 1)).chain([4096, 70_000]).collect();
     let same =
         try_all("extensions", &longer, |more| Damaged { length: length + more, ..damaged() });
     assert_eq!(same, longer.len());
@@ -140,9 +136,9 @@ fn blocks(size: usize) -> Vec<Part> {
 #[test]
 fn every_two_pages_in_each_others_place() {
     for (what, parts, one_in) in [
-        ("exchanged pages", FILE.parts(), 1),
+        ("exchanged pages", FILE.parts(), 5),
         ("exchanged blocks of 4,096", blocks(4096), 1),
-        ("exchanged blocks of 64", blocks(64), 29),
+        ("exchanged blocks of 64", blocks(64), 401),
     ] {
         let pairs: Vec<(Part, Part)> = parts
             .iter()
@@ -161,13 +157,13 @@ fn transplants(what: &str, other: &[u8]) {
         Damaged { patches: vec![(offset, bytes)], ..damaged() }
     };
     for parts in [FILE.parts(), blocks(4096), blocks(64)] {
-        let all: Vec<usize> = (0..parts.len()).collect();
+        let all = share(parts.len(), if parts.len() > 100 { 11 } else { 1 });
         let what = format!("{what}, {} places", parts.len());
         try_all(&what, &all, |i| patch(parts[i].offset, parts[i].length));
     }
     // With both superblocks, and what they refer to, it would be the other file; with one it is not.
     let units = FILE.bytes.len() / 64;
-    let from = share(units - 64, 3);
+    let from = share(units - 64, 31);
     try_all(&format!("{what}, from a place on"), &from, |i| patch(64 * (i + 64), 1 << 20));
 }
 
@@ -210,13 +206,14 @@ fn every_page_of_another_database() {
 }
 
 /// The same with a writer: after a kill, with commits in the hot tier. It has all commits or refuses with a typed
-/// error, and a refused open changes no byte. Every bit of what a superblock or the mark says, and a share of
-/// the rest.
+/// error, and a refused open changes no byte. A full run flips
+/// every bit, and those of the superblocks and the mark twice.
 #[test]
 fn every_flipped_bit_after_a_kill() {
     let killed = Killed::new(&FILE);
     let said = [0..8 * 128, 8 * 4096..8 * 4224, 8 * 8192..8 * 8224];
-    let bits = said.into_iter().flatten().chain(share(8 * killed.bytes.len(), 301));
+    let said = said.into_iter().flatten().step_by(cases(5, 1));
+    let bits = said.chain(share(8 * killed.bytes.len(), 1009));
     let (bits, opened) = (bits.collect::<Vec<_>>(), AtomicUsize::new(0));
     bits.par_iter().panic_fuse().for_each(|&bit| {
         let mut bytes = killed.bytes.clone();
@@ -257,7 +254,7 @@ fn random(seed: usize) -> Damaged {
 /// Random damage of many bytes.
 #[test]
 fn random_damage() {
-    let (count, step) = (long_run().unwrap_or(3000), 100_000);
+    let (count, step) = (cases(400, 9_700_000), 100_000);
     for first in (0..count).step_by(step) {
         let turns: Vec<usize> = (first..count.min(first + step)).collect();
         try_all("random damage", &turns, random);

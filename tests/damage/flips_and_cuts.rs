@@ -4,6 +4,7 @@
 
 use testkit::damaged;
 use testkit::history;
+use testkit::scale::cases;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -18,8 +19,9 @@ use ringer::store::file_layer::faulty::CrashKind;
 use ringer::store::file_layer::memory::MemoryFiles;
 use ringer::{Database, Error, Options, Reader, Recovery, Result, Stored};
 
-use damaged::{Damaged, most_in_use};
+use damaged::Damaged;
 use history::{History, Model, PATH, Step, bytes_of, open, scheme, script, set};
+use testkit::allocations::most_in_use;
 
 /// More than all threads together may ever use.
 const MOST_BYTES: usize = 64 << 20;
@@ -161,10 +163,13 @@ impl Original {
 fn every_flipped_bit_gives_the_same_answers_or_an_error() {
     let original = original();
     assert!(original.check(Damaged::new(&original.bytes)));
-    let bits = 8 * original.bytes.len();
-    let same = original
-        .try_all(bits, |bit| Damaged { flipped: Some(bit), ..Damaged::new(&original.bytes) });
-    eprintln!("{bits} flips of {} bytes, {same} changed nothing", bits / 8);
+    let one_in = cases(53, 1);
+    let bits = 8 * original.bytes.len() / one_in;
+    let same = original.try_all(bits, |i| Damaged {
+        flipped: Some(i * one_in + i % one_in),
+        ..Damaged::new(&original.bytes)
+    });
+    eprintln!("{bits} flips of {} bytes, {same} changed nothing", original.bytes.len());
     assert!((1..bits).contains(&same));
 }
 
@@ -172,8 +177,11 @@ fn every_flipped_bit_gives_the_same_answers_or_an_error() {
 fn every_cut_gives_an_error_and_bytes_behind_the_end_change_nothing() {
     let original = original();
     let length = original.bytes.len();
-    let same =
-        original.try_all(length, |length| Damaged { length, ..Damaged::new(&original.bytes) });
+    let one_in = cases(29, 1);
+    let same = original.try_all(length / one_in, |i| Damaged {
+        length: i * one_in + i % one_in,
+        ..Damaged::new(&original.bytes)
+    });
     assert_eq!(same, 0, "the file ends where its data ends");
     let more = [1, 7, 63, 64, 4096, 70_000];
     let same = original.try_all(more.len(), |i| Damaged {
@@ -181,7 +189,7 @@ fn every_cut_gives_an_error_and_bytes_behind_the_end_change_nothing() {
         ..Damaged::new(&original.bytes)
     });
     assert_eq!(same, more.len());
-    eprintln!("{length} cuts");
+    eprintln!("{} cuts", length / one_in);
 }
 
 /// Opening for writing finds the damage before it changes anything, or has the same answers.
@@ -189,7 +197,7 @@ fn every_cut_gives_an_error_and_bytes_behind_the_end_change_nothing() {
 fn a_refused_open_for_writing_leaves_every_byte_as_it_was() {
     let original = original();
     let refused = AtomicUsize::new(0);
-    let bits: Vec<usize> = (0..8 * original.bytes.len()).step_by(41).collect();
+    let bits: Vec<usize> = (0..8 * original.bytes.len()).step_by(cases(409, 41)).collect();
     bits.par_iter().panic_fuse().for_each(|bit| {
         let mut bytes = original.bytes.to_vec();
         bytes[bit / 8] ^= 1 << (bit % 8);
@@ -274,12 +282,18 @@ fn check_hot_damage(damaged: &MemoryFiles, model: &Model, sealed: u64) -> bool {
     false
 }
 
-/// Changes a file of the hot tier in many ways, and says how many of them lost commits.
-fn try_hot(name: &str, count: usize, change: impl Fn(&mut Vec<u8>, usize) + Sync) -> usize {
+/// Changes a file of the hot tier in one of so many ways, and says how many of them lost commits.
+fn try_hot(
+    name: &str,
+    count: usize,
+    one_in: usize,
+    change: impl Fn(&mut Vec<u8>, usize) + Sync,
+) -> usize {
     let (image, model, sealed) = unclean();
     let path = format!("{PATH}-hot/{name}");
     let bytes = image.contents(&path).unwrap();
-    let changes = (0..count.min(8 * bytes.len())).into_par_iter().panic_fuse();
+    let all = 0..count.min(8 * bytes.len());
+    let changes = all.into_par_iter().step_by(one_in).panic_fuse();
     let lost = changes.filter(|&i| {
         let mut bytes = bytes.clone();
         change(&mut bytes, i);
@@ -296,8 +310,8 @@ fn try_hot(name: &str, count: usize, change: impl Fn(&mut Vec<u8>, usize) + Sync
 #[test]
 fn every_flipped_bit_of_a_hot_tier_is_harmless_or_reported() {
     let flip = |bytes: &mut Vec<u8>, bit: usize| bytes[bit / 8] ^= 1 << (bit % 8);
-    let lost = try_hot("log", usize::MAX, flip);
-    let in_id = try_hot("id", usize::MAX, flip);
+    let lost = try_hot("log", usize::MAX, cases(31, 1), flip);
+    let in_id = try_hot("id", usize::MAX, cases(7, 1), flip);
     eprintln!("{lost} flips in the log and {in_id} in the id lost commits");
     assert!(lost > 0);
     assert_eq!(in_id, 0, "the commits say themselves whose they are");
@@ -308,9 +322,9 @@ fn every_cut_of_a_hot_tier_is_harmless_or_reported() {
     let (image, model, sealed) = unclean();
     for name in ["log", "id"] {
         let length = image.contents(format!("{PATH}-hot/{name}")).unwrap().len();
-        let lost = try_hot(name, length, Vec::truncate);
+        let lost = try_hot(name, length, 1, Vec::truncate);
         assert_eq!(lost, if name == "log" { length } else { 0 });
-        let longer = try_hot(name, 100, |bytes, more| bytes.extend(vec![0xA5; more]));
+        let longer = try_hot(name, 100, cases(9, 1), |bytes, more| bytes.extend(vec![0xA5; more]));
         assert_eq!(longer, 0);
     }
     for gone in ["log", "id"] {

@@ -7,4 +7,4 @@ mod maintenance;
 mod replaced_files;
 
 #[global_allocator]
-static ALLOCATOR: testkit::damaged::Counting = testkit::damaged::Counting;
+static ALLOCATOR: testkit::allocations::Counting = testkit::allocations::Counting;

@@ -1,16 +1,17 @@
 //! Every find of the fuzzers and every seed of theirs, replayed through the same entry functions.
 
 use testkit::random::Random;
+use testkit::scale::cases;
 use testkit::{attacks, corpus};
 
 use std::fs;
 use std::path::Path;
 
-use attacks::allocations::capped;
 use attacks::{checksums, seeds};
 use ringer::Depth;
 use ringer::care::check;
 use ringer::store::file_layer::memory::MemoryFiles;
+use testkit::allocations::capped;
 
 /// Runs an attack with each of its files. A panic is shown with the file that led to it.
 fn replay(name: &str) {
@@ -111,18 +112,23 @@ fn attack_at_random(
 #[test]
 fn changed_seeds() {
     for (name, attack) in attacks::ALL {
-        attack_at_random(name, *attack, 150, |_, _| {});
+        attack_at_random(name, *attack, cases(30, 150), |_, _| {});
     }
 }
 
 /// The same with whole files only, each looked at in one way: many more of them in the same time.
 #[test]
 fn changed_files() {
-    attack_at_random("database", attacks::database::database_in_one_way, 1500, |input, random| {
-        if let Some(first) = input.first_mut() {
-            *first = *first & 15 | (random.below(16) as u8) << 4;
-        }
-    });
+    attack_at_random(
+        "database",
+        attacks::database::database_in_one_way,
+        cases(200, 1500),
+        |input, random| {
+            if let Some(first) = input.first_mut() {
+                *first = *first & 15 | (random.below(16) as u8) << 4;
+            }
+        },
+    );
 }
 
 /// A regression that no attack replays would rest there unseen.

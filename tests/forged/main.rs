@@ -6,4 +6,4 @@ mod every_field;
 mod fuzz_findings;
 
 #[global_allocator]
-static ALLOCATOR: testkit::attacks::allocations::Counting = testkit::attacks::allocations::Counting;
+static ALLOCATOR: testkit::allocations::Counting = testkit::allocations::Counting;

@@ -2,12 +2,13 @@
 //! while others read it: never two write at once, a process that may not write is told that the database is locked and
 //! nothing else, no reader gets an error, and whatever was acknowledged to any of them is there (STEP-3, STEP-11).
 //!
-//! `RINGER_OPENERS=n` starts n times as many processes.
+//! A full run starts twenty times as many processes.
 #![cfg(target_os = "linux")]
 
 use testkit::child;
 use testkit::folder;
 use testkit::random::Random;
+use testkit::scale::cases;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -160,7 +161,7 @@ fn race(processes: u64, rounds: u64, seed: u64) {
 }
 
 fn times() -> u64 {
-    std::env::var("RINGER_OPENERS").map_or(1, |n| n.parse().expect("a number of times"))
+    cases(1, 20)
 }
 
 #[test]

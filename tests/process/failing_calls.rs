@@ -2,12 +2,13 @@
 //! system calls that change the disk it is killed, finds no space, or finds the device broken. It goes on
 //! reading, tells of the failure by its kind, and what it acknowledged is there when it is opened again.
 //!
-//! `RINGER_FAULTS=all` injects into every call of every life in every way; `RINGER_FAULTS=n` one in n.
+//! A full run injects into every call of every life in every way, a quick one into one in 43.
 #![cfg(target_os = "linux")]
 
 use testkit::child;
 use testkit::folder;
 use testkit::inject;
+use testkit::scale::cases;
 
 use std::path::Path;
 use std::process::Output;
@@ -94,13 +95,8 @@ fn a_process_reports_an_injected_failure_and_loses_nothing() {
     if !inject::is_possible() {
         return;
     }
-    let share = match std::env::var("RINGER_FAULTS").as_deref() {
-        Ok("all") => 1,
-        Ok(share) => share.parse().expect("RINGER_FAULTS is `all` or a number"),
-        Err(_) => 43,
-    };
-    for seed in 0..3 {
-        let (calls, injected) = inject_into_life(seed, share);
+    for seed in 0..cases(1, 3) {
+        let (calls, injected) = inject_into_life(seed, cases(43, 1));
         println!("life {seed}: {injected} injections at {calls} calls");
         assert!(calls > 50 && injected > 0);
     }

@@ -4,6 +4,7 @@
 use testkit::child;
 use testkit::folder;
 use testkit::random::Random;
+use testkit::scale::cases;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -139,15 +140,13 @@ fn kill(cycles: u64, seed: u64, choose: impl Fn(&mut Random) -> HotTierKind) {
 
 #[test]
 fn a_killed_process_loses_nothing_that_was_acknowledged() {
-    kill(120, 2024, |_| HotTierKind::Log);
+    kill(cases(20, 120), 2024, |_| HotTierKind::Log);
 }
 
 /// Each process finds what one with another choice may have left.
 #[test]
 fn a_killed_process_of_either_kind_of_hot_tier_loses_nothing() {
-    kill(
-        60,
-        2025,
-        |random| if random.below(3) == 0 { HotTierKind::Log } else { HotTierKind::Sled },
-    );
+    kill(cases(12, 60), 2025, |random| {
+        if random.below(3) == 0 { HotTierKind::Log } else { HotTierKind::Sled }
+    });
 }

@@ -3,6 +3,7 @@
 
 use testkit::query_oracle;
 use testkit::random::Random;
+use testkit::scale::some;
 
 use std::sync::Arc;
 
@@ -429,9 +430,8 @@ fn an_answer_is_cut_short_only_above_the_number_of_candidates() {
 #[test]
 fn two_looks_change_no_answer() {
     const ROWS: u64 = 9000;
-    for (samples, bits, small_cache) in
-        [(64, 8, false), (128, 4, false), (70, 5, true), (256, 3, false), (64, 2, false)]
-    {
+    let schemes = [(64, 8, false), (128, 4, false), (70, 5, true), (256, 3, false), (64, 2, false)];
+    for (samples, bits, small_cache) in some(&schemes, 2) {
         let scheme = scheme(samples, bits, [8, 2, 2 * u16::from(bits), 1]);
         let values = 1 << bits;
         let mut random = Random(u64::from(samples) + u64::from(bits));

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use ringer::estimate::Chance;
 use ringer::scheme::{CardinalityField, Sampler, Slots};
 use ringer::{Parameters, Scheme, Sketcher, presets};
+use testkit::scale::cases;
 
 fn sketcher(sampler: Sampler, samples: u32, seed: u64) -> Sketcher {
     let parameters = Parameters {
@@ -170,6 +171,7 @@ fn check(k: u32, n: u64, shared: u64, seeds: u64, independent: Option<&Agreement
 #[test]
 fn agreements_are_those_of_independent_samples() {
     for (n, seeds) in [(10, 8000), (100, 8000), (1000, 2000)] {
+        let seeds = seeds / cases(4, 1);
         for shared in [3 * n / 10, n / 2, 8 * n / 10] {
             let independent = Agreements::new(Sampler::Independent, 128, n, shared, seeds);
             check(128, n, shared, seeds, Some(&independent));
@@ -181,13 +183,13 @@ fn agreements_are_those_of_independent_samples() {
 /// Sets of 10,000 elements, which take independent samples so long that these are drawn for one resemblance only.
 #[test]
 fn agreements_of_large_sets() {
-    let n = 10_000;
-    let independent = Agreements::new(Sampler::Independent, 128, n, n / 2, 2000);
-    check(128, n, n / 2, 2000, Some(&independent));
-    check(32, n, n / 2, 2000, Some(&independent.cut(32)));
+    let (n, seeds) = (10_000, cases(500, 2000));
+    let independent = Agreements::new(Sampler::Independent, 128, n, n / 2, seeds);
+    check(128, n, n / 2, seeds, Some(&independent));
+    check(32, n, n / 2, seeds, Some(&independent.cut(32)));
     for shared in [3000, 8000] {
-        check(128, n, shared, 2000, None);
-        check(32, n, shared, 2000, None);
+        check(128, n, shared, seeds, None);
+        check(32, n, shared, seeds, None);
     }
 }
 
@@ -195,7 +197,7 @@ fn agreements_of_large_sets() {
 #[test]
 fn agreements_in_several_blocks() {
     for (k, n) in [(2, 10), (3, 4), (129, 50), (200, 20), (256, 100), (300, 400)] {
-        check(k, n, n / 2, 4000, None);
+        check(k, n, n / 2, cases(1000, 4000), None);
     }
 }
 
@@ -236,7 +238,7 @@ fn winners_are_uniform_and_independent() {
     ] {
         for sampler in [Sampler::Lazy, Sampler::Independent] {
             let what = format!("{sampler}, k {k} n {n}");
-            let all = winners(sampler, k, n, seeds);
+            let all = winners(sampler, k, n, seeds / cases(4, 1));
             let (n, samples) = (n as usize, k as usize);
             let mut wins = vec![0; n];
             let mut places = vec![0; n * samples];
@@ -271,7 +273,7 @@ fn unclaimed_samples_are_as_many_as_they_should_be() {
     for k in [1_u32, 2, 3, 8, 32, 128, 200] {
         let sketcher = sketcher(Sampler::Lazy, k, u64::from(k));
         for n in [1, 3, 10, 30, 100, 300, 1000, 10_000] {
-            let sets = if n > 100 { 2000 } else { 20_000 };
+            let sets = if n > 100 { 2000 } else { 20_000 } / cases(4, 1);
             let unclaimed_of = |i: u64| {
                 let set: Vec<u64> = (i * n..(i + 1) * n).collect();
                 sketcher.drawn(&set).expect("a valid set").1

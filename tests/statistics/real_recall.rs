@@ -4,6 +4,7 @@
 //! `../shared/data`. Without it these tests say so and pass.
 
 use testkit::real;
+use testkit::scale::cases;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -18,7 +19,9 @@ use ringer::{
 };
 
 /// Schemes' seeds: independent repetitions over the same sets.
-const SEEDS: u64 = 16;
+fn seeds() -> u64 {
+    cases(4, 16)
+}
 
 /// Neighbours of a query that are looked at in each tenth of resemblance.
 const NEIGHBOURS: usize = 10;
@@ -242,7 +245,7 @@ fn check_recall(real: &Real, parameters: Parameters, min_matches: Option<u32>) {
     let used: BTreeSet<usize> = pairs.iter().flat_map(|(a, b, _)| [*a, *b]).collect();
     let mut by_query: HashMap<usize, Vec<(usize, f64)>> = HashMap::new();
     pairs.iter().for_each(|(a, b, r)| by_query.entry(*a).or_default().push((*b, *r)));
-    let seeds: Vec<[Bin; 11]> = (1..=SEEDS)
+    let seeds: Vec<[Bin; 11]> = (1..=seeds())
         .map(|seed| {
             let scheme = Scheme::new(Parameters { seed, ..parameters }).unwrap();
             let (db, _folder) = database(&scheme, used.iter().map(|i| &real.sets[*i]));
@@ -250,7 +253,7 @@ fn check_recall(real: &Real, parameters: Parameters, min_matches: Option<u32>) {
         })
         .collect();
     for i in (0..11).filter(|i| seeds[0][*i].pairs > 0.0) {
-        let (n, s) = (seeds[0][i].pairs, SEEDS as f64);
+        let (n, s) = (seeds[0][i].pairs, seeds.len() as f64);
         let shares = || seeds.iter().map(|bins| bins[i].found / n);
         let (mean, promised) = (shares().sum::<f64>() / s, seeds[0][i].promised / n);
         let between = shares().map(|x| (x - mean).powi(2)).sum::<f64>() / (s - 1.0);

@@ -12,6 +12,7 @@ use ringer::estimate::recall::{Copies, Recall};
 use ringer::scheme::{CardinalityField, Sampler, Slots};
 use ringer::{Database, Like, Options, Parameters, Plan, Query, Scheme, Sketcher, presets};
 use testkit::random::Random;
+use testkit::scale::cases;
 
 /// Resemblances as fractions.
 const RESEMBLANCES: [(u64, u64); 6] = [(3, 10), (1, 2), (7, 10), (4, 5), (9, 10), (19, 20)];
@@ -153,6 +154,7 @@ fn check_all(parameters: Parameters, pairs: Pairs, asks: &[Ask]) {
     for resemblance in RESEMBLANCES {
         for size in SIZES {
             let all = if size == 1000 { pairs.all / 4 } else { pairs.all };
+            let all = all / cases(4, 1);
             let pairs = Pairs { all, at_once: pairs.at_once.min(all) };
             check(parameters, Planted::new(resemblance, size), pairs, asks);
         }
@@ -205,11 +207,11 @@ fn neighbours_of_slot_values_are_found_as_promised() {
 }
 
 /// The orders of donors follow from the seed, and small sets are found as often as these orders make it. By
-/// signatures alone, which makes many pairs cheap: 40,000 for each seed, within 5 standard errors and .008. Sets that
+/// signatures alone, which makes many pairs cheap: 40,000 for each seed (10,000 in a quick run), within 5 standard errors and .008. Sets that
 /// share samples as often as the average of all seeds would be off by .03.
 #[test]
 fn every_seed_finds_what_it_promises() {
-    const PAIRS: u64 = 40_000;
+    let all = cases(10_000, 40_000);
     for seed in [presets::DEFAULT_SEED, 1, 2, 3] {
         let sampler = Sampler::OnePermutation;
         let parameters = Parameters { seed, sampler, ..presets::NEAR_DUPLICATE };
@@ -227,7 +229,7 @@ fn every_seed_finds_what_it_promises() {
                 let [a, b] = planted.pair(Random(seed ^ (union << 48) ^ (i << 20)).word());
                 values(&a).iter().zip(&values(&b)).filter(|(a, b)| a == b).count()
             };
-            let matching: Vec<usize> = (0..PAIRS).into_par_iter().map(matching).collect();
+            let matching: Vec<usize> = (0..all).into_par_iter().map(matching).collect();
             for min_matches in [1, 4] {
                 let found = matching.iter().filter(|slots| **slots >= min_matches).count();
                 let elements = (shared + union) as f64 / 2.0;
@@ -235,7 +237,7 @@ fn every_seed_finds_what_it_promises() {
                 let copies = Some(Copies { elements, shared: donors.as_deref() });
                 let min_matches = min_matches as u32;
                 let recall = Recall { scheme: &scheme, min_matches, within_1: false, copies };
-                let (promised, n) = (recall.at(planted.resemblance()), PAIRS as f64);
+                let (promised, n) = (recall.at(planted.resemblance()), all as f64);
                 let share = found as f64 / n;
                 let bound = 5.0 * (promised * (1.0 - promised) / n).sqrt() + 0.008;
                 let at = format!("seed {seed}, {min_matches} slots, {planted:?}");
@@ -278,7 +280,7 @@ fn promises_know_the_size_of_the_set() {
 /// errors: sets are independent of each other, and so are queries.
 #[test]
 fn accidental_matches_in_a_million_sets_are_as_many_as_expected() {
-    const SETS: u64 = 1_000_000;
+    let sets = cases(200_000_u64, 1_000_000);
     const QUERIES: u64 = 20;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.ringer");
@@ -286,15 +288,15 @@ fn accidental_matches_in_a_million_sets_are_as_many_as_expected() {
     let db = Database::create(path, &Scheme::rdc(), options).unwrap();
     let mut load = db.bulk_load();
     let mut random = Random(1);
-    for i in 0..SETS {
+    for i in 0..sets {
         load.put(i.to_be_bytes(), &[random.word(), random.word(), random.word()]).unwrap();
     }
     load.commit().unwrap();
     let snapshot = db.snapshot();
     let mut sums = [0_u64; 13];
-    let expected = |least| planning::accidental(db.scheme(), SETS, least);
+    let expected = |least| planning::accidental(db.scheme(), sets, least);
     let check = |what: &str, least: u32, found: u64, queries: u64| {
-        let (n, mean) = ((SETS * queries) as f64, expected(least) * queries as f64);
+        let (n, mean) = ((sets * queries) as f64, expected(least) * queries as f64);
         let error = (mean * (1.0 - mean / n)).sqrt();
         let off = (found as f64 - mean) / error;
         println!("{what}, at least {least} lists: {found}, expected {mean:.2}, off {off:+.2} se");
@@ -303,7 +305,7 @@ fn accidental_matches_in_a_million_sets_are_as_many_as_expected() {
     for query in 0..QUERIES {
         let set: Vec<u64> = (0..10 + query).map(|_| random.word()).collect();
         let query_all = snapshot.query(Like::Features(&set)).plan(Plan::Probe);
-        let explanation = query_all.max_candidates(SETS as usize).explain().unwrap();
+        let explanation = query_all.max_candidates(sets as usize).explain().unwrap();
         assert!(!explanation.answer.truncated);
         let mut by_lists = explanation.candidates_by_lists.clone();
         by_lists.resize(13, 0);
@@ -324,6 +326,7 @@ fn accidental_matches_in_a_million_sets_are_as_many_as_expected() {
     }
     // The figures of MATHS, section 9.
     for (least, figure) in [(5, 0.673), (4, 26.68), (3, 755.0), (2, 14_520.0), (1, 172_197.0)] {
-        assert!((expected(least) / figure - 1.0).abs() < 1e-3, "{least}: {}", expected(least));
+        let expected = planning::accidental(db.scheme(), 1_000_000, least);
+        assert!((expected / figure - 1.0).abs() < 1e-3, "{least}: {expected}");
     }
 }

@@ -1,6 +1,7 @@
 //! Two-set estimates over thousands of seeds: unbiased, of the stated variance, and covered by their
 //! intervals as often as stated. Every bound is in standard errors of what is checked.
 
+use testkit::scale::cases;
 use testkit::trials;
 
 use ringer::estimate::pair::{Agreement, Sampling};
@@ -9,8 +10,11 @@ use ringer::estimate::{Chance, Estimate};
 use ringer::scheme::{Sampler, Universe};
 use trials::{BITS, K, Regions, equal_counts, repeat};
 
-/// Seeds for each case. The issue is variance: its relative standard error is sqrt(2/4000) = 2.2 %.
-const REPETITIONS: u64 = 4000;
+/// Seeds for each case. What needs so many is the variance: its relative standard error is sqrt(2/4000) = 2.2 %, and
+/// 3.5 % in a quick run.
+fn repetitions() -> u64 {
+    cases(1600, 4000)
+}
 
 const RESEMBLANCES: [f64; 7] = [0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.0];
 
@@ -140,7 +144,7 @@ fn exact_coverage(k: u32, chance: &Chance, r: f64) -> f64 {
 }
 
 fn run(regions: &Regions, sampler: Sampler, universe: Universe) {
-    let counts = repeat(regions, sampler, universe, REPETITIONS, |s| equal_counts(&s[0], &s[1]));
+    let counts = repeat(regions, sampler, universe, repetitions(), |s| equal_counts(&s[0], &s[1]));
     for (i, bits) in BITS.into_iter().enumerate() {
         let case = Case { regions, sampler, universe, bits };
         case.check(&counts.iter().map(|c| c[i]).collect::<Vec<_>>());

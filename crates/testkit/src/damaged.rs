@@ -1,11 +1,9 @@
-//! What damage is done with: a file of damaged bytes that costs no copy, and an allocator that counts.
+//! A file of damaged bytes that costs no copy.
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ringer::store::file_layer::{Access, File, FileLayer, Identity, Kind, Lock, Rights};
 
@@ -126,33 +124,5 @@ impl FileLayer for Damaged {
 
     fn try_lock(&self, _: &Path, _: Option<&Rights>) -> io::Result<Option<Box<dyn Lock>>> {
         panic!("a reader locks");
-    }
-}
-
-/// Counts the bytes that are in use, in all threads together.
-pub struct Counting;
-
-static IN_USE: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
-
-/// The most bytes that were in use at a time.
-pub fn most_in_use() -> usize {
-    MOST.load(Ordering::Relaxed)
-}
-
-#[expect(unsafe_code, reason = "an allocator is unsafe by its trait")]
-// SAFETY: every call goes to the system's allocator as it is; only numbers are kept beside.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let used = IN_USE.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        MOST.fetch_max(used, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        IN_USE.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract of `dealloc`, and the pointer came from `System`.
-        unsafe { System.dealloc(pointer, layout) }
     }
 }

@@ -33,6 +33,7 @@ pub mod oracle;
 pub mod query_oracle;
 pub mod random;
 pub mod real;
+pub mod scale;
 pub mod spec_tables;
 pub mod trials;
 #[cfg(unix)]

@@ -6,7 +6,7 @@
 //! Never a panic; never more than 64 MiB in use; never more bytes read than a few times those of the file, which is
 //! how "in under a second" is said without a clock; and no name touched but those of the database.
 //!
-//! A part of the changes in each run; `RINGER_CRAFTED=full` makes all of them, `RINGER_CRAFTED=n` one in n.
+//! A quick run makes one change in 809, a full run all of them.
 
 mod hot_tier;
 
@@ -14,21 +14,16 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use testkit::scale::cases;
 
-use testkit::attacks::allocations::capped_call;
+use testkit::allocations::capped_call;
 use testkit::attacks::database::{self, Work};
 use testkit::attacks::seeds;
 use testkit::forged::images::Base;
 
-/// One change in so many is made, unless told otherwise.
-const ONE_IN: usize = 151;
-
+/// One change in so many is made.
 pub(crate) fn one_in() -> usize {
-    match std::env::var("RINGER_CRAFTED") {
-        Ok(text) if text == "full" => 1,
-        Ok(text) => text.parse().expect("RINGER_CRAFTED is `full` or a number"),
-        Err(_) => ONE_IN,
-    }
+    cases(809, 1)
 }
 
 /// Golden files that have what the seeds have not: no rows at all, lists over several pages.

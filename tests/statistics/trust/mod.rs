@@ -7,6 +7,7 @@
 
 use testkit::random::Random;
 use testkit::real;
+use testkit::scale::cases;
 mod rows;
 mod uniform;
 
@@ -17,7 +18,9 @@ use real::jaccard;
 use ringer::{Accept, Database, Options, Originals, Parameters, Scheme, presets};
 
 /// Seeds of every figure.
-const SEEDS: u64 = 20;
+fn seeds() -> u64 {
+    cases(2, 20)
+}
 
 /// Distinct sets of a data set. Names are all so different that more are needed for pairs from .8 on.
 const SETS: usize = 6000;
@@ -114,7 +117,7 @@ fn check(name: &str, sets: &[Vec<u64>], base: impl Fn(Parameters) -> Parameters 
     for (scheme, parameters) in SCHEMES {
         for min in [0.5, 0.8] {
             let sets = if min == 0.5 { &sets[..sets.len().min(SETS)] } else { sets };
-            let seeds: Vec<u64> = (0..SEEDS).map(|seed| 1000 + seed).collect();
+            let seeds: Vec<u64> = (0..seeds()).map(|seed| 1000 + seed).collect();
             let one = |seed: &u64| tally(sets, Parameters { seed: *seed, ..base(parameters) }, min);
             let all: Vec<Tally> = seeds.par_iter().map(one).collect();
             let all = all.into_iter().fold(Tally::default(), Tally::add);

@@ -7,6 +7,7 @@
 #![cfg(unix)]
 
 use testkit::attacks;
+use testkit::scale::cases;
 
 use std::fs;
 use std::path::Path;
@@ -99,7 +100,8 @@ fn changed_command_lines() {
     let number = |name: &str, or| {
         std::env::var(name).map_or(or, |text| text.parse::<u64>().expect("a number"))
     };
-    let (count, start) = (number("RINGER_RANDOM", 150), number("RINGER_RANDOM_START", 1));
+    let (count, start) =
+        (number("RINGER_RANDOM", cases(30, 150)), number("RINGER_RANDOM_START", 1));
     let (files, corpus) = (Files::new().unwrap(), corpus());
     let one = |n| {
         let mut random = Random(n);

@@ -2,13 +2,14 @@
 //! for good, or finds the device broken. It ends with a documented status and without a panic; what it acknowledged is
 //! there and nothing in part; a new file is whole or not there; and the next command goes on.
 //!
-//! `RINGER_FAULTS=all` injects into every call of every command in every way; `RINGER_FAULTS=n` one in n.
+//! A full run injects into every call of every command in every way, a quick one into one in 29.
 #![cfg(target_os = "linux")]
 
 use crate::rows;
 use crate::run;
 use testkit::folder;
 use testkit::inject;
+use testkit::scale::cases;
 
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -283,11 +284,7 @@ fn check_end(ran: &Ran, how: Injection, hit: bool, usual: i32, place: &str) {
 
 /// One call in how many gets an injection.
 fn share() -> usize {
-    match std::env::var("RINGER_FAULTS").as_deref() {
-        Ok("all") => 1,
-        Ok(share) => share.parse().expect("RINGER_FAULTS is `all` or a number"),
-        Err(_) => 7,
-    }
+    cases(29, 1)
 }
 
 fn run_all(scenes: &[Scene]) {

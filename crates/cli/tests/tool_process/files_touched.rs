@@ -11,6 +11,7 @@ use crate::strace;
 use testkit::attacks;
 use testkit::forged::fields;
 use testkit::forged::images;
+use testkit::scale::cases;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -37,7 +38,7 @@ const COMMANDS: [&[&str]; 12] = [
     &["delete", "db.ringer", "key007xxx"],
 ];
 
-/// One change in so many of each file; `RINGER_CRAFTED=n` makes it one in n.
+/// One change in so many of each file in a full run; a quick one makes a quarter of these.
 const ONE_IN: usize = 701;
 
 /// What a name in the folder may be: the input, or a database and what may follow its name.
@@ -119,7 +120,7 @@ fn usual(file: &[u8], log: Option<&[u8]>) -> BTreeMap<usize, BTreeSet<String>> {
 /// Each change meets three of the commands.
 fn attack(base: &Base, log: Option<&[u8]>) -> usize {
     let usual = usual(&base.bytes, log);
-    let one_in = std::env::var("RINGER_CRAFTED").map_or(ONE_IN, |text| text.parse().unwrap());
+    let one_in = cases(2803, ONE_IN);
     let images = base.images();
     let mut count = 0;
     for (turn, image) in images.iter().step_by(one_in).enumerate() {

@@ -2,13 +2,14 @@
 //! at once, deleting, compacting, repairing, packing. A log of what it acknowledged is played into a model,
 //! and after each kill the database holds that, and at most one commit more.
 //!
-//! `RINGER_KILLS=n` does n rounds instead of 60.
+//! A quick run does 20 rounds, a full one 2,500.
 #![cfg(unix)]
 
 use crate::rows;
 use crate::run;
 use testkit::folder;
 use testkit::random::Random;
+use testkit::scale::cases;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -253,7 +254,7 @@ fn owned(words: &[&str]) -> Vec<String> {
 
 #[test]
 fn a_killed_command_loses_nothing_that_it_acknowledged() {
-    let rounds = std::env::var("RINGER_KILLS").map_or(60, |n| n.parse().expect("a number"));
+    let rounds = cases(20, 2500);
     let mut life = Life::new(2026);
     for round in 0..rounds {
         life.round();

@@ -4,7 +4,6 @@
 //! targets and `tests/forged/fuzz_findings.rs` call the same functions, so that a find is replayed as it was found.
 //! An input is read by hand here and not by a derive: a regression file keeps its meaning for good.
 
-pub mod allocations;
 #[cfg(unix)]
 pub mod arguments;
 pub mod checksums;
