@@ -150,3 +150,58 @@ impl Backlog {
         jobs.stop || jobs.merge_failure.is_some()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    /// The first look finds a frozen memtable, the next ones none.
+    fn frozen_once() -> impl Fn() -> bool {
+        let first = Cell::new(true);
+        move || first.replace(false)
+    }
+
+    #[test]
+    fn a_wait_for_a_thread_is_measured() {
+        let (backlog, done) = (Backlog::default(), AtomicBool::new(false));
+        backlog.thread_starts(Job::Checkpoints);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    backlog.checkpoint_tried(Ok(()));
+                    std::thread::yield_now();
+                }
+            });
+            let waited = backlog.wait_for_checkpoint(frozen_once());
+            done.store(true, Ordering::Relaxed);
+            assert!(matches!(waited, Ok(Checkpoint::Done(Some(_)))), "{waited:?}");
+        });
+        assert_eq!(backlog.wait_for_checkpoint(|| false), Ok(Checkpoint::Done(None)));
+    }
+
+    #[test]
+    fn without_a_thread_whoever_needs_a_checkpoint_makes_it() {
+        let backlog = Backlog::default();
+        assert!(!backlog.give(Job::Checkpoints));
+        assert_eq!(backlog.wait_for_checkpoint(|| true), Ok(Checkpoint::Yours));
+        backlog.thread_starts(Job::Checkpoints);
+        assert!(backlog.give(Job::Checkpoints) && backlog.next(Job::Checkpoints));
+        backlog.thread_ends(Job::Checkpoints);
+        assert_eq!(backlog.wait_for_checkpoint(frozen_once()), Ok(Checkpoint::Yours));
+    }
+
+    #[test]
+    fn a_merge_that_failed_is_not_tried_again() {
+        let backlog = Backlog::default();
+        assert!(!backlog.should_stop());
+        let failure = Error::Poisoned { reason: "test".into() };
+        backlog.merge_failed(failure.clone());
+        assert!(backlog.should_stop());
+        assert_eq!(backlog.merge_failure(), Some(failure));
+        backlog.stop();
+        assert!(!backlog.next(Job::Merges));
+    }
+}

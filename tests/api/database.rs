@@ -248,3 +248,28 @@ fn no_commit_is_forgotten_where_an_empty_memtable_is_too_large() {
     assert_eq!(reader.snapshot().sequence() + reader.unsealed(), 21);
     assert!(reader.snapshot().sequence() >= 20);
 }
+
+#[test]
+fn stat_counts_what_the_writer_has_done_since_it_was_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("corpus.ringer");
+    let options = Options { background: false, merge: false, ..Options::default() };
+    let db = Database::create(&path, &scheme(), options.clone()).unwrap();
+    for i in 0..3 {
+        db.put(format!("key{i}"), &set(i)).unwrap();
+        db.checkpoint().unwrap();
+    }
+    // Neither an empty batch nor a refused key is a commit.
+    db.commit(db.batch()).unwrap();
+    assert!(db.put("", &[1]).is_err());
+    let mut load = db.bulk_load();
+    load.put("key9", &set(9)).unwrap();
+    load.commit().unwrap();
+    let activity = db.stat().unwrap().activity;
+    assert_eq!((activity.commits, activity.merges, activity.checkpoint_waits), (4, 0, 0));
+    db.compact().unwrap();
+    assert_eq!(db.stat().unwrap().activity.merges, 1);
+    db.close().unwrap();
+    let db = Database::open(&path, options).unwrap();
+    assert_eq!(db.stat().unwrap().activity, ringer::Activity::default());
+}
