@@ -195,7 +195,9 @@ fn sets_that_join_make_the_same_clusters() {
             let joined = db.snapshot().join(&mut clusters, key).unwrap();
             assert!(!joined.truncated);
             assert_eq!(clusters.representative(key), Some(&*joined.representative));
-            assert!(joined.matches > 0 || clusters.clusters().iter().all(|c| !c.contains(&&***key)));
+            assert!(
+                joined.matches > 0 || clusters.clusters().iter().all(|c| !c.contains(&&***key))
+            );
         }
         let mut again = Clustering::new(min).unwrap();
         clusters.iter().for_each(|(key, representative)| again.link(key, representative));
@@ -230,7 +232,7 @@ fn growing_clusters_accept_by_estimate_possibility_and_certainty() {
     for accept in [Accept::Estimate, Accept::Possible, Accept::Certain] {
         let mut graph: BTreeMap<Vec<u8>, BTreeSet<Vec<u8>>> = BTreeMap::new();
         for (a, signature) in rows.iter().filter(|(_, s)| !s.is_empty()) {
-            let mut brute = Brute::new(signature);
+            let brute = Brute::new(signature);
             let links = graph.entry(a.clone()).or_default();
             for (b, other) in rows.iter().filter(|(b, s)| *b != a && !s.is_empty()) {
                 let comparison = signature.compare(other).unwrap();
