@@ -214,3 +214,48 @@ fn sets_that_join_make_the_same_clusters() {
     assert!(matches!(Clustering::new(1.5), Err(Error::InvalidArgument { .. })));
     assert_eq!(clusters.representative("nobody"), None);
 }
+
+/// Clusters that grow accept by the same rule as a run over all sets, and as each comparison by itself.
+#[test]
+fn growing_clusters_accept_by_estimate_possibility_and_certainty() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.ringer");
+    let db = Database::create(&path, &Scheme::near_duplicate(), Options::default()).unwrap();
+    let rows = rows(&db);
+    let mut batch = db.batch();
+    for (key, signature) in &rows {
+        batch.put_signature(key, signature.clone()).unwrap();
+    }
+    db.commit(batch).unwrap();
+    let (min, snapshot) = (0.6, db.snapshot());
+    let mut all = Vec::new();
+    for accept in [Accept::Estimate, Accept::Possible, Accept::Certain] {
+        let mut graph: BTreeMap<Vec<u8>, BTreeSet<Vec<u8>>> = BTreeMap::new();
+        for (a, signature) in rows.iter().filter(|(_, s)| !s.is_empty()) {
+            let brute = Brute::new(signature);
+            let links = graph.entry(a.clone()).or_default();
+            for (b, other) in rows.iter().filter(|(b, s)| *b != a && !s.is_empty()) {
+                let comparison = signature.compare(other).unwrap();
+                let reaches = match accept {
+                    Accept::Estimate => comparison.similarity().value >= min - 1e-9,
+                    Accept::Possible => comparison.possibly_at_least(min),
+                    Accept::Certain => comparison.certainly_at_least(min),
+                };
+                if reaches && brute.slots(other, false) >= 1 {
+                    links.insert(b.clone());
+                }
+            }
+        }
+        let mut clusters = Clustering::new(min).unwrap().accept(accept);
+        for (key, links) in &graph {
+            let joined = snapshot.join(&mut clusters, key).unwrap();
+            assert_eq!(joined.matches, links.len(), "{accept:?}");
+        }
+        let right = by_definition(&graph, Linkage::Connected);
+        assert_eq!(clusters.clusters(), right, "{accept:?}");
+        let run = found(snapshot.clusters(min).pairs(|pairs| pairs.accept(accept)));
+        assert_eq!(run.into_iter().map(|(_, keys, _)| keys).collect::<Vec<_>>(), right);
+        all.push(right);
+    }
+    assert!(all[0] != all[1] && all[1] != all[2] && all[0] != all[2], "the rules differ here");
+}

@@ -372,7 +372,7 @@ fn an_answer_is_cut_short_only_above_the_number_of_candidates() {
     for (heavy, m, per_slot) in [(0, 1, 1), (3, 4, 1), (4, 2, 1), (0, 1, 2)] {
         // Wide values share chains of a memtable.
         let scheme = scheme(24, 8, [24 / per_slot, per_slot, 8 * per_slot, m]);
-        let mut random = Random(heavy as u64);
+        let mut random = Random(10 + heavy as u64);
         let near: Vec<u16> =
             (0..24).map(|i| if i < heavy { 0 } else { 1 + random.below(255) as u16 }).collect();
         for (loaded, fresh) in [(3000, 0), (0, 300), (2000, 100)] {
