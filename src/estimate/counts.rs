@@ -56,11 +56,8 @@ mod tests {
 
     #[test]
     fn counts_are_those_of_sets() {
-        let mut state = 7_u64;
-        let mut draw = |below: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695);
-            (state >> 33) % below
-        };
+        let mut numbers = testkit::random::Random(7);
+        let mut draw = |limit: u64| numbers.below(limit);
         for (f1, f2, range) in [(0, 0, 1), (0, 5, 9), (3, 900, 1000), (50, 50, 80), (900, 2, 950)] {
             let a: BTreeSet<u64> = (0..f1).map(|_| draw(range)).collect();
             let b: BTreeSet<u64> = (0..f2).map(|_| draw(range)).collect();

@@ -183,14 +183,10 @@ mod tests {
     /// What the forward direction gives, the backward direction takes apart again, for 2 to 6 sets.
     #[test]
     fn backward_undoes_forward() {
-        let mut state = 5_u64;
+        let mut random = testkit::random::Random(5);
         for sets in 2_usize..=6 {
-            let regions: Vec<f64> = (0..1 << sets)
-                .map(|_| {
-                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99);
-                    (state >> 40) as f64 / 2_f64.powi(25 + sets as i32)
-                })
-                .collect();
+            let regions: Vec<f64> =
+                (0..1 << sets).map(|_| random.unit() / 2_f64.powi(1 + sets as i32)).collect();
             let s = intersections(sets, &regions);
             let union: f64 = regions[1..].iter().sum();
             let all = (1 << sets) - 1;

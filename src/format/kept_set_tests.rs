@@ -45,9 +45,8 @@ fn rule(shape: KeptShape, bytes: &[u8]) -> &'static str {
 }
 
 fn random(count: u64, seed: u64) -> Vec<u64> {
-    let next = |i: u64| (i + seed).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(31) ^ i << 40;
-    let hash = |i: u64| xxhash_rust::xxh3::xxh3_64(&next(i).to_le_bytes());
-    (0..count).map(hash).collect::<BTreeSet<_>>().into_iter().collect()
+    let mut random = testkit::random::Random(seed);
+    (0..count).map(|_| random.word()).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 #[test]

@@ -199,11 +199,8 @@ mod tests {
     /// Against the specification's bits written one by one: lengths of all sizes, ends at and around words.
     #[test]
     fn lengths_read_back_wherever_they_stand() {
-        let mut state = 5_u64;
-        let mut random = move |below: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 33) % below
-        };
+        let mut numbers = testkit::random::Random(5);
+        let mut random = |limit: u64| numbers.below(limit);
         for round in 0..3_000 {
             let most = [1, 2, 3, 5, 20, 64, 65, 128, 255][round % 9];
             let (mut builder, mut lengths, mut bits) = (BlockBuilder::default(), vec![], vec![]);

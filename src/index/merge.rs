@@ -188,26 +188,20 @@ mod tests {
         }
     }
 
-    fn random(state: &mut u64, below: u64) -> u64 {
-        *state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (*state >> 33) % below
-    }
-
     /// Both ways against a map, for lists of all densities, bounds around windows, and more lists than a
     /// byte counts.
     #[test]
     fn both_ways_count_as_a_map_does() {
-        let mut state = 1;
+        let mut random = testkit::random::Random(1);
         let bounds =
             [1, 2, 127, 4_000, WINDOW as u32 - 1, WINDOW as u32, WINDOW as u32 + 1, 100_000];
         for bound in bounds {
             for count in [0, 1, 3, 12, 40, 300] {
                 let lists: Vec<Vec<u32>> = (0..count)
                     .map(|_| {
-                        let step = 1 + random(&mut state, 2 * u64::from(bound) / 3 + 1) as u32;
-                        let ids = (random(&mut state, u64::from(bound)) as u32..bound)
-                            .step_by(step as usize);
+                        let step = 1 + random.below(2 * u64::from(bound) / 3 + 1) as u32;
+                        let ids =
+                            (random.below(u64::from(bound)) as u32..bound).step_by(step as usize);
                         ids.take(3_000).collect()
                     })
                     .collect();

@@ -46,12 +46,11 @@ mod tests {
 
     #[test]
     fn each_byte_has_its_bit() {
-        let mut state = 1_u64;
+        let mut random = testkit::random::Random(1);
         for round in 0..2000 {
             let bytes: [u8; BLOCK] = std::array::from_fn(|i| {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 // One byte of a block, then any.
-                if round < BLOCK { 0x7F + u8::from(i == round) } else { (state >> 56) as u8 }
+                if round < BLOCK { 0x7F + u8::from(i == round) } else { random.word() as u8 }
             });
             let mask = (0..BLOCK).fold(0, |mask, i| mask | u64::from(bytes[i] >= 0x80) << i);
             assert_eq!(marks(&bytes), mask);

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::scheme::{Parameters, Scheme, Slots, presets};
+use testkit::random::Random;
 
 fn scheme(samples: u32, bits: u8) -> Scheme {
     Scheme::new(Parameters { samples, bits, slots: Slots::NONE, ..presets::PRECISE }).unwrap()
@@ -95,14 +96,12 @@ fn check_first_planes(
 }
 
 /// Samples of `bits` bits that agree with the query's about as often as not.
-fn row_like(query: &[u16], bits: u8, state: &mut u64) -> Vec<u16> {
-    let mut next = || {
-        *state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        *state >> 40
-    };
+fn row_like(query: &[u16], bits: u8, random: &mut Random) -> Vec<u16> {
     let mask = (1_u64 << bits) - 1;
-    query.iter().map(|q| if next() % 2 == 0 { *q } else { (next() & mask) as u16 }).collect()
+    query
+        .iter()
+        .map(|q| if random.below(2) == 0 { *q } else { (random.word() & mask) as u16 })
+        .collect()
 }
 
 /// What is interpreted (`.ci/miri`) has to be little.
@@ -112,7 +111,7 @@ const SMALL: bool = cfg!(miri);
 fn every_width_and_every_number_of_bits() {
     let names: Vec<_> = Kernel::available().iter().map(|kernel| kernel.name()).collect();
     println!("kernels of this machine: {}", names.join(", "));
-    let mut state = 1;
+    let mut random = Random(1);
     let widths: &[usize] = if SMALL {
         &[1, 64, 130]
     } else {
@@ -120,9 +119,10 @@ fn every_width_and_every_number_of_bits() {
     };
     for bits in (1..=16).step_by(if SMALL { 5 } else { 1 }) {
         for &k in widths {
-            let query = row_like(&vec![0; k], bits, &mut state);
+            let query = row_like(&vec![0; k], bits, &mut random);
             let count = if SMALL { 5 } else { 37 };
-            let mut rows: Vec<_> = (0..count).map(|_| row_like(&query, bits, &mut state)).collect();
+            let mut rows: Vec<_> =
+                (0..count).map(|_| row_like(&query, bits, &mut random)).collect();
             rows.push(query.clone());
             rows.push(query.iter().map(|q| !q & ((1_u32 << bits) - 1) as u16).collect());
             rows.push(vec![0; k]);
@@ -176,16 +176,11 @@ fn rows_of_the_wrong_length_are_refused() {
 /// Packing and occupancy against their definitions, bit by bit.
 #[test]
 fn packing_and_occupancy() {
-    let mut state = 77_u64;
-    let mut next = || {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        state ^ state >> 29
-    };
+    let mut random = Random(77);
     let widths: &[usize] =
         if SMALL { &[1, 65, 128] } else { &[1, 12, 63, 64, 65, 84, 127, 128, 200, 256, 300, 1024] };
     for &k in widths {
-        let samples: Vec<u64> = (0..k).map(|_| next()).collect();
+        let samples: Vec<u64> = (0..k).map(|_| random.word()).collect();
         let bins: Vec<u64> =
             samples.iter().map(|s| if s % 3 == 0 { u64::MAX } else { *s }).collect();
         let words = k.div_ceil(64);
@@ -220,9 +215,9 @@ proptest! {
 
     #[test]
     fn random_shapes(k in 1_usize..700, bits in 1_u8..=16, rows in 1_usize..70, seed: u64) {
-        let mut state = seed;
-        let query = row_like(&vec![0; k], bits, &mut state);
-        let rows: Vec<_> = (0..rows).map(|_| row_like(&query, bits, &mut state)).collect();
+        let mut random = Random(seed);
+        let query = row_like(&vec![0; k], bits, &mut random);
+        let rows: Vec<_> = (0..rows).map(|_| row_like(&query, bits, &mut random)).collect();
         check(bits, &query, &rows);
     }
 }

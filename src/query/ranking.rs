@@ -139,11 +139,8 @@ mod tests {
 
     #[test]
     fn the_best_are_kept_in_any_order_of_arrival() {
-        let mut state = 3_u64;
-        let mut draw = |below: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695);
-            (state >> 33) % below
-        };
+        let mut numbers = testkit::random::Random(3);
+        let mut draw = |limit: u64| numbers.below(limit);
         for top in [0, 1, 3, 10, 1000] {
             let all: Vec<Ranked> = (0..200_u32)
                 .map(|i| Ranked {

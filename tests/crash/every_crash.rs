@@ -104,7 +104,7 @@ fn every_crash_of_the_recovery_from_a_crash_leaves_the_same() {
             break;
         }
     }
-    let disks: Vec<_> = disks.into_iter().step_by(cases(19, 1)).collect();
+    let disks: Vec<_> = disks.into_iter().step_by(cases(7, 1)).collect();
     let first = disks.len();
     let images: usize = disks
         .into_par_iter()
@@ -122,7 +122,7 @@ fn every_crash_of_the_recovery_from_a_crash_leaves_the_same() {
 #[test]
 fn a_power_cut_after_a_kill_takes_nothing_that_was_acknowledged() {
     let history = History::of(&script::all());
-    let points: Vec<usize> = (0..=history.files.operations()).step_by(cases(23, 1)).collect();
+    let points: Vec<usize> = (0..=history.files.operations()).step_by(cases(9, 1)).collect();
     let images: usize = points
         .into_par_iter()
         .panic_fuse()

@@ -34,7 +34,7 @@ fn disks_of(files: &FaultyFiles) -> Vec<(usize, CrashKind, MemoryFiles)> {
 /// Some of the disks, from which to go on to a second crash: whole ones, and a share of the others.
 fn some(disks: Vec<(usize, CrashKind, MemoryFiles)>) -> Vec<MemoryFiles> {
     let whole = |kind| matches!(kind, CrashKind::Killed | CrashKind::NothingUnsynced);
-    let most = (SECOND_DISKS / disks.len().max(1)).clamp(1, 8);
+    let most = (SECOND_DISKS / disks.len().max(1)).clamp(2, 8);
     let disks = disks.into_iter().enumerate();
     let chosen = disks.filter(|(i, (_, kind, _))| whole(*kind) || i % 9 == 0);
     let chosen: Vec<_> = chosen.map(|(_, (.., disk))| disk).collect();
@@ -43,7 +43,7 @@ fn some(disks: Vec<(usize, CrashKind, MemoryFiles)>) -> Vec<MemoryFiles> {
 }
 
 /// About so many disks of second crashes in a quick run.
-const SECOND_DISKS: usize = 300;
+const SECOND_DISKS: usize = 2500;
 
 /// Checks all crashes of making a new database on a disk, and gives those that left none.
 fn crash_making(

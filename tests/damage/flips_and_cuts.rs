@@ -163,7 +163,7 @@ impl Original {
 fn every_flipped_bit_gives_the_same_answers_or_an_error() {
     let original = original();
     assert!(original.check(Damaged::new(&original.bytes)));
-    let one_in = cases(53, 1);
+    let one_in = cases(17, 1);
     let bits = 8 * original.bytes.len() / one_in;
     let same = original.try_all(bits, |i| Damaged {
         flipped: Some(i * one_in + i % one_in),
@@ -177,7 +177,7 @@ fn every_flipped_bit_gives_the_same_answers_or_an_error() {
 fn every_cut_gives_an_error_and_bytes_behind_the_end_change_nothing() {
     let original = original();
     let length = original.bytes.len();
-    let one_in = cases(29, 1);
+    let one_in = cases(11, 1);
     let same = original.try_all(length / one_in, |i| Damaged {
         length: i * one_in + i % one_in,
         ..Damaged::new(&original.bytes)
@@ -310,7 +310,7 @@ fn try_hot(
 #[test]
 fn every_flipped_bit_of_a_hot_tier_is_harmless_or_reported() {
     let flip = |bytes: &mut Vec<u8>, bit: usize| bytes[bit / 8] ^= 1 << (bit % 8);
-    let lost = try_hot("log", usize::MAX, cases(31, 1), flip);
+    let lost = try_hot("log", usize::MAX, cases(11, 1), flip);
     let in_id = try_hot("id", usize::MAX, cases(7, 1), flip);
     eprintln!("{lost} flips in the log and {in_id} in the id lost commits");
     assert!(lost > 0);

@@ -4,5 +4,6 @@ mod compare_vectors;
 mod file_state;
 mod golden;
 mod maths;
+mod promises;
 mod tidy;
 mod vectors;

@@ -34,6 +34,9 @@ const SLED_FILE: &str = "src/store/hot_tier/sled_tier.rs";
 
 const MAX_LINES: usize = 500;
 
+/// Each test binary links the library once more, and a build waits for all of them.
+const MAX_TEST_BINARIES: usize = 12;
+
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -160,6 +163,28 @@ fn files_open_with_what_they_are_for_and_stay_short() {
         }
     }
     check(found, "a file opens with its purpose and has one");
+}
+
+/// A new test joins the group of its promise: a directory in `tests` with a `main.rs`.
+#[test]
+fn integration_tests_are_a_few_groups() {
+    let in_tests = |path: &PathBuf| {
+        let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
+        parts.iter().rposition(|part| part == "tests").map(|at| parts[at + 1..].join("/"))
+    };
+    // crates/models is no member of the workspace.
+    let all = files(".", &[".rs"]).into_iter().filter(|path| !path.starts_with("crates/models"));
+    let (mut groups, mut single) = (BTreeSet::new(), Vec::new());
+    for path in all.filter(|path| !path.starts_with("src")) {
+        match in_tests(&path) {
+            Some(file) if !file.contains('/') => single.push(path.display().to_string()),
+            Some(file) if file.ends_with("/main.rs") => drop(groups.insert(path)),
+            _ => {}
+        }
+    }
+    check(single, "a test binary is a directory with a main.rs");
+    let count = groups.len();
+    assert!((1..=MAX_TEST_BINARIES).contains(&count), "{count} test binaries: {groups:?}");
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Estimates of three sets and more over thousands of seeds: mean, coverage, and exactly 1 for equal
 //! sets. Bounds are in standard errors of what is checked, plus .002 for the bias of a ratio.
 
-use testkit::scale::cases;
 use testkit::trials;
 
 use ringer::Estimate;
@@ -9,9 +8,7 @@ use ringer::estimate::many::Patterns;
 use ringer::scheme::{Sampler, Universe};
 use trials::{K, Regions, repeat, samples};
 
-fn repetitions() -> u64 {
-    cases(1000, 2000)
-}
+const REPETITIONS: u64 = 2000;
 
 const D: u64 = 1 << 16;
 
@@ -39,11 +36,11 @@ fn run(regions: &Regions, sampler: Sampler, universe: Universe, all_bits: &[u8])
     let shares = (universe != Universe::Open).then_some(&shares[..]);
     let largest = (0..regions.sets()).map(|set| regions.size(set)).max().unwrap() as f64;
     let union = (sampler == Sampler::OnePermutation).then_some(largest);
-    let estimates = repeat(regions, sampler, universe, repetitions(), |signatures| {
+    let estimates = repeat(regions, sampler, universe, REPETITIONS, |signatures| {
         let samples: Vec<Vec<u16>> = signatures.iter().map(samples).collect();
         all_bits.iter().map(|bits| estimate(&samples, *bits, shares, union)).collect::<Vec<_>>()
     });
-    let (r, n) = (regions.resemblance(), repetitions() as f64);
+    let (r, n) = (regions.resemblance(), REPETITIONS as f64);
     for (i, bits) in all_bits.iter().enumerate() {
         let at = format!("{sampler} {universe} b {bits} regions {:?} R {r:.4}", regions.0);
         let each = || estimates.iter().map(|e| e[i]);

@@ -31,7 +31,9 @@ const TOP: usize = 20;
 
 /// Comparisons of brute force over one data set: as many queries of the truth, evenly spread, as that
 /// allows, which is 13 where there are most sets and about 100 elsewhere.
-const COMPARISONS: usize = 6_000_000;
+fn comparisons() -> usize {
+    cases(1_500_000, 6_000_000)
+}
 
 /// Unions of fewer elements than this have estimates that are far from normal: see [`check_estimates`].
 const SMALL: f64 = 10.0;
@@ -95,7 +97,7 @@ fn check_exhaustive(real: &Real, snapshot: &Snapshot) {
     });
     let rows: Vec<Row<'_>> = rows.collect();
     let queries: Vec<usize> = real.truth.keys().copied().collect();
-    let step = (queries.len() * rows.len()).div_ceil(COMPARISONS);
+    let step = (queries.len() * rows.len()).div_ceil(comparisons());
     queries.par_iter().step_by(step).for_each(|place| {
         let query = &rows[*place];
         let ask = snapshot.query(Like::Key(query.name.as_bytes())).exhaustive().top(TOP);

@@ -79,8 +79,7 @@ fn in_pieces(bytes: &[u8], horizon: u32, lengths: &[usize]) -> (Vec<usize>, Vec<
 }
 
 fn random(seed: u64, length: usize) -> Vec<u8> {
-    let words = (0_u64..).map(|i| xxhash_rust::xxh3::xxh3_64_with_seed(&i.to_le_bytes(), seed));
-    words.flat_map(u64::to_le_bytes).take(length).collect()
+    testkit::random::Random(seed).bytes(length)
 }
 
 /// A few phrases in any order, so that values come again within and beyond a horizon.

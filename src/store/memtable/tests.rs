@@ -19,11 +19,8 @@ fn every_commit_of(scheme: Scheme) {
     let sketcher = Sketcher::new(&scheme);
     let table = Memtable::new(&scheme);
     let mut oracle: BTreeMap<Vec<u8>, BTreeMap<u64, Option<Signature>>> = BTreeMap::new();
-    let mut random = 7_u64;
-    let mut draw = |below: u64| {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99);
-        (random >> 33) % below
-    };
+    let mut random = testkit::random::Random(7);
+    let mut draw = |limit: u64| random.below(limit);
     for sequence in 1..=300 {
         let mut operations = BTreeMap::new();
         for _ in 0..=draw(4) {

@@ -23,13 +23,10 @@ fn page(key: PageKey, bytes: usize) -> Arc<Page> {
     Arc::new(Page { key, bytes })
 }
 
-/// Numbers that look random, the same in each run.
+/// Numbers below a limit that look random, the same in each run.
 fn dice(seed: u64) -> impl FnMut(u64) -> u64 {
-    let mut count = 0_u64;
-    move |sides| {
-        count += 1;
-        xxhash_rust::xxh3::xxh3_64_with_seed(&count.to_le_bytes(), seed) % sides
-    }
+    let mut random = testkit::random::Random(seed);
+    move |limit| random.below(limit)
 }
 
 /// What one shard must hold, the least recently used first.

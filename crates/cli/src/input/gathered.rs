@@ -72,13 +72,9 @@ mod tests {
 
     #[test]
     fn gathers_what_a_set_would() {
-        let mut state = 7_u64;
-        let mut next = |most: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 20) % most
-        };
+        let mut random = testkit::random::Random(7);
         for most in [1, 1000, u64::MAX >> 20] {
-            let all: Vec<u64> = (0..5 * PIECE / 2).map(|_| next(most)).collect();
+            let all: Vec<u64> = (0..5 * PIECE / 2).map(|_| random.below(most)).collect();
             let (mut gathered, mut set) = (Gathered::default(), vec![9]);
             for piece in all.chunks(70_001) {
                 gathered.take(piece, || false).unwrap();

@@ -56,13 +56,8 @@ pub(crate) fn ringer(arguments: &[&str]) -> Command {
 
 /// A text of 300 words that no other number gives.
 pub(crate) fn words(number: u64) -> String {
-    let mut state = number;
-    let mut next = || {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        state >> 48
-    };
-    (0..300).map(|_| format!("w{} ", next())).collect()
+    let mut random = testkit::random::Random(number);
+    (0..300).map(|_| format!("w{} ", random.below(1 << 16))).collect()
 }
 
 impl Tool {

@@ -19,19 +19,9 @@ use crate::store::page_source::PageSource;
 use crate::store::segment::Segment;
 use crate::store::segment::writer::{NewRow, SegmentPlan, SegmentWriter};
 use crate::store::spill::SpillPlace;
+use testkit::random::Random;
 
 const PATH: &str = "/d/postings";
-
-/// Numbers that look random, the same each time.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 ^ self.0 >> 31).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 3
-    }
-}
 
 /// Signatures for a segment: planes, and whether it is the empty set.
 struct Sets {
@@ -52,12 +42,12 @@ impl Sets {
         if used == 0 {
             used = 64;
         }
-        let pattern = random.next() << 3;
+        let pattern = random.word();
         let keep = if alike >= 8 { u64::MAX } else { !(u64::MAX << (alike * 8)) };
         let mut set = || {
-            let same = random.next() % 8 < 7;
+            let same = random.below(8) < 7;
             let mut plane = |i: usize| {
-                let any = random.next() << 3 ^ random.next();
+                let any = random.word();
                 let word = if same { any & !keep | pattern & keep } else { any };
                 let last = (i + 1).is_multiple_of(scheme.words_per_plane());
                 if last { word & u64::MAX >> (64 - used) } else { word }
@@ -168,8 +158,8 @@ impl Sets {
         self.check_together(&segment, &map);
         let mut random = Random(3);
         for _ in 0..200.min(1_u64 << slots.value_bits) {
-            let value = (random.next() & ((1 << slots.value_bits) - 1)) as u32;
-            let slot = random.next() as usize % usize::from(slots.count);
+            let value = (random.word() & ((1 << slots.value_bits) - 1)) as u32;
+            let slot = random.index(slots.count.into());
             let list = segment.posting_list(slot, value).unwrap();
             let mut cursor = segment.posting_cursor(&list).unwrap();
             let mut found = Vec::new();
