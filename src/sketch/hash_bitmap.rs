@@ -46,7 +46,7 @@ impl HashBitmap {
     }
 
     /// For each bin, 16 bits after those that tell the bin: the least hash of the bin does not exceed them. False if that of a
-    /// bin is not known, because the bin is empty or the bitmap is too short. The number of bins is a power of two.
+    /// bin is not known, because the bin is empty or has too few or too many bits. The number of bins is a power of two.
     pub(crate) fn limits(&self, limits: &mut [u16]) -> bool {
         let (blocks, _) = self.bytes.as_chunks::<BLOCK>();
         let per_bin = blocks.len() / limits.len();
@@ -140,7 +140,7 @@ mod tests {
             (1000_usize, 64_usize, true),
             (2000, 64, true),
             (8000, 128, true),
-            (8000, 2, true),
+            (8000, 2, false), // more bits for each bin than a limit has
             (130, 64, false), // too short
             (512, 64, true),
             (64, 128, false),
