@@ -9,9 +9,11 @@
 use std::arch::x86_64::*;
 
 use super::avx2::Avx2;
+use super::avx512_early;
 use super::dispatch::Work;
+use super::early::{FOUND, HASHES};
 use super::least::{self, LANES, Least};
-use super::{Rows, portable};
+use super::{BLOCK, Rows, portable};
 
 /// Truth table of `a | (b ^ c)`.
 const OR_XOR: i32 = 0xF6;
@@ -43,6 +45,26 @@ impl Avx512 {
     pub(super) fn least(self, table: &[u16], starts: &[u32], lane: usize, least: &mut Least) {
         // SAFETY: as above.
         unsafe { least_of(table, starts, lane, least) }
+    }
+
+    pub(super) fn early(
+        self,
+        hashes: &[u64; HASHES],
+        limits: &[u16],
+        found: &mut [u64; FOUND],
+    ) -> Option<usize> {
+        // SAFETY: as above.
+        unsafe { avx512_early::early(hashes, limits, found) }
+    }
+
+    pub(super) fn first_bits(
+        self,
+        bitmap: &[[u8; BLOCK]],
+        per_part: usize,
+        firsts: &mut [u16],
+    ) -> bool {
+        // SAFETY: as above.
+        unsafe { avx512_early::first_bits(bitmap, per_part, firsts) }
     }
 
     pub(super) fn run<W: Work>(self, work: W) -> W::Done {

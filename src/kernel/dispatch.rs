@@ -5,11 +5,12 @@
 
 use std::sync::LazyLock;
 
+use super::early::{self, FOUND, HASHES};
 use super::least::{self, LANES, Least};
 #[cfg(target_arch = "aarch64")]
 use super::neon::Neon;
 use super::visits::{self, Moment, VISITS, Visitors};
-use super::{Row, Rows, portable};
+use super::{BLOCK, Row, Rows, portable};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2::Avx2, avx512::Avx512};
 
@@ -253,6 +254,51 @@ impl Kernel {
             #[cfg(target_arch = "x86_64")]
             Chosen::Avx512(kernel) => kernel.avx2().visits(visitors, moment, masks),
             _ => visits::portable(visitors, moment, masks),
+        }
+    }
+
+    /// Whether [`Kernel::early`] is faster than looking at every hash, for this number of bins.
+    pub(crate) fn finds_early(self, bins: usize) -> bool {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Chosen::Avx512(_) => matches!(bins, 64 | 128),
+            _ => false,
+        }
+    }
+
+    /// Finds the hashes that do not exceed the limit of their bin, in their order; returns how many they are. The number of
+    /// bins is a power of two.
+    ///
+    /// # Panics
+    /// When there are fewer than 2 bins, or their number is no power of two.
+    pub(crate) fn early(
+        self,
+        hashes: &[u64; HASHES],
+        limits: &[u16],
+        found: &mut [u64; FOUND],
+    ) -> usize {
+        assert!(limits.len() >= 2 && limits.len().is_power_of_two(), "2 bins or more");
+        let done = match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Chosen::Avx512(kernel) => kernel.early(hashes, limits, found),
+            _ => None,
+        };
+        done.unwrap_or_else(|| early::portable(hashes, limits, found))
+    }
+
+    /// Cuts a bitmap into as many equal parts as there are `firsts`, and finds the number of the first bit that is set in
+    /// each part, or 0. Returns whether every part has one.
+    ///
+    /// # Panics
+    /// When the blocks cannot be shared out evenly, or a part has more than 2^16 bits.
+    pub(crate) fn first_bits(self, bitmap: &[[u8; BLOCK]], firsts: &mut [u16]) -> bool {
+        let per_part = bitmap.len() / firsts.len();
+        assert!((1..=128).contains(&per_part), "1 to 128 blocks a part");
+        assert_eq!(per_part * firsts.len(), bitmap.len(), "parts of one length");
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Chosen::Avx512(kernel) => kernel.first_bits(bitmap, per_part, firsts),
+            _ => early::first_bits(bitmap, per_part, firsts),
         }
     }
 

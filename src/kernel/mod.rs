@@ -17,7 +17,10 @@ mod avx2_lanes;
 mod avx2_visits;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod avx512_early;
 mod dispatch;
+mod early;
 mod least;
 mod marks;
 #[cfg(target_arch = "aarch64")]
@@ -29,6 +32,7 @@ mod visits;
 
 pub use dispatch::Kernel;
 pub(crate) use dispatch::Work;
+pub(crate) use early::{FOUND, HASHES};
 pub(crate) use least::{LANES, Least};
 pub use marks::{BLOCK, marks};
 pub use prefetch::prefetch;

@@ -12,7 +12,8 @@ pub enum Elements {
     /// Every element.
     Kept {
         /// 64 keeps the elements themselves, and counts are exact. With fewer, 8 to 63, the low bits of a hash
-        /// of each element are kept. Elements may then collide, so counts are estimates.
+        /// of each element are kept. Elements may then collide, so queries, pairs and estimates use the signatures and are labelled
+        /// as estimates. The kept bits are there for the caller, as `Signature::elements`.
         bits: u8,
     },
 }

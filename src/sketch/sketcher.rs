@@ -12,6 +12,8 @@ use rayon::prelude::*;
 use super::distinct::Distinct;
 use super::elements::{self, Keeping};
 use super::every_bin::{EveryBin, Visits};
+use super::hash::{Keys, Purpose};
+use super::hash_bitmap::HashBitmap;
 use super::independent::Independent;
 use super::lazy::{Claims, Lazy};
 use super::one_permutation::OnePermutation;
@@ -23,7 +25,7 @@ use super::stream::Stream;
 use super::weighted::Weighted;
 use super::weights;
 use crate::error::{Error, Result};
-use crate::scheme::{CardinalityField, Measure, Packing, Sampler, Scheme, Universe};
+use crate::scheme::{Measure, Packing, Sampler, Scheme, Universe};
 use crate::sync::can_spread;
 
 /// Most weighted elements whose memory is kept from set to set: a megabyte.
@@ -54,6 +56,8 @@ pub struct Sketcher {
     sampler: Tables,
     slots: SlotReader,
     keeping: Option<Keeping>,
+    /// What elements of the open universe are hashed with.
+    pub(super) element_key: u64,
 }
 
 enum Tables {
@@ -71,6 +75,7 @@ pub(super) struct Scratch {
     /// As many as are drawn; those that are kept come to stand first.
     samples: Vec<u64>,
     pub(super) distinct: Distinct,
+    pub(super) bitmap: HashBitmap,
     claims: Claims,
     visits: Visits,
     pub(super) weighted: Vec<(u64, f64)>,
@@ -122,6 +127,7 @@ impl Sketcher {
             sampler,
             slots: SlotReader::new(scheme),
             keeping: Keeping::of(scheme),
+            element_key: Keys::new(scheme.seed, Purpose::Elements).key(0),
         }
     }
 
@@ -321,21 +327,19 @@ impl Sketcher {
         self.check_universe(elements)?;
         let distinct = self.keeping.map(|_| elements::distinct(elements)).transpose()?;
         let elements = distinct.as_deref().unwrap_or(elements);
-        let count = match self.scheme.cardinality {
-            CardinalityField::None => 0,
-            _ => scratch.distinct.count_of(elements),
-        };
-        let code = self.scheme.cardinality.encode(count, self.scheme.universe)?;
+        let (code, mapped) = self.size_code(elements, scratch)?;
         if !elements.is_empty() {
-            self.sample_whole(elements, scratch);
+            self.sample_whole(elements, mapped, scratch);
         }
         Ok(Sampled { code, empty: elements.is_empty(), elements: self.keep(distinct) })
     }
 
-    /// The samples of a set that is there as a whole and not empty.
-    pub(super) fn sample_whole(&self, elements: &[u64], scratch: &mut Scratch) {
+    /// Makes the samples of a set that is there as a whole and not empty. `mapped` says that the scratch has the bitmap of
+    /// its hashes.
+    pub(super) fn sample_whole(&self, elements: &[u64], mapped: bool, scratch: &mut Scratch) {
         if let Tables::EveryBin(sampler) = &self.sampler {
-            return sampler.sample(elements, &mut scratch.visits);
+            let bitmap = mapped.then_some(&scratch.bitmap);
+            return sampler.sample(elements, bitmap, &mut scratch.visits);
         }
         self.start(scratch);
         self.absorb(elements, scratch);

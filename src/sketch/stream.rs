@@ -123,7 +123,7 @@ impl<'a> Stream<'a> {
         let scheme = self.sketcher.shared_scheme();
         let code = scheme.cardinality.encode(self.scratch.distinct.count(), scheme.universe)?;
         if self.any && !self.absorbed {
-            self.sketcher.sample_whole(&self.waiting, &mut self.scratch);
+            self.sketcher.sample_whole(&self.waiting, false, &mut self.scratch);
         } else if self.any {
             self.sketcher.absorb(&self.waiting[self.taken..], &mut self.scratch);
             self.sketcher.finish(&self.waiting, &mut self.scratch);

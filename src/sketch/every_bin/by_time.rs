@@ -80,7 +80,9 @@ impl EveryBin {
                 return;
             }
             later.chunk.fill(self, elements);
-            later.chunk.visit_first(bins);
+            if few {
+                later.chunk.visit_first(bins);
+            }
             later.note(bins);
             self.follow(later);
         }
@@ -124,11 +126,8 @@ impl Chunk {
         self.hashes.resize(elements.len(), NONE);
         self.bins.resize(elements.len(), 0);
         self.rows.resize(padded, 0);
-        Kernel::best().run(Hashes { sampler, elements, hashes: &mut self.hashes });
-        for ((hash, bin), row) in self.hashes.iter().zip(&mut self.bins).zip(&mut self.rows) {
-            let start = sampler.orders.start(*hash, folded(*hash));
-            (*bin, *row) = (start.bin, start.row);
-        }
+        let Chunk { hashes, bins, rows, .. } = self;
+        Kernel::best().run(Starts { sampler, elements, hashes, bins, rows });
         self.short_bins.clear();
         if sampler.orders.bins() <= MAX_IN_BYTES {
             self.short_bins.extend(self.bins.iter().map(|bin| *bin as u8));
@@ -184,20 +183,38 @@ impl Chunk {
     }
 }
 
-/// The hashes of elements.
-struct Hashes<'a> {
+/// The hash, the first bin and the order of each element.
+struct Starts<'a> {
     sampler: &'a EveryBin,
     elements: &'a [u64],
     hashes: &'a mut [u64],
+    bins: &'a mut [u16],
+    rows: &'a mut [u8],
 }
 
-impl Work for Hashes<'_> {
+impl Work for Starts<'_> {
     type Done = ();
 
+    /// One loop for each, so that all of them are done many elements at a time.
     #[inline(always)]
     fn run(self) {
-        for (hash, x) in self.hashes.iter_mut().zip(self.elements) {
-            *hash = self.sampler.hash(*x);
+        let Starts { sampler, elements, hashes, bins, rows } = self;
+        for (hash, x) in hashes.iter_mut().zip(elements) {
+            *hash = sampler.hash(*x);
+        }
+        for (row, hash) in rows.iter_mut().zip(&*hashes) {
+            *row = sampler.orders.row(folded(*hash));
+        }
+        let count = sampler.orders.bins();
+        if count.is_power_of_two() && count > 1 {
+            let shift = u64::BITS - count.trailing_zeros();
+            for (bin, hash) in bins.iter_mut().zip(&*hashes) {
+                *bin = (hash >> shift) as u16;
+            }
+        } else {
+            for (bin, hash) in bins.iter_mut().zip(&*hashes) {
+                *bin = sampler.orders.first_bin(*hash);
+            }
         }
     }
 }

@@ -12,6 +12,7 @@
 //! for small sets; [`by_time`] follows the elements from time to time until no bin is left empty, for all others and for streams.
 
 mod by_time;
+mod early;
 mod lanes;
 mod orders;
 
@@ -19,6 +20,7 @@ use self::by_time::Later;
 use self::lanes::Few;
 use self::orders::{GROUP, Orders};
 use super::hash::{Keys, Purpose, settle, stir};
+use super::hash_bitmap::HashBitmap;
 use crate::kernel::{Kernel, Work};
 use crate::scheme::Scheme;
 
@@ -43,6 +45,8 @@ pub(crate) struct Visits {
     bins: Vec<u64>,
     later: Later,
     few: Option<Box<Few>>,
+    /// Hashes that may be the least of their bin.
+    early: Vec<u64>,
     samples: Vec<u16>,
 }
 
@@ -75,12 +79,17 @@ impl EveryBin {
         }
     }
 
-    /// Makes the samples of a whole set of at least one element.
-    pub(crate) fn sample(&self, elements: &[u64], visits: &mut Visits) {
+    /// Makes the samples of a whole set of at least one element. Their hashes may have been mapped, with the same key.
+    pub(crate) fn sample(
+        &self,
+        elements: &[u64],
+        bitmap: Option<&HashBitmap>,
+        visits: &mut Visits,
+    ) {
         if lanes::worthwhile(elements.len(), self.orders.bins()) {
             self.sample_few(elements, visits);
         } else {
-            self.sample_many(elements, visits);
+            self.sample_many(elements, bitmap, visits);
         }
     }
 
@@ -95,9 +104,12 @@ impl EveryBin {
         });
     }
 
-    fn sample_many(&self, elements: &[u64], visits: &mut Visits) {
+    fn sample_many(&self, elements: &[u64], bitmap: Option<&HashBitmap>, visits: &mut Visits) {
         self.start(visits);
-        self.absorb(elements, visits);
+        let Visits { bins, early, .. } = visits;
+        if !bitmap.is_some_and(|bitmap| self.absorb_early(elements, bitmap, bins, early)) {
+            self.absorb(elements, visits);
+        }
         self.finish(visits);
     }
 

@@ -74,9 +74,19 @@ impl Orders {
     /// Where an element starts, by its hash and the folded hash (SAMPLE-12).
     #[inline(always)]
     pub(super) fn start(&self, hash: u64, folded: u32) -> Start {
-        let bin = (u128::from(hash) * self.bins as u128) >> 64;
-        let row = u64::from(folded) << self.row_bits >> 32;
-        Start { bin: bin as u16, row: row as u8 }
+        Start { bin: self.first_bin(hash), row: self.row(folded) }
+    }
+
+    /// The bin that an element visits first, by its hash (SAMPLE-12).
+    #[inline(always)]
+    pub(super) fn first_bin(&self, hash: u64) -> u16 {
+        ((u128::from(hash) * self.bins as u128) >> 64) as u16
+    }
+
+    /// The order of an element, by its folded hash (SAMPLE-12).
+    #[inline(always)]
+    pub(super) fn row(&self, folded: u32) -> u8 {
+        (u64::from(folded) << self.row_bits >> 32) as u8
     }
 
     /// How far from its first bin an element of each order is at a time.

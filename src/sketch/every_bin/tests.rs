@@ -1,4 +1,4 @@
-//! Both evaluations against the definition, word by word.
+//! All evaluations against the definition, word by word.
 
 use super::lanes::MAX_FEW;
 use super::*;
@@ -36,11 +36,12 @@ fn defined(sampler: &EveryBin, seed: u64, elements: &[u64]) -> Vec<u16> {
 }
 
 #[test]
-fn both_evaluations_are_the_definition() {
-    let mut visits = Visits::default();
+fn all_evaluations_are_the_definition() {
+    let (mut visits, mut bitmap) = (Visits::default(), HashBitmap::default());
     for (bins, most, step) in [
         (64, 2000, 1),
         (128, 600, 1),
+        (128, 2000, 7),
         (1, 130, 7),
         (2, 130, 7),
         (3, 200, 7),
@@ -55,8 +56,14 @@ fn both_evaluations_are_the_definition() {
         for count in (1..=most as usize).step_by(step) {
             let elements = &elements[..count];
             let expected = defined(&sampler, u64::from(bins), elements);
-            sampler.sample_many(elements, &mut visits);
+            sampler.sample_many(elements, None, &mut visits);
             assert_eq!(visits.samples(), expected, "by time, {bins} bins, {count} elements");
+            if HashBitmap::suits(count) {
+                visits.samples.fill(0);
+                bitmap.fill(sampler.element_key, elements);
+                sampler.sample_many(elements, Some(&bitmap), &mut visits);
+                assert_eq!(visits.samples(), expected, "mapped, {bins} bins, {count} elements");
+            }
             if count <= MAX_FEW {
                 visits.samples.fill(0);
                 sampler.sample_few(elements, &mut visits);
