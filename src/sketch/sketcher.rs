@@ -141,7 +141,11 @@ impl Sketcher {
     pub fn shared_donors(&self) -> Option<Arc<SharedDonors>> {
         match &self.sampler {
             Tables::OnePermutation(sampler) => sampler.shared_donors(),
-            _ => None,
+            Tables::Independent(_)
+            | Tables::Lazy(_)
+            | Tables::Weighted(_)
+            | Tables::SignProjection(_)
+            | Tables::EveryBin(_) => None,
         }
     }
 
@@ -285,7 +289,10 @@ impl Sketcher {
         match &self.sampler {
             Tables::EveryBin(sampler) => sampler.start(&mut scratch.visits),
             Tables::Lazy(sampler) => sampler.start(&mut scratch.claims),
-            _ => scratch.samples.fill(u64::MAX),
+            Tables::OnePermutation(_)
+            | Tables::Independent(_)
+            | Tables::Weighted(_)
+            | Tables::SignProjection(_) => scratch.samples.fill(u64::MAX),
         }
     }
 
@@ -298,7 +305,13 @@ impl Sketcher {
     pub(super) fn kept<'a>(&self, scratch: &'a Scratch) -> Samples<'a> {
         match &self.sampler {
             Tables::EveryBin(_) => Samples::Short(scratch.visits.samples()),
-            _ => Samples::Wide(&scratch.samples[..self.scheme.samples as usize]),
+            Tables::OnePermutation(_)
+            | Tables::Independent(_)
+            | Tables::Lazy(_)
+            | Tables::Weighted(_)
+            | Tables::SignProjection(_) => {
+                Samples::Wide(&scratch.samples[..self.scheme.samples as usize])
+            }
         }
     }
 
@@ -323,7 +336,10 @@ impl Sketcher {
         let elements = distinct.as_deref().unwrap_or(elements);
         let count = match self.scheme.cardinality {
             CardinalityField::None => 0,
-            _ => scratch.distinct.count_of(elements),
+            CardinalityField::Linear4
+            | CardinalityField::Linear8
+            | CardinalityField::Log8
+            | CardinalityField::Exact => scratch.distinct.count_of(elements),
         };
         let code = self.scheme.cardinality.encode(count, self.scheme.universe)?;
         if !elements.is_empty() {
@@ -351,7 +367,11 @@ impl Sketcher {
             match &self.sampler {
                 Tables::Weighted(sampler) => sampler.sample(weighted, samples),
                 Tables::SignProjection(sampler) => sampler.sample(weighted, samples),
-                _ => {}
+                // Schemes of these samplers measure the resemblance of sets without weights (SCHEME-13).
+                Tables::OnePermutation(_)
+                | Tables::Independent(_)
+                | Tables::Lazy(_)
+                | Tables::EveryBin(_) => {}
             }
             self.pack_pairs(samples);
         }
@@ -383,7 +403,11 @@ impl Sketcher {
     pub(super) fn may_forget(&self, scratch: &Scratch) -> bool {
         match &self.sampler {
             Tables::Lazy(sampler) => sampler.complete(&scratch.claims),
-            _ => true,
+            Tables::OnePermutation(_)
+            | Tables::Independent(_)
+            | Tables::Weighted(_)
+            | Tables::SignProjection(_)
+            | Tables::EveryBin(_) => true,
         }
     }
 
@@ -394,7 +418,8 @@ impl Sketcher {
             Tables::OnePermutation(sampler) => sampler.finish(samples),
             Tables::EveryBin(sampler) => sampler.finish(visits),
             Tables::Lazy(sampler) => sampler.finish(elements, claims, samples),
-            _ => {}
+            // Their samples are ready when all elements were taken in.
+            Tables::Independent(_) | Tables::Weighted(_) | Tables::SignProjection(_) => {}
         }
         self.pack_pairs(samples);
     }

@@ -195,7 +195,9 @@ fn sets_that_join_make_the_same_clusters() {
             let joined = db.snapshot().join(&mut clusters, key).unwrap();
             assert!(!joined.truncated);
             assert_eq!(clusters.representative(key), Some(&*joined.representative));
-            assert!(joined.matches > 0 || clusters.clusters().iter().all(|c| !c.contains(&&***key)));
+            assert!(
+                joined.matches > 0 || clusters.clusters().iter().all(|c| !c.contains(&&***key))
+            );
         }
         let mut again = Clustering::new(min).unwrap();
         clusters.iter().for_each(|(key, representative)| again.link(key, representative));

@@ -5,7 +5,7 @@ use testkit::scale::cases;
 use testkit::trials;
 
 use ringer::Estimate;
-use ringer::estimate::many::Patterns;
+use ringer::internals::estimate::many::Patterns;
 use ringer::scheme::{Sampler, Universe};
 use trials::{K, Regions, repeat, samples};
 
