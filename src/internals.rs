@@ -12,8 +12,6 @@ macro_rules! inside {
 inside!(care, format, index, ingest, kernel, store);
 
 pub mod estimate {
-    pub use crate::estimate::chance::Chance;
-    pub use crate::estimate::law::Law;
     pub use crate::estimate::pair::Sampling;
     pub use crate::estimate::*;
 

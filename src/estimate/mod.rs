@@ -36,11 +36,12 @@ pub(crate) mod small_sets;
 mod threshold;
 mod together;
 
-pub(crate) use chance::Chance;
+pub use chance::Chance;
 pub use comparison::Comparison;
 pub use confidence::Confidence;
 pub use counts::Counts;
-pub(crate) use law::Law;
+pub use law::Law;
+pub use measures::Measures;
 pub(crate) use posterior::TOLERANCE;
 pub use threshold::Accept;
 pub(crate) use threshold::reaches;
