@@ -12,7 +12,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput};
 use ratio::{Contender, Ratio};
-use ringer::kernel::{Kernel, Rows};
+use ringer::internals::kernel::{Kernel, Rows};
 use ringer::scheme::Slots;
 use ringer::{Parameters, Scheme, presets};
 use testkit::random::Random;

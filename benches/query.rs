@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use ringer::format::signature_page;
-use ringer::index::{Postings, merge};
+use ringer::internals::format::signature_page;
+use ringer::internals::index::{Postings, merge};
 use ringer::scheme::Slots;
 use ringer::{Database, Like, Options, Parameters, Plan, Scheme, Signature, Snapshot, presets};
 use testkit::workload::Workload;

@@ -15,7 +15,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
-use ringer::format::signature_page;
+use ringer::internals::format::signature_page;
 use ringer::scheme::Slots;
 use ringer::{Database, HotTierKind, Options, Parameters, Scheme, Signature, presets};
 use testkit::random::Random;

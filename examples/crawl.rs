@@ -12,17 +12,13 @@
 use std::error::Error;
 use std::path::Path;
 
-use ringer::features::{Extractor, Media};
-use ringer::scheme::Features;
-use ringer::{Database, Like, Options, Parameters, Scheme, presets};
+use ringer::{Database, Like, Options, Scheme};
 
 /// Pages at least this alike are one page.
 const SAME: f64 = 0.9;
 
 struct Crawl {
     known: Database,
-    extractor: Extractor,
-    shingles: Vec<u64>,
 }
 
 /// What to do with a page.
@@ -38,30 +34,30 @@ enum Verdict {
 impl Crawl {
     /// Goes on with the database of an earlier crawl, or starts one.
     fn start(path: &Path) -> ringer::Result<Crawl> {
-        let scheme =
-            Scheme::new(Parameters { features: Features::TEXT, ..presets::NEAR_DUPLICATE })?;
         let known = match path.exists() {
             true => Database::open(path, Options::default())?,
-            false => Database::create(path, &scheme, Options::default())?,
+            false => Database::create(path, &Scheme::default(), Options::default())?,
         };
-        let extractor = Extractor::of_scheme(known.scheme());
-        Ok(Crawl { known, extractor, shingles: Vec::new() })
+        Ok(Crawl { known })
     }
 
-    fn see(&mut self, url: &str, page: &[u8]) -> ringer::Result<Verdict> {
-        self.extractor.extract(page, Media::Html, &mut self.shingles)?;
-        if self.shingles.is_empty() {
+    fn see(&self, url: &str, page: &[u8]) -> ringer::Result<Verdict> {
+        // A page is looked up and then stored: it is sketched once.
+        let signature = self.known.sketcher().sketch_html(page)?;
+        if signature.is_empty() {
             return Ok(Verdict::Empty);
         }
         let snapshot = self.known.snapshot();
-        let query = snapshot.query(Like::Features(&self.shingles));
+        let query = snapshot.query(Like::Signature(&signature));
         let answer = query.top(1).min_resemblance(SAME).run()?;
         if let Some(found) = answer.matches.first() {
             let name = String::from_utf8_lossy(&found.key).into_owned();
             return Ok(Verdict::SeenAs(name, found.similarity().value));
         }
         // Durable when it returns: this page will not be fetched again.
-        self.known.put(url, &self.shingles)?;
+        let mut batch = self.known.batch();
+        batch.put_signature(url, signature)?;
+        self.known.commit(batch)?;
         Ok(Verdict::New)
     }
 }
@@ -96,7 +92,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let half = pages.len() / 2;
     // Two runs over one database: the second knows what the first has seen.
     for run in [&pages[..half], &pages[half..]] {
-        let mut crawl = Crawl::start(&path)?;
+        let crawl = Crawl::start(&path)?;
         for (url, page) in run {
             match crawl.see(url, page)? {
                 Verdict::New => println!("kept     {url}"),

@@ -16,7 +16,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use ringer::features::{Chunk, Chunker, DEFAULT_HORIZON};
-use ringer::{Database, Like, Options, Scheme};
+use ringer::scheme::Features;
+use ringer::{Database, Like, Parameters, Scheme};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -57,13 +58,12 @@ fn files_in(folder: &Path) -> Outcome<Vec<PathBuf>> {
 
 fn sync(folder: &Path, remote: &Path) -> Outcome<()> {
     // This side: one signature for each file of the folder.
-    let home = tempfile::tempdir()?;
-    let db =
-        Database::create(home.path().join("files"), &Scheme::near_duplicate(), Options::default())?;
+    let scheme = Scheme::new(Parameters::default().with_features(Features::CHUNKS))?;
+    let db = Database::in_memory(&scheme)?;
     let local = files_in(folder)?;
     let mut load = db.bulk_load();
     for (number, path) in local.iter().enumerate() {
-        load.put(number.to_be_bytes(), &features(&chunks_of(path)?))?;
+        load.put_bytes(number.to_be_bytes(), &fs::read(path)?)?;
     }
     load.commit()?;
 

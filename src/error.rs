@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::scheme::Scheme;
+use crate::scheme::{Features, Scheme};
 
 /// What can go wrong.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -208,6 +208,15 @@ pub enum Error {
         path: PathBuf,
     },
 
+    /// The scheme's sets are given by the caller, not made of documents. Nothing was changed.
+    #[error("a scheme of features `{features}` has sets, not documents: {instead}")]
+    NotDocuments {
+        /// The features of the scheme.
+        features: Features,
+        /// What to do instead.
+        instead: &'static str,
+    },
+
     /// A document is larger than the limits of its extractor allow.
     #[error("the document has more than {limit} {what}: leave it out, or raise the limit")]
     DocumentTooLarge {
@@ -224,6 +233,13 @@ pub enum Error {
     /// Another process, or another handle of this one, writes to the database.
     #[error("{} is open for writing elsewhere: close it there, or open it read-only", path.display())]
     Locked {
+        /// The database.
+        path: PathBuf,
+    },
+
+    /// The database was closed, by this handle or by a clone of it. Nothing was done.
+    #[error("{} was closed: open it again", path.display())]
+    Closed {
         /// The database.
         path: PathBuf,
     },

@@ -1,14 +1,16 @@
 #![doc = include_str!("../README.md")]
 //!
-//! # The rooms of the crate
+//! # Modules
 //!
-//! Data flows down: a module may use those above it.
+//! Data flows down: a module may use those above it. Those without a link are private; the crate's own tests reach them through
+//! the hidden module `internals`.
 //!
 //! | module | question it answers |
 //! |---|---|
 //! | [`error`], [`limits`], [`options`], [`scheme`] | names and numbers: what makes two signatures comparable? |
+//! | `serialize` | with the feature `serde`: what do keys and schemes look like to serializers? |
 //! | `sync` | which locks and threads: those of the system, or those that a scheduler tries in many orders? |
-//! | [`kernel`] | here are words: what does this processor do fastest with them? |
+//! | `kernel` | here are words: what does this processor do fastest with them? |
 //! | [`features`] | here is a document: which set is it? |
 //! | [`sketch`] | here is a set: what is its signature, and how many samples agree? |
 //! | [`estimate`] | so many samples agree: how alike are the sets, and how sure is that? |
@@ -23,12 +25,7 @@
 //! | [`db`] | the database that a program opens, reads and writes |
 #![cfg_attr(
     not(feature = "internals"),
-    allow(
-        unreachable_pub,
-        dead_code,
-        unused_imports,
-        reason = "reached with the feature `internals`"
-    )
+    allow(unreachable_pub, reason = "the feature `internals` shows private modules to tests")
 )]
 
 pub mod error;
@@ -36,11 +33,13 @@ pub mod limits;
 pub mod options;
 pub mod scheme;
 
+#[cfg(feature = "serde")]
+mod serialize;
 mod sync;
 
-pub mod features;
+mod kernel;
 
-pub mod kernel;
+pub mod features;
 
 pub mod sketch;
 
@@ -48,43 +47,25 @@ pub mod estimate;
 
 mod matching;
 
-// The rooms from here to `db` are no part of the interface: public only for this crate's own tests, benches
-// and fuzz targets, which turn on the feature `internals`.
-#[cfg(feature = "internals")]
-#[doc(hidden)]
-pub mod format;
-#[cfg(not(feature = "internals"))]
 mod format;
 
-#[cfg(feature = "internals")]
-#[doc(hidden)]
-pub mod store;
-#[cfg(not(feature = "internals"))]
 mod store;
 
-#[cfg(feature = "internals")]
-#[doc(hidden)]
-pub mod index;
-#[cfg(not(feature = "internals"))]
 mod index;
 
-#[cfg(feature = "internals")]
-#[doc(hidden)]
-pub mod ingest;
-#[cfg(not(feature = "internals"))]
 mod ingest;
 
 pub mod query;
 
-#[cfg(feature = "internals")]
-#[doc(hidden)]
-pub mod care;
-#[cfg(not(feature = "internals"))]
 mod care;
 
 pub mod groups;
 
 pub mod db;
+
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod internals;
 
 pub use db::{
     Activity, Batch, BulkLoad, CheckReport, Committed, Database, Depth, Finding, OpenReport,

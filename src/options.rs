@@ -4,6 +4,12 @@
 use crate::error::{Error, Result};
 
 /// How a database is run. The defaults suit a program that has other things to do as well.
+///
+/// ```
+/// use ringer::Options;
+/// let options = Options::default().with_cache_bytes(1 << 30).with_threads(4);
+/// assert_eq!((options.cache_bytes, options.threads), (1 << 30, 4));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// Bytes of pages kept in memory. Default 64 MiB.
@@ -31,6 +37,7 @@ pub struct Options {
 
 /// What to do when commits that were acknowledged cannot be read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Recovery {
     /// Refuse to open, and change nothing.
     Strict,
@@ -44,6 +51,7 @@ pub enum Recovery {
 /// Both survive a kill and a power cut, and both hold the same records. The choice is for the next hot tier
 /// that is made: one that a crash left says itself of which kind it is, and is read whatever is chosen here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum HotTierKind {
     /// A plain file that grows at its end. A durable commit of one set takes about as long as a bare append
     /// and sync. A commit that finds the disk full is undone, and commits go on once there is space.
@@ -77,6 +85,60 @@ impl Default for Options {
 }
 
 impl Options {
+    /// The same with another [`cache_bytes`](Options::cache_bytes).
+    #[must_use]
+    pub const fn with_cache_bytes(self, cache_bytes: usize) -> Options {
+        Options { cache_bytes, ..self }
+    }
+
+    /// The same with another [`memtable_rows`](Options::memtable_rows).
+    #[must_use]
+    pub const fn with_memtable_rows(self, memtable_rows: usize) -> Options {
+        Options { memtable_rows, ..self }
+    }
+
+    /// The same with another [`memtable_bytes`](Options::memtable_bytes).
+    #[must_use]
+    pub const fn with_memtable_bytes(self, memtable_bytes: usize) -> Options {
+        Options { memtable_bytes, ..self }
+    }
+
+    /// The same with another [`build_bytes`](Options::build_bytes).
+    #[must_use]
+    pub const fn with_build_bytes(self, build_bytes: usize) -> Options {
+        Options { build_bytes, ..self }
+    }
+
+    /// The same with another [`threads`](Options::threads).
+    #[must_use]
+    pub const fn with_threads(self, threads: usize) -> Options {
+        Options { threads, ..self }
+    }
+
+    /// The same with another [`background`](Options::background).
+    #[must_use]
+    pub const fn with_background(self, background: bool) -> Options {
+        Options { background, ..self }
+    }
+
+    /// The same with another [`merge`](Options::merge).
+    #[must_use]
+    pub const fn with_merge(self, merge: bool) -> Options {
+        Options { merge, ..self }
+    }
+
+    /// The same with another [`recovery`](Options::recovery).
+    #[must_use]
+    pub const fn with_recovery(self, recovery: Recovery) -> Options {
+        Options { recovery, ..self }
+    }
+
+    /// The same with another [`hot_tier`](Options::hot_tier).
+    #[must_use]
+    pub const fn with_hot_tier(self, hot_tier: HotTierKind) -> Options {
+        Options { hot_tier, ..self }
+    }
+
     /// Refuses options that cannot work.
     pub(crate) fn check(&self) -> Result<()> {
         let too_small = |what: &str, found: usize, least: usize| {

@@ -3,10 +3,10 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use ringer::estimate::many::Patterns;
-use ringer::estimate::pair::{Agreement, Sampling};
-use ringer::estimate::small_sets::{unseen, variance_factor};
-use ringer::estimate::{Chance, Law};
+use ringer::internals::estimate::many::Patterns;
+use ringer::internals::estimate::pair::{Agreement, Sampling};
+use ringer::internals::estimate::small_sets::{unseen, variance_factor};
+use ringer::internals::estimate::{Chance, Law};
 
 #[derive(Arbitrary, Debug)]
 struct Input {

@@ -30,6 +30,7 @@ use crate::store::state_file;
 
 /// How much is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Depth {
     /// What opening reads, and both superblocks.
     Quick,
@@ -41,6 +42,7 @@ pub enum Depth {
 
 /// Something that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Finding {
     /// The segment or liveness block, if it is in one.
@@ -59,6 +61,7 @@ pub struct Finding {
 
 /// What a check found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct CheckReport {
     /// What is wrong; empty if nothing is.

@@ -24,6 +24,7 @@ use crate::store::state_file::{self, FileState};
 
 /// What opening a database found and did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct OpenReport {
     /// Whether the last writer had closed it. If not, the other fields say what that meant.

@@ -21,6 +21,7 @@ use crate::store::state::SegmentView;
 
 /// What a repair did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct RepairReport {
     /// Whether a superblock was written anew from the other.

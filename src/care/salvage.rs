@@ -36,6 +36,7 @@ use crate::store::state_file::{self, FileState};
 
 /// What a salvage saved and what it could not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SalvageReport {
     /// Sets that are in the new database.

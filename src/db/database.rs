@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::open::Open;
 use super::snapshot::Snapshot;
 use super::stat::{Stat, stat};
 use super::{
@@ -10,43 +11,45 @@ use super::{
     SalvageReport, Stored,
 };
 use crate::care::{check, create, recovery, repair, salvage};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ingest::pack::pack;
-use crate::ingest::{Maintenance, Writer};
-use crate::options::Options;
+use crate::options::{HotTierKind, Options};
 use crate::scheme::Scheme;
 use crate::sketch::Sketcher;
+use crate::store::file_layer::memory::MemoryFiles;
 use crate::store::file_layer::real::RealFiles;
 use crate::store::file_layer::{FileLayer, Rights};
-use crate::sync::{Mutex, PoisonError};
 
-/// A database that is open for writing: one file, which nobody else writes meanwhile.
+/// The name of a database in memory, in its own file system. Messages print it.
+const MEMORY_PATH: &str = "/in-memory.ringer";
+
+/// A handle to a database that is open for writing: one file, which no other process writes meanwhile.
 ///
-/// All methods take `&self`: share it between threads. Commits of several threads are made durable
-/// together. Dropping it closes it; [`close`](Database::close) does the same and tells of failures.
+/// A clone is another handle to the same open database; cloning costs next to nothing, and handles may be used by several
+/// threads at once. Commits of several threads are made durable together. The database closes when the last handle is
+/// dropped. [`close`](Database::close) closes it at once and reports failures.
 ///
-/// It belongs to the process that opened it. In a process forked from that one every method that returns a
-/// `Result` gives [`Error::Forked`](crate::Error::Forked), and dropping it does nothing.
+/// The handle belongs to the process that opened the database. In a process forked from that one, every method that returns a
+/// `Result` gives [`Error::Forked`], and dropping the handle does nothing.
 ///
 /// ```
 /// use ringer::{Database, Options, Scheme};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("corpus.ringer");
-/// let db = Database::create(&path, &Scheme::precise(), Options::default())?;
+/// let db = Database::create(&path, &Scheme::default(), Options::default())?;
 /// let mut batch = db.batch();
 /// batch.put("a", &[1, 2, 3, 4])?.put("b", &[2, 3, 4, 5])?;
 /// db.commit(batch)?;                                  // durable from here on
-/// assert!(db.get("a")?.is_some());
+/// let other = db.clone();
+/// std::thread::spawn(move || other.put("c", &[3, 4, 5, 6])).join().unwrap()?;
+/// assert!(db.get("c")?.is_some());
 /// db.close()?;                                        // one file, nothing beside it
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Database {
-    writer: Arc<Writer>,
-    maintenance: Mutex<Maintenance>,
-    report: OpenReport,
-    layer: Arc<dyn FileLayer>,
+    open: Arc<Open>,
 }
 
 impl Database {
@@ -54,6 +57,39 @@ impl Database {
     pub fn create(path: impl AsRef<Path>, scheme: &Scheme, options: Options) -> Result<Database> {
         let path = path.as_ref();
         Database::create_in(Arc::new(RealFiles), path, scheme, options)
+    }
+
+    /// Makes a database in memory: the same engine without a file, for tests and for jobs that keep nothing.
+    ///
+    /// It writes nothing to a disk, not even temporary files. It takes the memory of its data, and up to as much again while
+    /// segments are merged or dead bytes are dropped. When the last handle is dropped, the data is gone;
+    /// [`pack`](Database::pack) saves a copy to a file.
+    ///
+    /// ```
+    /// use ringer::{Database, Like, Scheme};
+    ///
+    /// let db = Database::in_memory(&Scheme::default())?;
+    /// db.put("a", &[1, 2, 3, 4, 5])?;
+    /// let answer = db.snapshot().query(Like::Features(&[1, 2, 3, 4, 5])).run()?;
+    /// assert_eq!(&*answer.matches[0].key, b"a");
+    /// # Ok::<(), ringer::Error>(())
+    /// ```
+    pub fn in_memory(scheme: &Scheme) -> Result<Database> {
+        Database::in_memory_with(scheme, Options::default())
+    }
+
+    /// The same as [`in_memory`](Database::in_memory), run with these options.
+    pub fn in_memory_with(scheme: &Scheme, options: Options) -> Result<Database> {
+        if options.hot_tier == HotTierKind::Sled {
+            let limit = "this kind needs real files; a database in memory has a log";
+            return Err(Error::invalid("option hot_tier = Sled", limit));
+        }
+        options.check()?;
+        let layer: Arc<dyn FileLayer> = Arc::new(MemoryFiles::new().limited_to(u64::MAX));
+        let path = Path::new(MEMORY_PATH);
+        create::create(&layer, path, scheme)?;
+        let (writer, report) = recovery::open(&layer, path, options)?;
+        Ok(Database { open: Arc::new(Open::new(writer, report, Arc::new(RealFiles))) })
     }
 
     /// Opens a database for writing. After a crash this brings it in order; the
@@ -107,37 +143,66 @@ impl Database {
     #[doc(hidden)]
     pub fn open_in(layer: Arc<dyn FileLayer>, path: &Path, options: Options) -> Result<Database> {
         let (writer, report) = recovery::open(&layer, path, options)?;
-        let writer = Arc::new(writer);
-        let maintenance = Mutex::new(Maintenance::start(&writer));
-        Ok(Database { writer, maintenance, report, layer })
+        Ok(Database { open: Arc::new(Open::new(writer, report, layer)) })
     }
 
     /// What opening it found and did.
     pub fn open_report(&self) -> &OpenReport {
-        &self.report
+        &self.open.report
     }
 
     /// The scheme of all signatures.
     pub fn scheme(&self) -> &Scheme {
-        self.writer.scheme()
+        self.open.any_writer().scheme()
     }
 
     /// What turns sets into signatures of this database, for callers that sketch in their own threads.
     pub fn sketcher(&self) -> &Sketcher {
-        self.writer.sketcher()
+        self.open.any_writer().sketcher()
     }
 
     /// An empty batch.
     pub fn batch(&self) -> Batch {
-        self.writer.batch()
+        self.open.any_writer().batch()
     }
 
     /// Commits a batch: all of its operations or, after a failure, none of them. Durable when it returns.
     pub fn commit(&self, batch: Batch) -> Result<Committed> {
-        self.writer.commit(batch)
+        self.open.writer()?.commit(batch)
     }
 
-    /// Commits one set under a key.
+    /// Commits a text under a key, as the set of [its features in the scheme](Sketcher::sketch_text).
+    ///
+    /// ```
+    /// use ringer::{Database, Like, Scheme};
+    ///
+    /// let db = Database::in_memory(&Scheme::default())?;
+    /// db.put_text("a", "Never put off till tomorrow what you can do today.")?;
+    /// let answer = db.snapshot().query(Like::Text("never put off till tomorrow what you can do")).run()?;
+    /// assert_eq!(&*answer.matches[0].key, b"a");
+    /// # Ok::<(), ringer::Error>(())
+    /// ```
+    pub fn put_text(&self, key: impl AsRef<[u8]>, text: &str) -> Result<Committed> {
+        let mut batch = self.batch();
+        batch.put_text(key, text)?;
+        self.commit(batch)
+    }
+
+    /// Commits the [bytes of a file](Sketcher::sketch_bytes) under a key.
+    pub fn put_bytes(&self, key: impl AsRef<[u8]>, bytes: &[u8]) -> Result<Committed> {
+        let mut batch = self.batch();
+        batch.put_bytes(key, bytes)?;
+        self.commit(batch)
+    }
+
+    /// Commits an [HTML page](Sketcher::sketch_html) under a key.
+    pub fn put_html(&self, key: impl AsRef<[u8]>, page: &[u8]) -> Result<Committed> {
+        let mut batch = self.batch();
+        batch.put_html(key, page)?;
+        self.commit(batch)
+    }
+
+    /// Commits one set, given by its elements, under a key.
     pub fn put(&self, key: impl AsRef<[u8]>, set: &[u64]) -> Result<Committed> {
         let mut batch = self.batch();
         batch.put(key, set)?;
@@ -160,189 +225,65 @@ impl Database {
 
     /// Starts a bulk load: the fast way for many sets, which appear all at once when it is committed.
     pub fn bulk_load(&self) -> BulkLoad {
-        BulkLoad::new(Arc::clone(&self.writer))
+        BulkLoad::new(Arc::clone(self.open.any_writer()))
     }
 
     /// A view of the database as it is now, which stays as it is.
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot::new(self.writer.state(), Arc::clone(self.writer.sketcher()))
+        let writer = self.open.any_writer();
+        Snapshot::new(writer.state(), Arc::clone(writer.sketcher()))
     }
 
     /// The set stored under a key, as of now.
     pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Stored>> {
-        self.writer.check_process()?;
+        self.open.writer()?;
         self.snapshot().get(key)
     }
 
     /// Puts all commits into segments of the file. Readers in other processes see them then.
     pub fn checkpoint(&self) -> Result<()> {
-        self.writer.checkpoint()
+        self.open.writer()?.checkpoint()
     }
 
     /// Merges all segments into one and drops all dead bytes.
     pub fn compact(&self) -> Result<()> {
-        self.writer.compact()
+        self.open.writer()?.compact()
     }
 
     /// Drops the bytes of the file that no longer belong to the database's state.
     pub fn vacuum(&self) -> Result<()> {
-        self.writer.vacuum()
+        self.open.writer()?.vacuum()
     }
 
     /// Writes a compact copy into a new file, for those who may use the original: one segment, no dead bytes.
-    /// Refuses a path where anything stands, or that another database uses for its companion files.
+    /// Refuses a path where anything stands, or that another database uses for its companion files. A copy of a database
+    /// in memory is a file like any other.
     pub fn pack(&self, target: impl AsRef<Path>) -> Result<()> {
-        self.writer.check_process()?;
-        let state = self.writer.state();
-        let (spill, rights) = (self.writer.spill_place(), self.writer.rights()?);
-        let rights = rights.map(Rights::of_copy);
-        pack(&self.layer, &state, target.as_ref(), create::new_id(), rights, &spill)
+        let writer = self.open.writer()?;
+        let (state, spill) = (writer.state(), writer.spill_place());
+        let rights = writer.rights()?.map(Rights::of_copy);
+        pack(&self.open.copies, &state, target.as_ref(), create::new_id(), rights, &spill)
     }
 
     /// Counts and bytes.
     pub fn stat(&self) -> Result<Stat> {
-        self.writer.check_process()?;
-        let (state, superblock) = (self.writer.state(), self.writer.superblock());
-        let stat = stat(&state, &superblock, self.writer.cache(), self.writer.hot_bytes()?)?;
-        let merge_failure = self.writer.merge_failure().map(|error| error.to_string());
-        Ok(Stat { merge_failure, activity: self.writer.activity(), ..stat })
+        let writer = self.open.writer()?;
+        let stat =
+            stat(&writer.state(), &writer.superblock(), writer.cache(), writer.hot_bytes()?)?;
+        let merge_failure = writer.merge_failure().map(|error| error.to_string());
+        Ok(Stat { merge_failure, activity: writer.activity(), ..stat })
     }
 
     /// Closes the database: all commits are in its file, and nothing stands beside it. After a failure
     /// nothing is lost, and the next open goes on from there.
+    ///
+    /// This closes it for all clones: every later call of a method that returns a `Result` gives [`Error::Closed`], `close`
+    /// included, and so does the commit of a bulk load. Snapshots, also those taken later, still show the last state.
     pub fn close(self) -> Result<()> {
-        self.shut()
-    }
-
-    fn shut(&self) -> Result<()> {
-        self.writer.check_process()?;
-        self.maintenance.lock().unwrap_or_else(PoisonError::into_inner).stop();
-        self.writer.close()
-    }
-}
-
-impl Drop for Database {
-    fn drop(&mut self) {
-        if self.writer.check_process().is_err() {
-            // What the writer holds belongs to the process that this one was forked from: it is not even dropped.
-            std::mem::forget(Arc::clone(&self.writer));
-            return;
-        }
-        // Closing twice does nothing. Who wants to know of failures calls `close`.
-        let _ = self.shut();
+        self.open.close()
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::thread;
-
-    use super::*;
-    use crate::error::Error;
-    use crate::presets;
-    use crate::store::file_layer::faulty::{Failure, Fault, FaultyFiles};
-    use crate::store::file_layer::memory::MemoryFiles;
-
-    /// Batches that wait for the one before them become one group: each sees what those before it in the group do,
-    /// and all have numbers of their own, after a checkpoint, too.
-    #[test]
-    fn a_group_of_batches_counts_as_one_after_the_other() {
-        let layer: Arc<dyn FileLayer> = Arc::new(MemoryFiles::new());
-        let path = Path::new("/corpus.ringer");
-        let scheme = Scheme::new(presets::PRECISE).unwrap();
-        let options = Options { background: false, ..Options::default() };
-        let shared = Arc::clone(&layer);
-        let db = Database::create_in(shared, path, &scheme, options.clone()).unwrap();
-        let put = |key: &str, set: &[u64]| {
-            let mut batch = db.batch();
-            batch.put(key, set).unwrap();
-            batch
-        };
-        let delete = |key: &str| {
-            let mut batch = db.batch();
-            batch.delete(key).unwrap();
-            batch
-        };
-        assert_eq!(db.commit(put("first", &[1])).unwrap().sequence, 1);
-        let batches = [
-            put("a", &[1, 2]),
-            delete("a"),
-            delete("a"),
-            db.batch(),
-            put("a", &[3]),
-            delete("first"),
-            put("b", &[4]),
-        ];
-        let committed: Vec<Committed> = thread::scope(|scope| {
-            let busy = db.writer.hold_up();
-            let threads = batches.into_iter().enumerate().map(|(i, batch)| {
-                let thread = scope.spawn(|| db.commit(batch).unwrap());
-                while db.writer.waiting() <= i {
-                    thread::yield_now();
-                }
-                thread
-            });
-            let threads: Vec<_> = threads.collect();
-            drop(busy);
-            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-        });
-        let all = |c: &Committed| (c.sequence, c.stored, c.deleted, c.absent);
-        assert_eq!(
-            committed.iter().map(all).collect::<Vec<_>>(),
-            [
-                (2, 1, 0, 0),
-                (3, 0, 1, 0),
-                (4, 0, 0, 1),
-                (4, 0, 0, 0),
-                (5, 1, 0, 0),
-                (6, 0, 1, 0),
-                (7, 1, 0, 0),
-            ]
-        );
-        db.checkpoint().unwrap();
-        let reader = Reader::open_in(layer, path, options).unwrap();
-        let get = |key: &str| reader.get(key).unwrap().map(|stored| stored.signature);
-        let set_of = |n: u64| Some(db.sketcher().sketch(&[n]).unwrap());
-        assert_eq!((get("first"), get("a"), get("b")), (None, set_of(3), set_of(4)));
-        assert_eq!(reader.snapshot().sequence(), 7);
-    }
-
-    /// If the caller that commits for others panics, they are told that it is not known what became of their batches.
-    #[test]
-    fn a_panic_of_the_leader_is_an_error_of_its_followers() {
-        let files = FaultyFiles::new();
-        let layer: Arc<dyn FileLayer> = Arc::new(files.clone());
-        let path = Path::new("/corpus.ringer");
-        let options = Options { background: false, ..Options::default() };
-        let scheme = Scheme::precise();
-        let db = Database::create_in(Arc::clone(&layer), path, &scheme, options.clone()).unwrap();
-        db.put("first", &[1]).unwrap();
-        let outcomes: Vec<_> = thread::scope(|scope| {
-            let busy = db.writer.hold_up();
-            let threads = (0..4_usize).map(|i| {
-                let thread = scope.spawn({
-                    let db = &db;
-                    move || db.put(format!("key {i}"), &[1, 2])
-                });
-                while db.writer.waiting() <= i {
-                    thread::yield_now();
-                }
-                thread
-            });
-            let threads: Vec<_> = threads.collect();
-            files.arm(Fault::after(0, Failure::Panic));
-            drop(busy);
-            threads.into_iter().map(thread::ScopedJoinHandle::join).collect()
-        });
-        let told = |outcome: &&thread::Result<Result<Committed>>| {
-            matches!(outcome, Ok(Err(Error::Poisoned { .. })))
-        };
-        assert_eq!(outcomes.iter().filter(|outcome| outcome.is_err()).count(), 1, "the leader");
-        assert_eq!(outcomes.iter().filter(told).count(), 3);
-        files.disarm();
-        assert!(matches!(db.put("later", &[1]), Err(Error::Poisoned { .. })));
-        drop(db);
-        let again = Database::open_in(layer, path, options).unwrap();
-        assert!(again.get("first").unwrap().is_some());
-    }
-}
+#[path = "database_tests.rs"]
+mod tests;

@@ -1,6 +1,7 @@
 //! The database: what a program opens, reads and writes. It wires the rooms above and holds no algorithm.
 
 mod database;
+mod open;
 mod reader;
 mod snapshot;
 mod stat;

@@ -1,5 +1,6 @@
 //! What one reader sees, for as long as it likes.
 
+use std::iter::FusedIterator;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
@@ -143,6 +144,23 @@ impl Snapshot {
         Ok(self.keys::<&[u8]>(..).next().transpose()?.is_none())
     }
 
+    /// All sets, in key order (as unsigned bytes).
+    ///
+    /// ```
+    /// # use ringer::{Database, Scheme};
+    /// # let db = Database::in_memory(&Scheme::default())?;
+    /// # db.put_text("a", "some text")?;
+    /// for row in &db.snapshot() {
+    ///     let (key, stored) = row?;
+    ///     println!("{}: commit {}", key.escape_ascii(), stored.sequence);
+    /// }
+    /// # assert_eq!(db.snapshot().iter().count(), 1);
+    /// # Ok::<(), ringer::Error>(())
+    /// ```
+    pub fn iter(&self) -> Range<'_> {
+        self.range::<&[u8]>(..)
+    }
+
     /// The sets with keys within bounds, in key order (as unsigned bytes).
     pub fn range<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>) -> Range<'_> {
         Range { walk: Lazy::new(&self.state, &bounds) }
@@ -216,8 +234,9 @@ fn after_prefix(prefix: &[u8]) -> Bound<Box<[u8]>> {
     })
 }
 
-/// Sets in key order.
+/// Sets in key order, each with its key. After an error the iterator is at its end.
 #[derive(Debug)]
+#[must_use = "nothing is read until the iterator is"]
 pub struct Range<'a> {
     walk: Lazy<'a>,
 }
@@ -230,8 +249,11 @@ impl Iterator for Range<'_> {
     }
 }
 
-/// Keys in order.
+impl FusedIterator for Range<'_> {}
+
+/// Keys in order. After an error the iterator is at its end.
 #[derive(Debug)]
+#[must_use = "nothing is read until the iterator is"]
 pub struct Keys<'a> {
     walk: Lazy<'a>,
 }
@@ -241,5 +263,17 @@ impl Iterator for Keys<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.walk.step(Walk::next_key)
+    }
+}
+
+impl FusedIterator for Keys<'_> {}
+
+/// All sets in key order.
+impl<'a> IntoIterator for &'a Snapshot {
+    type Item = Result<(Box<[u8]>, Stored)>;
+    type IntoIter = Range<'a>;
+
+    fn into_iter(self) -> Range<'a> {
+        self.iter()
     }
 }

@@ -11,6 +11,7 @@ use crate::store::state::State;
 
 /// Counts and bytes of a database.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Stat {
     /// The scheme of all signatures.

@@ -32,6 +32,7 @@ const KEPT: [(u8, Packing); 7] = [
 
 /// A scheme and what can be expected of it.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Advice {
     /// The scheme, with the features, universe and seed of the default.

@@ -1,7 +1,7 @@
 //! What sizes and formulas err by in a bounded universe.
 
 use super::{Estimate, Law};
-use crate::scheme::{CardinalityField, Sampler, Scheme};
+use crate::scheme::{Sampler, Scheme};
 
 /// The share of a bounded universe that a set of this size fills; at least one element of it.
 pub(super) fn share(size: f64, universe: u64) -> f64 {
@@ -10,7 +10,7 @@ pub(super) fn share(size: f64, universe: u64) -> f64 {
 
 /// Whether the cardinality field tells a size, and not only a share of the universe to a level or two.
 pub(super) fn tells_size(scheme: &Scheme) -> bool {
-    matches!(scheme.cardinality, CardinalityField::Log8 | CardinalityField::Exact)
+    scheme.cardinality.tells_size()
 }
 
 /// A bound on the bias of a resemblance in a bounded universe of this size. Formulas for samples of a whole permutation
@@ -26,7 +26,12 @@ pub(super) fn bias_bound(sampler: Sampler, samples: u32, law: Law, universe: u64
         Sampler::OnePermutation => {
             (f64::from(samples) / (2.0 * std::f64::consts::E * size) / slope).max(1.0 / size)
         }
-        _ => 1.0 / size,
+        // Other samplers draw from whole permutations, or are not for bounded universes (SCHEME-14).
+        Sampler::Independent
+        | Sampler::Lazy
+        | Sampler::EveryBin
+        | Sampler::Weighted
+        | Sampler::SignProjection => 1.0 / size,
     }
 }
 

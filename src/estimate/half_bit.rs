@@ -41,6 +41,7 @@ pub fn variance_of(agreement: f64, bits: f64, chance: &Chance) -> f64 {
 }
 
 /// The bias of the estimate from one stored bit, to first order; divide by how many there are.
+#[cfg(any(test, feature = "internals"))]
 pub fn bias(agreement: f64, chance: &Chance) -> f64 {
     let t = agreement;
     -t * (1.0 - t) / (2.0 * (2.0 - 2.0 * chance.c2) * (2.0 * t - 1.0).powf(1.5))

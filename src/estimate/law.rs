@@ -66,7 +66,7 @@ impl Law {
     }
 
     /// The similarity for an agreement rate. Unbiased for minwise samples, and not cut to what is possible; the
-    /// others are biased to second order ([`half_bit::bias`]; a cosine by the angle's variance times half of itself).
+    /// others are biased to second order (`half_bit::bias`; a cosine by the angle's variance times half of itself).
     /// Never falls.
     pub fn similarity(&self, agreement: f64) -> f64 {
         match self {

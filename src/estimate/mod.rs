@@ -11,26 +11,28 @@
 
 pub mod advice;
 mod bounded;
-pub mod chance;
-pub mod comparison;
+pub(crate) mod chance;
+pub(crate) mod comparison;
+#[cfg(feature = "serde")]
+mod comparison_serialize;
 mod confidence;
 mod counts;
-pub mod dependence;
-pub mod half_bit;
+pub(crate) mod dependence;
+pub(crate) mod half_bit;
 mod interval;
-pub mod law;
-pub mod many;
+pub(crate) mod law;
+pub(crate) mod many;
 mod many_dense;
-pub mod measures;
-pub mod pair;
+pub(crate) mod measures;
+pub(crate) mod pair;
 pub mod planning;
 mod posterior;
-pub mod recall;
+pub(crate) mod recall;
 #[cfg(test)]
 mod recall_tests;
-pub mod returned;
+pub(crate) mod returned;
 mod sizes;
-pub mod small_sets;
+pub(crate) mod small_sets;
 mod threshold;
 mod together;
 
@@ -39,7 +41,7 @@ pub use comparison::Comparison;
 pub use confidence::Confidence;
 pub use counts::Counts;
 pub use law::Law;
-pub use pair::Sampling;
+pub use measures::Measures;
 pub(crate) use posterior::TOLERANCE;
 pub use threshold::Accept;
 pub(crate) use threshold::reaches;
@@ -50,6 +52,7 @@ pub(crate) const Z95: f64 = 1.959_963_984_540_054;
 
 /// A value with what is known about its error.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Estimate {
     /// The estimate. Not cut to the possible range, since that would bias it: a resemblance near 0
     /// may come out slightly negative. [`Estimate::clamped`] is for display.

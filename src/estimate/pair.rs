@@ -39,7 +39,9 @@ impl Sampling {
         match sampler {
             Sampler::OnePermutation => Sampling::OnePermutation { total_size },
             Sampler::EveryBin => Sampling::EveryBin { total_size },
-            _ => Sampling::Independent,
+            Sampler::Independent | Sampler::Lazy | Sampler::Weighted | Sampler::SignProjection => {
+                Sampling::Independent
+            }
         }
     }
 

@@ -9,6 +9,7 @@ use super::posterior::TOLERANCE;
 
 /// What must reach the least similarity that is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Accept {
     /// The estimate.
     #[default]

@@ -57,7 +57,12 @@ pub fn resemblance_of(signatures: &[&Signature]) -> Result<Estimate> {
         Sampler::OnePermutation if tells_size(scheme) => {
             sizes.iter().flatten().map(|size| size.value).reduce(f64::max)
         }
-        _ => None,
+        Sampler::OnePermutation
+        | Sampler::Independent
+        | Sampler::Lazy
+        | Sampler::EveryBin
+        | Sampler::Weighted
+        | Sampler::SignProjection => None,
     };
     match (scheme.universe, sizes) {
         (Universe::Bounded(universe), Some(sizes)) => {

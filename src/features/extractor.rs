@@ -14,6 +14,7 @@ use crate::scheme::{Features, Scheme};
 
 /// What the bytes of a text are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Media {
     /// Text as it is.
     #[default]
@@ -103,7 +104,7 @@ impl Extractor {
     /// use ringer::features::{Extractor, Limits, Media};
     /// use ringer::scheme::Features;
     ///
-    /// let limits = Limits { features: 3, ..Limits::default() };
+    /// let limits = Limits::default().with_features(3);
     /// let mut extractor = Extractor::new(Features::Tokens)?.limited(limits);
     /// let mut set = Vec::new();
     /// extractor.extract(b"one two three", Media::Plain, &mut set)?;
@@ -165,11 +166,13 @@ fn read(
     media: Media,
     sink: &mut Sink<'_>,
 ) -> Result<()> {
-    let text = match (&reader, media) {
-        (Reader::Shingles(_) | Reader::Grams(_) | Reader::Spots(_), Media::Html) => {
-            html.read_watched(document, &sink.watch)?
-        }
-        _ => document,
+    let of_text = match reader {
+        Reader::Shingles(_) | Reader::Grams(_) | Reader::Spots(_) => true,
+        Reader::Ids | Reader::Tokens | Reader::Url(_) | Reader::Chunks(_) => false,
+    };
+    let text = match media {
+        Media::Html if of_text => html.read_watched(document, &sink.watch)?,
+        Media::Html | Media::Plain => document,
     };
     match reader {
         Reader::Ids => read_list(document, sink, id),

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 
 /// Limits of one document. The defaults are for documents of up to 64 MiB of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limits {
     /// Bytes of its text after normalisation, for features that are made of text. Default 256 MiB.
     pub normal_bytes: u64,
@@ -20,6 +21,18 @@ pub struct Limits {
 impl Limits {
     /// No limits.
     pub const NONE: Limits = Limits { normal_bytes: u64::MAX, features: u64::MAX };
+
+    /// The same with another limit of [normalised text](Limits::normal_bytes).
+    #[must_use]
+    pub const fn with_normal_bytes(self, normal_bytes: u64) -> Limits {
+        Limits { normal_bytes, ..self }
+    }
+
+    /// The same with another limit of [features](Limits::features).
+    #[must_use]
+    pub const fn with_features(self, features: u64) -> Limits {
+        Limits { features, ..self }
+    }
 }
 
 impl Default for Limits {

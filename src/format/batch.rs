@@ -12,7 +12,7 @@ use super::kept_set::KeptShape;
 use super::signature_page::SignatureShape;
 use crate::error::Result;
 use crate::limits::{MAX_BATCH_OPERATIONS, MAX_KEPT_ELEMENTS, MAX_KEY_BYTES};
-use crate::scheme::{CardinalityField, Scheme};
+use crate::scheme::Scheme;
 use crate::sketch::Signature;
 
 const WHAT: &str = "commit";
@@ -136,7 +136,7 @@ fn operation(cursor: &mut Cursor<'_>, scheme: &Arc<Scheme>) -> Result<Operation>
     let key_length = usize::from(layout.key_length.get());
     let key = cursor.take(key_length).ok_or_else(short)?.into();
     let code = layout.cardinality_code.get();
-    let sized = matches!(scheme.cardinality, CardinalityField::Log8 | CardinalityField::Exact);
+    let sized = scheme.cardinality.tells_size();
     let possible = match layout.operation {
         PUT => !sized || code != 0,
         PUT_EMPTY | DELETE => code == 0,

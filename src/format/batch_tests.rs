@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::error::Error;
+use crate::scheme::CardinalityField;
 use crate::scheme::{Elements, Parameters, Sampler, Slots, Universe, presets};
 use crate::sketch::Sketcher;
 use proptest::prelude::*;

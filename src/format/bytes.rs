@@ -47,11 +47,6 @@ impl<'a> Cursor<'a> {
         self.take(size_of::<u32>()).map(LittleEndian::read_u32)
     }
 
-    /// The next eight bytes as a number.
-    pub fn u64(&mut self) -> Option<u64> {
-        self.take(size_of::<u64>()).map(LittleEndian::read_u64)
-    }
-
     /// The next bytes as `n` equal layouts. Nothing is allocated, so a wild `n` costs nothing.
     pub fn layouts<T>(&mut self, n: usize) -> Option<&'a [T]>
     where
@@ -169,7 +164,7 @@ mod tests {
         assert_eq!(cursor.take(2), Some(&[1, 2][..]));
         assert_eq!(cursor.rest(), [3]);
         assert!(cursor.layout::<zerocopy::little_endian::U16>().is_none());
-        assert_eq!((cursor.u32(), cursor.u64(), cursor.rest()), (None, None, &[3][..]));
+        assert_eq!((cursor.u32(), cursor.rest()), (None, &[3][..]));
     }
 
     #[test]
@@ -181,7 +176,7 @@ mod tests {
         assert_eq!(bytes, (1..=16).collect::<Vec<u8>>());
         let mut cursor = Cursor::new(&bytes);
         assert_eq!(cursor.u32(), Some(0x0403_0201));
-        assert_eq!(cursor.u64(), Some(0x0C0B_0A09_0807_0605));
+        assert_eq!(cursor.take(8).map(low_number), Some(0x0C0B_0A09_0807_0605));
         assert_eq!(low_number(cursor.rest()), 0x100F_0E0D);
         assert_eq!(low_number(&bytes), 0x0807_0605_0403_0201);
         assert_eq!(low_number(&[]), 0);

@@ -101,6 +101,7 @@ impl SignatureShape {
 }
 
 /// A signature with these words and code, if the scheme could have made it, and keeps no sets.
+#[cfg(any(test, feature = "internals"))]
 pub fn signature(scheme: &Arc<Scheme>, planes: Box<[u64]>, code: u32) -> Option<Signature> {
     let fits = SignatureShape::of(scheme).fits(&planes, code) && !scheme.elements.are_kept();
     fits.then(|| Signature::from_planes(Arc::clone(scheme), planes, code, false, None))
@@ -156,7 +157,7 @@ impl SignaturePage {
         if half_used && self.page.payload().last().is_some_and(|byte| byte >> 4 != 0) {
             return Err(broken(WHAT, "SIGP-2", 24, "bits past the last code are not zero"));
         }
-        let sized = matches!(self.shape.field, CardinalityField::Log8 | CardinalityField::Exact);
+        let sized = self.shape.field.tells_size();
         let zero = |i: usize| self.code(i) == Some(0) && Some(i) != empty;
         if sized && (0..self.count).any(zero) {
             return Err(broken(WHAT, "SIGP-3", 24, "a set that is not empty has the size 0"));

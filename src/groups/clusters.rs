@@ -16,6 +16,7 @@ use crate::store::state::State;
 
 /// What makes a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Linkage {
     /// Connected components: a chain of pairs leads from every set to every other. Two sets of a cluster may be less alike
     /// than the threshold.
@@ -62,9 +63,11 @@ pub struct Clusters<'a> {
 
 /// Two or more sets that pairs link.
 #[derive(Debug, Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Cluster<'a> {
     /// The smallest key.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::serialize::key"))]
     pub representative: Box<[u8]>,
     /// All keys in ascending order, the representative first. Each is read when the iterator reaches it.
     pub keys: Members<'a>,

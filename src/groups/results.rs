@@ -6,11 +6,14 @@ use crate::estimate::{Comparison, Estimate};
 
 /// Two sets that match.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Pair {
     /// The smaller key. For a group of equal signatures, its smallest key.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::serialize::key"))]
     pub a: Box<[u8]>,
     /// The larger key. For a group, its smallest key.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::serialize::key"))]
     pub b: Box<[u8]>,
     /// How many slots they have in common.
     pub matching_slots: u32,
@@ -90,6 +93,15 @@ impl Iterator for Members<'_> {
 
 impl ExactSizeIterator for Members<'_> {}
 
+impl std::iter::FusedIterator for Members<'_> {}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for Members<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        crate::serialize::read_keys(self.clone(), serializer)
+    }
+}
+
 /// A phase of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -116,6 +128,7 @@ pub struct Progress {
 
 /// What a run did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Report {
     /// Sets that are not empty.

@@ -56,9 +56,11 @@ pub struct Triples<'a> {
 
 /// Three sets that are alike all together.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Triple {
     /// Their keys in ascending order; of several keys with one signature, the smallest.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::serialize::keys"))]
     pub keys: [Box<[u8]>; 3],
     /// How many keys have each signature.
     pub copies: [u32; 3],

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 /// What a writer has done since it was opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
 pub struct Activity {
     /// Commits that changed something, bulk loads included.
     pub commits: u64,

@@ -15,6 +15,9 @@ use crate::scheme::Scheme;
 use crate::sketch::{Signature, Sketcher};
 
 /// Operations that are committed together. Of several on one key the last one counts.
+///
+/// [`put_text`](Batch::put_text), [`put_bytes`](Batch::put_bytes) and [`put_html`](Batch::put_html) take documents and make
+/// the features of the database's scheme. [`put`](Batch::put) takes a set as it is.
 #[derive(Debug, Clone)]
 pub struct Batch {
     scheme: Arc<Scheme>,
@@ -38,6 +41,25 @@ impl Batch {
     /// Stores a set, given by its elements, under a key. What was stored there is replaced.
     pub fn put(&mut self, key: impl AsRef<[u8]>, set: &[u64]) -> Result<&mut Batch> {
         let signature = self.sketcher.sketch(set)?;
+        self.push(key.as_ref(), Some(signature))
+    }
+
+    /// Stores a text under a key, as the set of [its features in the scheme](Sketcher::sketch_text). What was stored there is
+    /// replaced.
+    pub fn put_text(&mut self, key: impl AsRef<[u8]>, text: &str) -> Result<&mut Batch> {
+        let signature = self.sketcher.sketch_text(text)?;
+        self.push(key.as_ref(), Some(signature))
+    }
+
+    /// Stores the [bytes of a file](Sketcher::sketch_bytes) under a key. What was stored there is replaced.
+    pub fn put_bytes(&mut self, key: impl AsRef<[u8]>, bytes: &[u8]) -> Result<&mut Batch> {
+        let signature = self.sketcher.sketch_bytes(bytes)?;
+        self.push(key.as_ref(), Some(signature))
+    }
+
+    /// Stores an [HTML page](Sketcher::sketch_html) under a key. What was stored there is replaced.
+    pub fn put_html(&mut self, key: impl AsRef<[u8]>, page: &[u8]) -> Result<&mut Batch> {
+        let signature = self.sketcher.sketch_html(page)?;
         self.push(key.as_ref(), Some(signature))
     }
 

@@ -72,6 +72,25 @@ impl BulkLoad {
         self.put_signature(key, &signature)
     }
 
+    /// Adds a text under a key, as the set of [its features in the scheme](Sketcher::sketch_text). To sketch in several
+    /// threads, share the [sketcher](BulkLoad::sketcher) and add signatures.
+    pub fn put_text(&mut self, key: impl AsRef<[u8]>, text: &str) -> Result<()> {
+        let signature = self.writer.sketcher().sketch_text(text)?;
+        self.put_signature(key, &signature)
+    }
+
+    /// Adds the [bytes of a file](Sketcher::sketch_bytes) under a key.
+    pub fn put_bytes(&mut self, key: impl AsRef<[u8]>, bytes: &[u8]) -> Result<()> {
+        let signature = self.writer.sketcher().sketch_bytes(bytes)?;
+        self.put_signature(key, &signature)
+    }
+
+    /// Adds an [HTML page](Sketcher::sketch_html) under a key.
+    pub fn put_html(&mut self, key: impl AsRef<[u8]>, page: &[u8]) -> Result<()> {
+        let signature = self.writer.sketcher().sketch_html(page)?;
+        self.put_signature(key, &signature)
+    }
+
     /// Adds a set whose elements have [weights](Sketcher::sketch_weighted), or a vector, under a key.
     pub fn put_weighted(&mut self, key: impl AsRef<[u8]>, set: &[(u64, f64)]) -> Result<()> {
         let signature = self.writer.sketcher().sketch_weighted(set)?;

@@ -12,7 +12,9 @@ use crate::format::commit_mark::CommitMark;
 use crate::store::hot_tier::Commit;
 
 /// What a commit did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
 pub struct Committed {
     /// Its number. Commits are numbered from 1.
     pub sequence: u64,

@@ -75,7 +75,7 @@ impl CommitQueue {
     /// Ends all writing because the database is closed: merges and loads may outlive it.
     pub(super) fn close(&self, turn: &mut Turn<'_>) {
         turn.closed = true;
-        self.context.health.poison(Error::Poisoned { reason: "the database was closed".into() });
+        self.context.health.poison(Error::Closed { path: self.context.path.to_path_buf() });
     }
 
     /// How many batches wait.

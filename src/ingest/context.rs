@@ -87,7 +87,9 @@ impl Health {
     pub(super) fn check(&self) -> Result<()> {
         match self.poison.get() {
             None => Ok(()),
-            Some(error @ (Error::Poisoned { .. } | Error::Replaced { .. })) => Err(error.clone()),
+            Some(
+                error @ (Error::Poisoned { .. } | Error::Replaced { .. } | Error::Closed { .. }),
+            ) => Err(error.clone()),
             Some(error) => Err(Error::Poisoned { reason: error.to_string() }),
         }
     }

@@ -166,6 +166,11 @@ impl Writer {
         self.files.plan()
     }
 
+    /// The database's path, without links.
+    pub fn path(&self) -> &Path {
+        &self.context.path
+    }
+
     /// Where builds spill to: beside the database, if that is a real directory.
     pub fn spill_place(&self) -> SpillPlace {
         self.context.spill_place()

@@ -69,6 +69,7 @@ impl Kernel {
     }
 
     /// The name of the instruction set.
+    #[cfg(any(test, feature = "internals"))]
     pub fn name(self) -> &'static str {
         match self.0 {
             Chosen::Portable => "portable",

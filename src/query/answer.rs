@@ -5,6 +5,8 @@ use crate::estimate::{Comparison, Estimate};
 
 /// The matches of a query.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
 pub struct Answer {
     /// Best first: by similarity, then by the number of matching slots, then by key.
     pub matches: Vec<Match>,
@@ -15,8 +17,11 @@ pub struct Answer {
 
 /// A set that matches the query.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
 pub struct Match {
     /// Its key.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::serialize::key"))]
     pub key: Box<[u8]>,
     /// How many slots it has in common with the query.
     pub matching_slots: u32,

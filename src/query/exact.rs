@@ -27,7 +27,13 @@ pub(super) fn check(scheme: &Scheme, like: Like<'_>) -> Result<()> {
             "verification of a query by signature",
             "a signature has no elements to count; query by features or by key",
         )),
-        Like::Features(_) | Like::Weighted(_) | Like::Key(_) | Like::Signature(_) => Ok(()),
+        Like::Signature(_)
+        | Like::Text(_)
+        | Like::Bytes(_)
+        | Like::Html(_)
+        | Like::Features(_)
+        | Like::Weighted(_)
+        | Like::Key(_) => Ok(()),
     }
 }
 
@@ -55,11 +61,13 @@ pub(super) fn rank(
         None => Err(Error::NoSuchKey { key: key.into() }),
     };
     let own = match query.like {
-        Like::Features(features) => {
-            let mut set = features.to_vec();
-            set.sort_unstable();
-            set.dedup();
-            Some(set.into())
+        Like::Text(_) | Like::Bytes(_) | Like::Html(_) | Like::Features(_) => {
+            query.like.features(sketcher)?.map(|features| {
+                let mut set = features.into_owned();
+                set.sort_unstable();
+                set.dedup();
+                set.into()
+            })
         }
         Like::Key(key) => originals.set(key, sketcher, || stored(key))?,
         Like::Signature(signature) => signature.elements().map(Arc::from),

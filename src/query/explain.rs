@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::answer::Answer;
-use super::request::{Like, Query};
+use super::request::Query;
 use crate::estimate::returned::Returned;
 use crate::estimate::{Accept, reaches};
 use crate::matching::Conditions;
@@ -12,6 +12,7 @@ use crate::sketch::SharedDonors;
 
 /// A way to find matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Plan {
     /// Reads the posting lists of the query's slot values.
     Probe,
@@ -125,8 +126,10 @@ impl Explanation {
         let (scheme, sketcher) = (&query.state.scheme, query.sketcher);
         let Trace { parts, candidates_by_lists, pages_read, mut elements } = trace;
         // The set itself tells its size better than a rounded code does.
-        if let (Like::Features(features), Measure::Jaccard) = (query.like, scheme.measure) {
-            elements = Some(sketcher.count_distinct(features) as f64);
+        if scheme.measure == Measure::Jaccard
+            && let Ok(Some(features)) = query.like.features(sketcher)
+        {
+            elements = Some(sketcher.count_distinct(&features) as f64);
         }
         let mut work = Work::default();
         parts.iter().for_each(|part| work += part.work);

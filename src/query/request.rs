@@ -1,5 +1,7 @@
 //! What is asked: a query and its conditions.
 
+use std::borrow::Cow;
+
 use super::answer::Answer;
 use super::exact;
 use super::explain::{Explanation, Plan, Trace};
@@ -8,7 +10,7 @@ use super::search::{self, SearchOptions};
 use crate::error::Result;
 use crate::estimate::Accept;
 use crate::matching::{Requirements, Threshold};
-use crate::sketch::{Signature, Sketcher};
+use crate::sketch::{Document, Signature, Sketcher};
 use crate::store::state::State;
 
 /// Matches that are returned when neither a number nor a threshold was asked for.
@@ -19,7 +21,14 @@ const DEFAULT_MAX_CANDIDATES: usize = 100_000;
 
 /// What to look for.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub enum Like<'a> {
+    /// Sets like the set of this text, by [its features in the scheme](Sketcher::sketch_text).
+    Text(&'a str),
+    /// Sets like the set of these [bytes of a file](Sketcher::sketch_bytes).
+    Bytes(&'a [u8]),
+    /// Sets like the set of this [HTML page](Sketcher::sketch_html).
+    Html(&'a [u8]),
     /// Sets like this set of features. Where the database measures by weights, a feature that occurs n times has the
     /// weight n.
     Features(&'a [u64]),
@@ -29,6 +38,20 @@ pub enum Like<'a> {
     Key(&'a [u8]),
     /// Sets like the set with this signature, which must be of the database's scheme.
     Signature(&'a Signature),
+}
+
+impl<'a> Like<'a> {
+    /// The features of what to look for, unless only a key, a signature or weights are given.
+    pub(super) fn features(self, sketcher: &Sketcher) -> Result<Option<Cow<'a, [u64]>>> {
+        let document = match self {
+            Like::Text(text) => Document::text(text),
+            Like::Bytes(bytes) => Document::bytes(bytes),
+            Like::Html(page) => Document::html(page),
+            Like::Features(features) => return Ok(Some(Cow::Borrowed(features))),
+            Like::Weighted(_) | Like::Key(_) | Like::Signature(_) => return Ok(None),
+        };
+        sketcher.features_of(document).map(Cow::Owned).map(Some)
+    }
 }
 
 /// A question to a snapshot.
@@ -61,6 +84,7 @@ pub struct Query<'a> {
 
 impl<'a> Query<'a> {
     /// A query to a state. `sketcher` is one of the database's scheme.
+    #[doc(hidden)]
     pub fn new(state: &'a State, sketcher: &'a Sketcher, like: Like<'a>) -> Query<'a> {
         Query {
             state,

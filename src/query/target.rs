@@ -28,6 +28,9 @@ impl<'a> Target<'a> {
     ) -> Result<Target<'a>> {
         let mut own_key = None;
         let signature = match like {
+            Like::Text(text) => sketcher.sketch_text(text)?,
+            Like::Bytes(bytes) => sketcher.sketch_bytes(bytes)?,
+            Like::Html(page) => sketcher.sketch_html(page)?,
             Like::Features(features) => sketcher.sketch(features)?,
             Like::Weighted(set) => sketcher.sketch_weighted(set)?,
             Like::Signature(signature) => {

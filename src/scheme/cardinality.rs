@@ -55,6 +55,22 @@ impl CardinalityField {
         }
     }
 
+    /// Whether the code is of the size itself. Then the code 0 is that of the empty set alone.
+    pub(crate) const fn tells_size(self) -> bool {
+        match self {
+            CardinalityField::Log8 | CardinalityField::Exact => true,
+            CardinalityField::None | CardinalityField::Linear4 | CardinalityField::Linear8 => false,
+        }
+    }
+
+    /// Whether the code is a level of a bounded universe.
+    pub(super) const fn is_linear(self) -> bool {
+        match self {
+            CardinalityField::Linear4 | CardinalityField::Linear8 => true,
+            CardinalityField::None | CardinalityField::Log8 | CardinalityField::Exact => false,
+        }
+    }
+
     /// The code of a set of `elements` distinct elements; 0 for the empty set and when there is no
     /// field.
     pub fn encode(self, elements: u64, universe: Universe) -> Result<u32> {

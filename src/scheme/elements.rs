@@ -6,6 +6,7 @@
 /// going back to where the sets came from. They cost about as many bytes as they have: eight for each random
 /// 64-bit element, fewer for numbers that lie close together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Elements {
     /// Nothing: signatures only.
     None,

@@ -11,6 +11,7 @@ use crate::limits::{
 
 /// How documents become sets of features. Any change of what a kind produces raises its version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Features {
     /// Numbers given by the caller (FEAT-1).
     Ids,
@@ -48,6 +49,7 @@ pub enum Features {
 
 /// What a run of words or characters does at the end of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Ends {
     /// It goes on at the beginning: there are as many runs as words.
     #[default]
@@ -82,7 +84,12 @@ impl Features {
     pub const fn version(self) -> u8 {
         match self {
             Features::Shingles { .. } => 2,
-            _ => 1,
+            Features::Ids
+            | Features::Tokens
+            | Features::Grams { .. }
+            | Features::Chunks { .. }
+            | Features::Spots { .. }
+            | Features::Url => 1,
         }
     }
 
@@ -145,7 +152,12 @@ impl Features {
     pub const fn element_hash(self) -> ElementHash {
         match self {
             Features::Ids => ElementHash::Identity,
-            _ => ElementHash::Xxh3,
+            Features::Tokens
+            | Features::Shingles { .. }
+            | Features::Grams { .. }
+            | Features::Chunks { .. }
+            | Features::Spots { .. }
+            | Features::Url => ElementHash::Xxh3,
         }
     }
 
@@ -242,7 +254,7 @@ impl std::str::FromStr for Features {
             Features::Ids | Features::Tokens | Features::Url if parameter.is_some() => {
                 return Err(refused(format!("`{name}` take no number")));
             }
-            bare => bare,
+            bare @ (Features::Ids | Features::Tokens | Features::Url) => bare,
         };
         Ok(parsed)
     }

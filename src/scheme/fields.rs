@@ -12,6 +12,7 @@ macro_rules! coded {
     }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
         pub enum $name { $($(#[$vdoc])* $variant,)+ }
 
         impl $name {
@@ -156,6 +157,26 @@ impl Sampler {
             }
             Sampler::Weighted => Measure::Weighted,
             Sampler::SignProjection => Measure::Cosine,
+        }
+    }
+}
+
+impl Sampler {
+    /// Whether samples come from permutations of the universe, which may then be bounded (SCHEME-14).
+    pub(super) const fn permutes(self) -> bool {
+        match self {
+            Sampler::OnePermutation | Sampler::Independent => true,
+            Sampler::Lazy | Sampler::Weighted | Sampler::SignProjection | Sampler::EveryBin => {
+                false
+            }
+        }
+    }
+
+    /// Whether samples are independent samples of elements, so that pairs of them can be packed (SCHEME-17).
+    pub(super) const fn packs_pairs(self) -> bool {
+        match self {
+            Sampler::Independent | Sampler::Lazy | Sampler::Weighted => true,
+            Sampler::OnePermutation | Sampler::SignProjection | Sampler::EveryBin => false,
         }
     }
 }

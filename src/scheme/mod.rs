@@ -5,6 +5,7 @@
 //! created, stored as canonical bytes ([`Scheme::to_bytes`], `format-spec/scheme.md`) and compared
 //! whenever two signatures meet. What may be tuned without changing an answer is no part of it.
 
+mod builder;
 mod bytes;
 mod cardinality;
 mod elements;
@@ -24,12 +25,14 @@ use crate::limits::{
     MIN_UNIVERSE,
 };
 
-/// The choices of a scheme, as yet unchecked. Start from a preset and change what you need.
+/// The choices of a scheme, as yet unchecked. Start from the default or a preset and change what you need.
 ///
 /// ```
 /// use ringer::{Parameters, Scheme, presets};
-/// let scheme = Scheme::new(Parameters { samples: 256, ..presets::PRECISE })?;
-/// assert_eq!(scheme.samples, 256);
+/// let scheme = Scheme::new(Parameters::default().with_seed(7))?;
+/// assert_eq!(scheme.seed, 7);
+/// let scheme = Scheme::new(presets::PRECISE.with_samples(256).with_features("grams:3".parse()?))?;
+/// assert_eq!((scheme.samples, scheme.features.to_string()), (256, "grams(3 characters)".into()));
 /// # Ok::<(), ringer::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -78,9 +81,10 @@ impl Parameters {
     }
 }
 
+/// Those of the [default scheme](presets::DEFAULT).
 impl Default for Parameters {
     fn default() -> Parameters {
-        presets::PRECISE
+        presets::DEFAULT
     }
 }
 
@@ -97,6 +101,14 @@ impl std::ops::Deref for Scheme {
 
     fn deref(&self) -> &Parameters {
         &self.parameters
+    }
+}
+
+/// The default scheme: texts by their 5-word shingles ([`presets::DEFAULT`]). `ringer create` and `ringer dedup` use it, too,
+/// with a random seed.
+impl Default for Scheme {
+    fn default() -> Scheme {
+        Scheme { parameters: presets::DEFAULT }
     }
 }
 
@@ -117,7 +129,7 @@ impl Scheme {
         }
     }
 
-    /// The default scheme ([`presets::NEAR_DUPLICATE`]).
+    /// The signatures of the default scheme, for sets of ids ([`presets::NEAR_DUPLICATE`]).
     pub fn near_duplicate() -> Scheme {
         Scheme { parameters: presets::NEAR_DUPLICATE }
     }
@@ -253,10 +265,9 @@ fn rule(holds: bool, rule: &'static str, what: String, limit: String) -> Result<
 
 /// The rules on universes: SCHEME-8 and SCHEME-10 to SCHEME-12.
 fn check_universe(p: &Parameters) -> Result<(), Violation> {
-    let linear = matches!(p.cardinality, CardinalityField::Linear4 | CardinalityField::Linear8);
     let Universe::Bounded(size) = p.universe else {
         return rule(
-            !linear,
+            !p.cardinality.is_linear(),
             "SCHEME-11",
             format!("cardinality field `{}` in the open universe", p.cardinality),
             "linear levels are shares of a bounded universe; choose none, log8 or exact".into(),
@@ -299,9 +310,8 @@ fn check_measure(p: &Parameters) -> Result<(), Violation> {
         format!("sampler `{sampler}` for the measure `{measure}`"),
         format!("this sampler is for the measure `{}`", sampler.measure()),
     )?;
-    let permutes = matches!(sampler, Sampler::OnePermutation | Sampler::Independent);
     rule(
-        permutes || universe == Universe::Open,
+        sampler.permutes() || universe == Universe::Open,
         "SCHEME-14",
         format!("sampler `{sampler}` in a bounded universe"),
         "it permutes nothing; choose independent, or the open universe".into(),
@@ -319,10 +329,8 @@ fn check_measure(p: &Parameters) -> Result<(), Violation> {
         format!("{} bits a sample, sampler `{sampler}`, packing `{}`", p.bits, p.packing),
         "signs and xor-pairs are single bits; choose 1 bit, and more samples".into(),
     )?;
-    let dependent =
-        matches!(sampler, Sampler::OnePermutation | Sampler::SignProjection | Sampler::EveryBin);
     rule(
-        p.packing == Packing::LowBits || !dependent,
+        p.packing == Packing::LowBits || sampler.packs_pairs(),
         "SCHEME-17",
         format!("packing `{}` of the sampler `{sampler}`", p.packing),
         "pairs are of independent samples of sets; choose lazy, independent or weighted".into(),

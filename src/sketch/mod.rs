@@ -6,6 +6,7 @@
 
 mod agreement;
 mod distinct;
+mod document;
 mod donors;
 mod elements;
 mod every_bin;
@@ -27,6 +28,7 @@ mod stream;
 mod weighted;
 mod weights;
 
+pub(crate) use document::Document;
 pub use elements::intersection_size;
 pub use shared_donors::SharedDonors;
 pub use signature::{Signature, Signatures};

@@ -147,7 +147,11 @@ impl Sketcher {
     pub fn shared_donors(&self) -> Option<Arc<SharedDonors>> {
         match &self.sampler {
             Tables::OnePermutation(sampler) => sampler.shared_donors(),
-            _ => None,
+            Tables::Independent(_)
+            | Tables::Lazy(_)
+            | Tables::Weighted(_)
+            | Tables::SignProjection(_)
+            | Tables::EveryBin(_) => None,
         }
     }
 
@@ -291,7 +295,10 @@ impl Sketcher {
         match &self.sampler {
             Tables::EveryBin(sampler) => sampler.start(&mut scratch.visits),
             Tables::Lazy(sampler) => sampler.start(&mut scratch.claims),
-            _ => scratch.samples.fill(u64::MAX),
+            Tables::OnePermutation(_)
+            | Tables::Independent(_)
+            | Tables::Weighted(_)
+            | Tables::SignProjection(_) => scratch.samples.fill(u64::MAX),
         }
     }
 
@@ -304,7 +311,13 @@ impl Sketcher {
     pub(super) fn kept<'a>(&self, scratch: &'a Scratch) -> Samples<'a> {
         match &self.sampler {
             Tables::EveryBin(_) => Samples::Short(scratch.visits.samples()),
-            _ => Samples::Wide(&scratch.samples[..self.scheme.samples as usize]),
+            Tables::OnePermutation(_)
+            | Tables::Independent(_)
+            | Tables::Lazy(_)
+            | Tables::Weighted(_)
+            | Tables::SignProjection(_) => {
+                Samples::Wide(&scratch.samples[..self.scheme.samples as usize])
+            }
         }
     }
 
@@ -355,7 +368,11 @@ impl Sketcher {
             match &self.sampler {
                 Tables::Weighted(sampler) => sampler.sample(weighted, samples),
                 Tables::SignProjection(sampler) => sampler.sample(weighted, samples),
-                _ => {}
+                // Schemes of these samplers measure the resemblance of sets without weights (SCHEME-13).
+                Tables::OnePermutation(_)
+                | Tables::Independent(_)
+                | Tables::Lazy(_)
+                | Tables::EveryBin(_) => {}
             }
             self.pack_pairs(samples);
         }
@@ -387,7 +404,11 @@ impl Sketcher {
     pub(super) fn may_forget(&self, scratch: &Scratch) -> bool {
         match &self.sampler {
             Tables::Lazy(sampler) => sampler.complete(&scratch.claims),
-            _ => true,
+            Tables::OnePermutation(_)
+            | Tables::Independent(_)
+            | Tables::Weighted(_)
+            | Tables::SignProjection(_)
+            | Tables::EveryBin(_) => true,
         }
     }
 
@@ -398,7 +419,8 @@ impl Sketcher {
             Tables::OnePermutation(sampler) => sampler.finish(samples),
             Tables::EveryBin(sampler) => sampler.finish(visits),
             Tables::Lazy(sampler) => sampler.finish(elements, claims, samples),
-            _ => {}
+            // Their samples are ready when all elements were taken in.
+            Tables::Independent(_) | Tables::Weighted(_) | Tables::SignProjection(_) => {}
         }
         self.pack_pairs(samples);
     }

@@ -33,7 +33,9 @@ pub(crate) fn settle(set: &mut Vec<(u64, f64)>, measure: Measure) -> Result<()> 
 pub(crate) fn check(element: u64, weight: f64, measure: Measure) -> Result<()> {
     let (sound, limit) = match measure {
         Measure::Cosine => (weight.is_finite(), "weights are finite numbers"),
-        _ => (weight.is_finite() && weight > 0.0, "weights are finite numbers above 0"),
+        Measure::Weighted | Measure::Jaccard => {
+            (weight.is_finite() && weight > 0.0, "weights are finite numbers above 0")
+        }
     };
     if sound {
         return Ok(());

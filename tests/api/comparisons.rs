@@ -2,9 +2,9 @@
 //! numbers are possible ones, and that scans see what single comparisons see.
 
 use rayon::prelude::*;
-use ringer::estimate::many::Patterns;
-use ringer::estimate::pair::{Agreement, Sampling};
-use ringer::estimate::{Chance, Estimate, Law};
+use ringer::internals::estimate::many::Patterns;
+use ringer::internals::estimate::pair::{Agreement, Sampling};
+use ringer::internals::estimate::{Chance, Estimate, Law};
 use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
 use ringer::{Parameters, Scheme, Signature, Signatures, Sketcher, presets, resemblance_of};
 use testkit::scale::cases;
@@ -272,7 +272,7 @@ fn impossible_arguments_are_harmless() {
         }
     }
     let scheme = Scheme::precise();
-    assert!(ringer::estimate::planning::found(&scheme, f64::NAN).is_nan());
+    assert!(ringer::internals::estimate::planning::found(&scheme, f64::NAN).is_nan());
     assert!(CardinalityField::Linear4.encode(1, Universe::Bounded(0)).is_ok());
     let mut patterns = Patterns::new(3, 4).unwrap();
     patterns.add(&[1, 1, 2]).unwrap();

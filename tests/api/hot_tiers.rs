@@ -7,10 +7,10 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ringer::care::recovery;
-use ringer::store::file_layer::FileLayer;
-use ringer::store::file_layer::memory::MemoryFiles;
-use ringer::store::file_layer::real::RealFiles;
+use ringer::internals::care::recovery;
+use ringer::internals::store::file_layer::FileLayer;
+use ringer::internals::store::file_layer::memory::MemoryFiles;
+use ringer::internals::store::file_layer::real::RealFiles;
 use ringer::{Database, Error, HotTierKind, Options, Recovery, Scheme, Snapshot};
 
 const KINDS: [HotTierKind; 2] = [HotTierKind::Log, HotTierKind::Sled];
@@ -85,6 +85,7 @@ fn what_either_kind_left_is_read_by_both_and_the_next_tier_is_as_chosen() {
             let names = match chosen {
                 HotTierKind::Log => ["id", "log"],
                 HotTierKind::Sled => ["id", "sled"],
+                other => panic!("{other:?}"),
             };
             assert_eq!(found(&path), names);
             check(&db.snapshot(), COMMITS + 1);
@@ -128,6 +129,7 @@ fn a_tier_that_was_cut_is_refused_and_salvaged_to_a_prefix() {
         let files = match left {
             HotTierKind::Log => "log",
             HotTierKind::Sled => "sled/db",
+            other => panic!("{other:?}"),
         };
         let length = fs::metadata(hot(&path).join(files)).unwrap().len();
         for (n, share) in (0..).zip([0, 1, 2, 5, 7, 9]) {

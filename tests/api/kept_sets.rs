@@ -6,11 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 use testkit::random::word_at;
 
-use ringer::care::{check, repair, salvage};
+use ringer::internals::care::{check, repair, salvage};
+use ringer::internals::store::file_layer::FileLayer;
+use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::scheme::{CardinalityField, Elements, Sampler, Slots, Universe};
 use ringer::sketch::intersection_size;
-use ringer::store::file_layer::FileLayer;
-use ringer::store::file_layer::memory::MemoryFiles;
 use ringer::{
     Database, Depth, Error, Options, Parameters, Reader, Scheme, Signature, Sketcher, Snapshot,
     presets,

@@ -15,9 +15,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use ringer::store::file_layer::FileLayer;
-use ringer::store::file_layer::memory::MemoryFiles;
-use ringer::store::file_layer::real::RealFiles;
+use ringer::internals::store::file_layer::FileLayer;
+use ringer::internals::store::file_layer::memory::MemoryFiles;
+use ringer::internals::store::file_layer::real::RealFiles;
 use ringer::{Database, HotTierKind, Options, Reader, Scheme, Signature, Sketcher, Snapshot};
 
 /// Keys that every commit stores or deletes together.

@@ -3,6 +3,7 @@
 mod comparisons;
 mod database;
 mod hot_tiers;
+mod interface;
 mod kept_sets;
 mod key_histories;
 mod many_keys;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use testkit::random::Random;
 
-use ringer::store::file_layer::memory::MemoryFiles;
+use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::{Database, Options, Scheme, Snapshot};
 
 /// A key, its set by number, and the commit that stored it.

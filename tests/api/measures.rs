@@ -1,8 +1,8 @@
 //! What databases of each measure tell and refuse, and half bits against their formulas.
 
-use ringer::estimate::half_bit;
-use ringer::estimate::pair::{Agreement, Sampling};
-use ringer::estimate::{Chance, Law};
+use ringer::internals::estimate::half_bit;
+use ringer::internals::estimate::pair::{Agreement, Sampling};
+use ringer::internals::estimate::{Chance, Law};
 use ringer::scheme::{CardinalityField, Packing, Sampler, Slots, Universe};
 use ringer::{
     Clustering, Database, Error, Like, Options, Parameters, Scheme, Sketcher, presets,

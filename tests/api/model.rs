@@ -17,11 +17,11 @@ use oracle::{
     Change, History, KEYS, Map, SETS, compare, compare_prefix, compare_queries, compare_range,
     scheme_keeping,
 };
-use ringer::care::check::check;
 use ringer::db::{Depth, Reader};
-use ringer::store::file_layer::FileLayer;
-use ringer::store::file_layer::faulty::{CrashKind, FaultyFiles};
-use ringer::store::file_layer::real::RealFiles;
+use ringer::internals::care::check::check;
+use ringer::internals::store::file_layer::FileLayer;
+use ringer::internals::store::file_layer::faulty::{CrashKind, FaultyFiles};
+use ringer::internals::store::file_layer::real::RealFiles;
 use ringer::{Database, HotTierKind, Options, Snapshot};
 
 /// Something that is done to a database.

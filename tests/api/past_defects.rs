@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use oracle::{History, bulk_load, commit, compare, scheme};
 use ringer::db::Reader;
-use ringer::store::file_layer::FileLayer;
-use ringer::store::file_layer::faulty::{CrashKind, Failure, Fault, FaultyFiles};
-use ringer::store::file_layer::memory::MemoryFiles;
+use ringer::internals::store::file_layer::FileLayer;
+use ringer::internals::store::file_layer::faulty::{CrashKind, Failure, Fault, FaultyFiles};
+use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::{Database, Error, Options};
 
 const PATH: &str = "/corpus.ringer";

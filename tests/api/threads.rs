@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-use ringer::store::file_layer::FileLayer;
-use ringer::store::file_layer::memory::MemoryFiles;
-use ringer::store::file_layer::real::RealFiles;
+use ringer::internals::store::file_layer::FileLayer;
+use ringer::internals::store::file_layer::memory::MemoryFiles;
+use ringer::internals::store::file_layer::real::RealFiles;
 use ringer::{Database, Error, HotTierKind, Options, Scheme, Signature, Snapshot};
 
 /// What a thread has stored under its own keys: a set by its number, and the commit.

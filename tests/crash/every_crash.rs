@@ -10,8 +10,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use rayon::prelude::*;
 use ringer::Options;
-use ringer::store::file_layer::faulty::{CrashKind, CrashWalk, FaultyFiles};
-use ringer::store::file_layer::memory::MemoryFiles;
+use ringer::internals::store::file_layer::faulty::{CrashKind, CrashWalk, FaultyFiles};
+use ringer::internals::store::file_layer::memory::MemoryFiles;
 
 use history::{History, PATH, Step, at, create, open, script};
 

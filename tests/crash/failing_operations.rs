@@ -8,8 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use ringer::store::file_layer::faulty::{CrashKind, Failure, Fault, FaultyFiles};
-use ringer::store::file_layer::memory::MemoryFiles;
+use ringer::internals::store::file_layer::faulty::{CrashKind, Failure, Fault, FaultyFiles};
+use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::{Database, Error, Options, Result};
 
 use history::{
@@ -240,8 +240,8 @@ fn try_each(counts: usize, faults: impl Fn(usize) -> Vec<Fault> + Sync) -> (usiz
 /// How many changes, and how many syncs, a life without failures makes.
 fn operations() -> (usize, usize) {
     let files = History::of(&steps()).files;
-    let is_sync = |change: &ringer::store::file_layer::faulty::Change| {
-        use ringer::store::file_layer::faulty::Change;
+    let is_sync = |change: &ringer::internals::store::file_layer::faulty::Change| {
+        use ringer::internals::store::file_layer::faulty::Change;
         matches!(change, Change::Sync { .. } | Change::SyncDir { .. })
     };
     (files.operations(), files.changes().iter().filter(|change| is_sync(change)).count())

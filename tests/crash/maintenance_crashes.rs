@@ -13,8 +13,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use ringer::store::file_layer::faulty::{CrashKind, FaultyFiles};
-use ringer::store::file_layer::memory::MemoryFiles;
+use ringer::internals::store::file_layer::faulty::{CrashKind, FaultyFiles};
+use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::{Database, Error};
 
 use history::{PATH, bytes_of, open};

@@ -12,10 +12,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use ringer::care::salvage;
-use ringer::store::file_layer::FileLayer;
-use ringer::store::file_layer::faulty::{Failure, Fault, FaultyFiles};
-use ringer::store::file_layer::memory::MemoryFiles;
+use ringer::internals::care::salvage;
+use ringer::internals::store::file_layer::FileLayer;
+use ringer::internals::store::file_layer::faulty::{Failure, Fault, FaultyFiles};
+use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::{Error, SalvageReport};
 
 use history::{PATH, bytes_of, is_of_the_disk, open};

@@ -5,9 +5,11 @@ use testkit::history;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ringer::store::file_layer::FileLayer;
-use ringer::store::file_layer::faulty::{Change, CrashKind, Failure, Fault, FaultyFiles};
-use ringer::store::file_layer::memory::MemoryFiles;
+use ringer::internals::store::file_layer::FileLayer;
+use ringer::internals::store::file_layer::faulty::{
+    Change, CrashKind, Failure, Fault, FaultyFiles,
+};
+use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::{Error, Reader};
 
 use history::{History, PATH, Step, create, names_of, open, options, script, set};

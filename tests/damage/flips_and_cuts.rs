@@ -13,10 +13,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
-use ringer::format::temporary_mark::{self, TEMPORARY_OFFSET};
-use ringer::store::file_layer::FileLayer;
-use ringer::store::file_layer::faulty::CrashKind;
-use ringer::store::file_layer::memory::MemoryFiles;
+use ringer::internals::format::temporary_mark::{self, TEMPORARY_OFFSET};
+use ringer::internals::store::file_layer::FileLayer;
+use ringer::internals::store::file_layer::faulty::CrashKind;
+use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::{Database, Error, Options, Reader, Recovery, Result, Stored};
 
 use damaged::Damaged;

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use ringer::care::{check, repair, salvage};
-use ringer::format::bytes::Seal;
+use ringer::internals::care::{check, repair, salvage};
+use ringer::internals::format::bytes::Seal;
+use ringer::internals::store::file_layer::FileLayer;
+use ringer::internals::store::file_layer::faulty::FaultyFiles;
+use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::scheme::Slots;
-use ringer::store::file_layer::FileLayer;
-use ringer::store::file_layer::faulty::FaultyFiles;
-use ringer::store::file_layer::memory::MemoryFiles;
 use ringer::{Database, Depth, Error, Options, Parameters, Reader, Scheme, Signature, presets};
 
 const PATH: &str = "/corpus.ringer";

@@ -9,8 +9,8 @@ use std::path::Path;
 
 use attacks::{checksums, seeds};
 use ringer::Depth;
-use ringer::care::check;
-use ringer::store::file_layer::memory::MemoryFiles;
+use ringer::internals::care::check;
+use ringer::internals::store::file_layer::memory::MemoryFiles;
 use testkit::allocations::capped;
 
 /// Runs an attack with each of its files. A panic is shown with the file that led to it.

@@ -240,6 +240,7 @@ fn growing_clusters_accept_by_estimate_possibility_and_certainty() {
                     Accept::Estimate => comparison.similarity().value >= min - 1e-9,
                     Accept::Possible => comparison.possibly_at_least(min),
                     Accept::Certain => comparison.certainly_at_least(min),
+                    _ => unreachable!("all rules are listed above"),
                 };
                 if reaches && brute.slots(other, false) >= 1 {
                     links.insert(b.clone());

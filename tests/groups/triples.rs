@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use query_oracle::{Brute, Rows};
-use ringer::estimate::many::Patterns;
+use ringer::internals::estimate::many::Patterns;
 use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
 use ringer::{
     Database, Error, Options, Parameters, Scheme, Signature, Triple, presets, resemblance_of,

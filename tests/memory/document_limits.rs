@@ -173,10 +173,10 @@ fn limits_are_kept_to_the_byte_and_to_the_feature() {
             let mut extractor = Extractor::new(kind).unwrap().limited(limits);
             extractor.extract(&ligatures, Media::Plain, &mut set)
         };
-        let bytes = |normal_bytes| Limits { normal_bytes, ..Limits::NONE };
+        let bytes = |normal_bytes| Limits::NONE.with_normal_bytes(normal_bytes);
         assert_eq!(extract(bytes(normal)), Ok(()));
         assert_eq!(extract(bytes(normal - 1)), too_large("bytes of normalised text", normal - 1));
-        let at_most = |features| Limits { features, ..Limits::NONE };
+        let at_most = |features| Limits::NONE.with_features(features);
         assert_eq!(extract(at_most(features)), Ok(()));
         assert_eq!(extract(at_most(features - 1)), too_large("features", features - 1));
         let mut extractor = Extractor::new(kind).unwrap().limited(at_most(features - 1));
@@ -191,7 +191,7 @@ fn limits_are_kept_to_the_byte_and_to_the_feature() {
     ] {
         for features in [4, 3] {
             let mut extractor =
-                Extractor::new(kind).unwrap().limited(Limits { features, ..Limits::NONE });
+                Extractor::new(kind).unwrap().limited(Limits::NONE.with_features(features));
             let extracted = extractor.extract(document, Media::Plain, &mut set);
             assert_eq!(extracted.is_ok(), features == 4, "{kind}");
         }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use allocations::taking;
-use ringer::format::signature_page;
+use ringer::internals::format::signature_page;
 use ringer::{Database, Found, Options, Scheme, Signature, Snapshot};
 
 const SETS: u64 = 100_000;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use allocations::taking;
-use ringer::format::signature_page;
+use ringer::internals::format::signature_page;
 use ringer::scheme::{CardinalityField, Sampler, Slots};
 use ringer::{
     Answer, Database, Explanation, Like, Options, Parameters, Plan, Query, Scheme, Signature,

@@ -12,9 +12,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use allocations::taking;
-use ringer::estimate::small_sets::variance_factor;
-use ringer::format::signature_page;
 use ringer::groups::Report;
+use ringer::internals::estimate::small_sets::variance_factor;
+use ringer::internals::format::signature_page;
 use ringer::{Database, Found, Linkage, Options, Pair, Pairs, Scheme, Signature};
 use workload::{ELEMENTS, MEMBERS, Workload};
 

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use child::{Known, Said, Task};
-use ringer::store::file_layer::real::RealFiles;
-use ringer::store::file_layer::{Access, FileLayer};
+use ringer::internals::store::file_layer::real::RealFiles;
+use ringer::internals::store::file_layer::{Access, FileLayer};
 use ringer::{Database, Error, HotTierKind, Options, Scheme};
 
 const KINDS: [HotTierKind; 2] = [HotTierKind::Log, HotTierKind::Sled];
@@ -24,6 +24,7 @@ fn expected(hot_tier: HotTierKind) -> &'static [&'static str] {
     match hot_tier {
         HotTierKind::Log => &["NoSpace"],
         HotTierKind::Sled => &["NoSpace", "Poisoned"],
+        other => panic!("{other:?}"),
     }
 }
 

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use query_oracle::{Ask, Brute, Rows, compare_all, compare_plans, crafted, found};
-use ringer::format::signature_page;
+use ringer::internals::format::signature_page;
+use ringer::internals::store::memtable::Memtable;
+use ringer::internals::store::state::State;
 use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
-use ringer::store::memtable::Memtable;
-use ringer::store::state::State;
 use ringer::{
     Database, Error, Like, Options, Parameters, Plan, Query, Scheme, Signature, Sketcher, presets,
 };

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use query_oracle::{Ask, Brute, Rows, compare_plans};
-use ringer::store::file_layer::FileLayer;
-use ringer::store::file_layer::memory::MemoryFiles;
-use ringer::store::file_layer::real::RealFiles;
+use ringer::internals::store::file_layer::FileLayer;
+use ringer::internals::store::file_layer::memory::MemoryFiles;
+use ringer::internals::store::file_layer::real::RealFiles;
 use ringer::{Database, HotTierKind, Like, Options, Scheme, Signature, Sketcher, Snapshot};
 
 const SETS: u64 = 40;

@@ -7,14 +7,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ringer::format::bytes::Seal;
-use ringer::format::commit_mark::{CommitMark, MARK_OFFSET};
-use ringer::format::manifest::SegmentEntry;
-use ringer::format::superblock::Superblock;
-use ringer::format::{BLOCK, DATA_START};
-use ringer::store::file_layer::memory::MemoryFiles;
-use ringer::store::file_layer::{Access, File, FileLayer, Identity};
-use ringer::store::state_file::{self, FileState};
+use ringer::internals::format::bytes::Seal;
+use ringer::internals::format::commit_mark::{CommitMark, MARK_OFFSET};
+use ringer::internals::format::manifest::SegmentEntry;
+use ringer::internals::format::superblock::Superblock;
+use ringer::internals::format::{BLOCK, DATA_START};
+use ringer::internals::store::file_layer::memory::MemoryFiles;
+use ringer::internals::store::file_layer::{Access, File, FileLayer, Identity};
+use ringer::internals::store::state_file::{self, FileState};
 use ringer::{Database, Error, Options, Result, Scheme};
 
 const PATH: &str = "/corpus.ringer";
@@ -55,7 +55,9 @@ fn dead_bytes_are_those_that_no_block_has() {
         let state = state(&files);
         let manifest = state.manifest.encode().len().next_multiple_of(64) as u64;
         assert_eq!(
-            ringer::format::manifest::Manifest::padded_bytes(state.manifest.segments.len()),
+            ringer::internals::format::manifest::Manifest::padded_bytes(
+                state.manifest.segments.len()
+            ),
             manifest
         );
         assert_eq!(state.superblock.end_of_data, state.superblock.manifest_offset + manifest);

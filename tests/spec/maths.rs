@@ -1,11 +1,11 @@
 //! The formulas against printed values: those of the papers, and others recomputed from the formulas by
 //! independent programs. A value passes when it agrees to its last printed digit.
 
-use ringer::estimate::many::Patterns;
-use ringer::estimate::measures::Measures;
-use ringer::estimate::pair::{Agreement, Sampling};
-use ringer::estimate::small_sets::variance_factor;
-use ringer::estimate::{Chance, Estimate, chance, half_bit, planning};
+use ringer::internals::estimate::many::Patterns;
+use ringer::internals::estimate::measures::Measures;
+use ringer::internals::estimate::pair::{Agreement, Sampling};
+use ringer::internals::estimate::small_sets::variance_factor;
+use ringer::internals::estimate::{Chance, Estimate, chance, half_bit, planning};
 use ringer::scheme::{Cardinality, Sampler, Slots};
 use ringer::{Parameters, Scheme, presets};
 

@@ -3,7 +3,7 @@
 
 use ringer::features::Chunker;
 use ringer::features::rabin::{Polynomial, Rabin};
-use ringer::format::kept_set::KeptShape;
+use ringer::internals::format::kept_set::KeptShape;
 use ringer::scheme::{CardinalityField, Elements, Packing, Sampler, Slots, Universe};
 use ringer::sketch::SlotReader;
 use ringer::{Parameters, Scheme, Sketcher, features, presets};

@@ -13,9 +13,9 @@ use std::io::BufReader;
 use std::path::Path;
 
 use rayon::prelude::*;
-use ringer::estimate::Chance;
-use ringer::estimate::many::Patterns;
-use ringer::estimate::small_sets::variance_factor;
+use ringer::internals::estimate::Chance;
+use ringer::internals::estimate::many::Patterns;
+use ringer::internals::estimate::small_sets::variance_factor;
 use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
 use ringer::{Parameters, Scheme, Signature, Sketcher, presets, resemblance_of};
 

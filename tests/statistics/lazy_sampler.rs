@@ -5,7 +5,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use rayon::prelude::*;
-use ringer::estimate::Chance;
+use ringer::internals::estimate::Chance;
 use ringer::scheme::{CardinalityField, Sampler, Slots};
 use ringer::{Parameters, Scheme, Sketcher, presets};
 use testkit::scale::cases;

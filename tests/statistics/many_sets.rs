@@ -4,7 +4,7 @@
 use testkit::trials;
 
 use ringer::Estimate;
-use ringer::estimate::many::Patterns;
+use ringer::internals::estimate::many::Patterns;
 use ringer::scheme::{Sampler, Universe};
 use trials::{K, Regions, repeat, samples};
 

@@ -10,8 +10,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use rayon::prelude::*;
 use real::{Real, jaccard};
-use ringer::estimate::Chance;
-use ringer::estimate::small_sets::variance_factor;
+use ringer::internals::estimate::Chance;
+use ringer::internals::estimate::small_sets::variance_factor;
 use ringer::scheme::Sampler;
 use ringer::sketch::SlotReader;
 use ringer::{

@@ -7,8 +7,8 @@
 //! may be off by [.015](dependence) more.
 
 use rayon::prelude::*;
-use ringer::estimate::planning;
-use ringer::estimate::recall::{Copies, Recall};
+use ringer::internals::estimate::planning;
+use ringer::internals::estimate::recall::{Copies, Recall};
 use ringer::scheme::{CardinalityField, Sampler, Slots};
 use ringer::{Database, Like, Options, Parameters, Plan, Query, Scheme, Sketcher, presets};
 use testkit::random::Random;

@@ -4,9 +4,9 @@
 use testkit::scale::cases;
 use testkit::trials;
 
-use ringer::estimate::pair::{Agreement, Sampling};
-use ringer::estimate::small_sets::variance_factor;
-use ringer::estimate::{Chance, Estimate};
+use ringer::internals::estimate::pair::{Agreement, Sampling};
+use ringer::internals::estimate::small_sets::variance_factor;
+use ringer::internals::estimate::{Chance, Estimate};
 use ringer::scheme::{Sampler, Universe};
 use trials::{BITS, K, Regions, equal_counts, repeat};
 

@@ -74,7 +74,8 @@ fn status_of(error: &Error) -> u8 {
         | Error::NoSpace { .. }
         | Error::Poisoned { .. }
         | Error::Replaced { .. }
-        | Error::Forked { .. } => 3,
+        | Error::Forked { .. }
+        | Error::Closed { .. } => 3,
         Error::Locked { .. } => 4,
         // Of stored sets too many, too long, too large: not of what the command line says.
         Error::InvalidArgument { .. }

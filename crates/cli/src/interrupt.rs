@@ -1,24 +1,16 @@
 //! Ctrl-C and polite kills: the first one asks the command to come to a good end, the second one ends it at
 //! once. Either way the database is whole, since a commit is durable or has not happened.
 
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use crate::exit;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// A folder that is nobody's any more when the process ends.
-static TEMPORARY: Mutex<Option<PathBuf>> = Mutex::new(None);
-
 /// From here on an interrupt only asks.
 pub(crate) fn listen() {
     let heard = || {
         if ASKED.swap(true, Ordering::SeqCst) {
-            if let Some(folder) = &*TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner) {
-                let _ = std::fs::remove_dir_all(folder);
-            }
             std::process::exit(130);
         }
         exit::say("stopping (once more to stop at once)");
@@ -30,9 +22,4 @@ pub(crate) fn listen() {
 /// Whether someone asked us to stop.
 pub(crate) fn asked() -> bool {
     ASKED.load(Ordering::SeqCst)
-}
-
-/// A folder to remove if the process is ended at once.
-pub(crate) fn remove_at_exit(folder: &Path) {
-    *TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder.into());
 }

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use explore::explore;
 use history::{Changes, History};
-use ringer::store::file_layer::FileLayer;
-use ringer::store::file_layer::memory::MemoryFiles;
+use ringer::internals::store::file_layer::FileLayer;
+use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::{Database, Error, Options, Reader, Result, Scheme, Snapshot};
 use shuttle::sync::atomic::{AtomicBool, Ordering};
 use shuttle::thread;
@@ -191,7 +191,7 @@ fn a_load_beside_a_close() {
             let too_late = is_closed.load(Ordering::SeqCst);
             match load.commit() {
                 Ok(committed) if !too_late => known.acknowledge(committed, &rows),
-                Err(Error::Poisoned { .. }) => {}
+                Err(Error::Closed { .. }) => {}
                 other => panic!("{other:?}"),
             }
         });

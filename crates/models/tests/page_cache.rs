@@ -7,8 +7,8 @@ mod explore;
 use std::sync::Arc;
 
 use explore::explore;
-use ringer::store::page_cache::{Home, PageCache, PageKey, Weighed};
-use ringer::store::page_table::PageTable;
+use ringer::internals::store::page_cache::{Home, PageCache, PageKey, Weighed};
+use ringer::internals::store::page_table::PageTable;
 use shuttle::sync::atomic::{AtomicBool, Ordering};
 use shuttle::thread;
 

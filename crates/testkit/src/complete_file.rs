@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use ringer::format::manifest::SegmentEntry;
+use ringer::internals::format::manifest::SegmentEntry;
+use ringer::internals::store::file_layer::memory::MemoryFiles;
+use ringer::internals::store::file_layer::{Access, FileLayer};
+use ringer::internals::store::state_file;
 use ringer::scheme::{CardinalityField, Slots};
-use ringer::store::file_layer::memory::MemoryFiles;
-use ringer::store::file_layer::{Access, FileLayer};
-use ringer::store::state_file;
 use ringer::{
     Answer, Database, Error, Like, Options, Pair, Parameters, Plan, Reader, Result, Scheme,
     Snapshot, Stored,
@@ -60,7 +60,7 @@ fn scheme() -> Scheme {
         bits: 2,
         cardinality: CardinalityField::Log8,
         slots: Slots { count: 5, samples_per_slot: 1, value_bits: 2, min_matches: 3 },
-        ..Parameters::default()
+        ..ringer::presets::PRECISE
     };
     Scheme::new(parameters).unwrap()
 }

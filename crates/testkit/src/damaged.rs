@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ringer::store::file_layer::{Access, File, FileLayer, Identity, Kind, Lock, Rights};
+use ringer::internals::store::file_layer::{Access, File, FileLayer, Identity, Kind, Lock, Rights};
 
 /// Bytes, of which some may be changed, cut or followed by others. Also a file system with that one file,
 /// whatever name it is asked for.

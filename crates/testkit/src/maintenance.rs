@@ -8,9 +8,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ringer::care::{check, create, repair, salvage};
-use ringer::store::file_layer::FileLayer;
-use ringer::store::file_layer::memory::MemoryFiles;
+use ringer::internals::care::{check, create, repair, salvage};
+use ringer::internals::store::file_layer::FileLayer;
+use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::{Database, Depth, Options, Reader, Recovery, Result, Signature};
 
 use crate::history::{self, History, PATH, Step, bytes_of, names_of, scheme, script};

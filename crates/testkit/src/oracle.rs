@@ -111,11 +111,14 @@ impl History {
     /// Applies a commit and says what it should report.
     pub fn commit(&mut self, changes: &[Change]) -> Committed {
         if changes.is_empty() {
-            return Committed { sequence: self.last(), stored: 0, deleted: 0, absent: 0 };
+            let mut nothing = Committed::default();
+            nothing.sequence = self.last();
+            return nothing;
         }
         let sequence = self.last() + 1;
         let mut state = self.now().clone();
-        let mut committed = Committed { sequence, stored: 0, deleted: 0, absent: 0 };
+        let mut committed = Committed::default();
+        committed.sequence = sequence;
         // Of several operations on one key the last one counts.
         let effective: BTreeMap<usize, Option<usize>> = changes.iter().copied().collect();
         for (key, set) in effective {
@@ -184,8 +187,8 @@ fn compare_likes(snapshot: &Snapshot, map: &Map, like: Like<'_>, turn: usize, wh
     let (set, itself) = match like {
         Like::Key(key) => (map[key].0, Some(key)),
         Like::Features(set) => (SETS.iter().position(|other| other == set).unwrap(), None),
-        Like::Weighted(_) => panic!("these sets have no weights"),
         Like::Signature(row) => (rows.iter().position(|other| other == row).unwrap(), None),
+        other => panic!("these sets have neither weights nor documents: {other:?}"),
     };
     let table = &ALIKE[usize::from(snapshot.scheme().elements.are_kept())];
     let (top, exhaustive) = ([1, 2, 5, 20][turn % 4], turn.is_multiple_of(3));

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use ringer::format::signature_page;
+use ringer::internals::format::signature_page;
 use ringer::sketch::SlotReader;
 use ringer::{Answer, Comparison, Like, Plan, Query, Scheme, Signature, Snapshot};
 

@@ -182,6 +182,6 @@ pub(super) fn empty(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> 
 }
 
 /// What has the name of the tier at `directory`, or of an unfinished one, is somebody else's.
-pub fn not_ours(path: &Path, directory: &Path) -> Error {
+fn not_ours(path: &Path, directory: &Path) -> Error {
     Error::NotOurs { path: path.into(), database: database_of_tier(directory) }
 }

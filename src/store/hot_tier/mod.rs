@@ -29,8 +29,8 @@ pub use crate::format::hot_part::TierId;
 pub use crate::options::HotTierKind;
 pub use gather::Visit;
 pub use leftover::{
-    is_own, not_ours, remove, remove_known, remove_replay, remove_unfinished, replay_copy,
-    replay_name, unfinished, unfinished_name,
+    is_own, remove, remove_known, remove_replay, remove_unfinished, replay_copy, replay_name,
+    unfinished, unfinished_name,
 };
 
 /// One commit on its way into a tier.

@@ -15,5 +15,5 @@ pub mod scan;
 pub mod writer;
 
 pub use liveness::Liveness;
-pub use postings::{FoundList, ListReader, PostingCursor, PostingList, Wanted};
+pub use postings::{FoundList, ListReader, PostingCursor, Wanted};
 pub use reader::{Found, Segment};

@@ -6,9 +6,9 @@
 use std::path::Path;
 use testkit::scale::cases;
 
-use ringer::care::{check, salvage};
-use ringer::format::hot_part::{TierId, encode_id};
-use ringer::store::file_layer::memory::MemoryFiles;
+use ringer::internals::care::{check, salvage};
+use ringer::internals::format::hot_part::{TierId, encode_id};
+use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::{Database, Depth, Error, HotTierKind, Options, Reader, Recovery, Result};
 
 use super::{all_hold, one_in};

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use ringer::format::bytes::Seal;
+use ringer::internals::format::bytes::Seal;
 
 /// Where parts of the file start, see `format-spec/file.md`.
 const SUPERBLOCKS: [usize; 2] = [0, 4096];

@@ -1,12 +1,12 @@
 //! `ringer dedup`: near-duplicate files in folders, in one go.
 //!
-//! Sketches all files into a database, a temporary one unless asked otherwise, and prints its clusters.
+//! Sketches all files into a database, one in memory unless asked otherwise, and prints its clusters.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ringer::groups::Linkage;
 use ringer::scheme::{Features, Measure};
-use ringer::{Database, Options, Parameters, Scheme, presets};
+use ringer::{Database, Options, Parameters, Scheme};
 
 use crate::exit::{self, Failure};
 use crate::grouping::{self, Clustering, Conditions, Reach};
@@ -76,15 +76,7 @@ impl Dedup {
         let mut problems = Problems::new(self.walk.strict);
         let files = Files { paths: &self.paths, walk: &self.walk, database: self.db.as_deref() };
         let files = files.find_distinct(&mut problems)?;
-        let temporary = match self.db {
-            Some(_) => None,
-            None => Some(private_folder().map_err(|error| {
-                Failure::Io(format!("cannot make a temporary folder: {error}"))
-            })?),
-        };
-        let temporary_path = temporary.as_ref().map(tempfile::TempDir::path);
-        temporary_path.into_iter().for_each(interrupt::remove_at_exit);
-        let db = self.open(temporary_path)?;
+        let db = self.open()?;
         let key = |file: &PathBuf| file.as_os_str().as_encoded_bytes().to_vec();
         let mut keys: Vec<Vec<u8>> = files.iter().map(key).collect();
         keys.sort();
@@ -110,39 +102,39 @@ impl Dedup {
         problems.end(loaded.sets)
     }
 
-    /// The database: the temporary one, the one that is there, or a new one.
-    fn open(&self, temporary: Option<&std::path::Path>) -> Result<Database, Failure> {
-        let path = match (temporary, &self.db) {
-            (Some(folder), _) => folder.join("dedup.ringer"),
-            (None, Some(path)) if path.exists() => {
-                let db = open::to_write(path)?;
-                match self.features {
-                    Some(features) if features != db.scheme().features => {
-                        return Err(Failure::Usage(format!(
-                            "{} has features {}, not {features}: choose another file, or none",
-                            path.display(),
-                            db.scheme().features
-                        )));
-                    }
-                    _ => {}
-                }
-                return match self.seed {
-                    Some(seed) if seed != db.scheme().seed => Err(Failure::Usage(format!(
-                        "{} has the seed {}, not {seed}: choose another file, or no seed",
-                        path.display(),
-                        db.scheme().seed
-                    ))),
-                    _ => Ok(db),
-                };
-            }
-            (None, path) => path.clone().unwrap_or_default(),
-        };
-        let features = self.features.unwrap_or(Features::TEXT);
-        let mut parameters = Parameters { features, ..presets::PRECISE }.with_random_seed();
+    /// The database: the one that is there, a new one, or one in memory.
+    fn open(&self) -> Result<Database, Failure> {
+        if let Some(path) = self.db.as_deref().filter(|path| path.exists()) {
+            let db = open::to_write(path)?;
+            self.check_scheme(path, db.scheme())?;
+            return Ok(db);
+        }
+        let mut parameters = Parameters::default().with_random_seed();
         parameters.seed = self.seed.unwrap_or(parameters.seed);
-        let scheme = Scheme::new(parameters);
-        let scheme = scheme.map_err(exit::bad_argument)?;
-        Ok(Database::create(path, &scheme, Options::default())?)
+        parameters.features = self.features.unwrap_or(parameters.features);
+        let scheme = Scheme::new(parameters).map_err(exit::bad_argument)?;
+        match &self.db {
+            Some(path) => Ok(Database::create(path, &scheme, Options::default())?),
+            None => Ok(Database::in_memory(&scheme)?),
+        }
+    }
+
+    /// Refuses a database whose scheme is not the one asked for.
+    fn check_scheme(&self, path: &Path, scheme: &Scheme) -> Result<(), Failure> {
+        let shown = path.display();
+        if let Some(features) = self.features.filter(|features| *features != scheme.features) {
+            return Err(Failure::Usage(format!(
+                "{shown} has features {}, not {features}: choose another file, or none",
+                scheme.features
+            )));
+        }
+        if let Some(seed) = self.seed.filter(|seed| *seed != scheme.seed) {
+            return Err(Failure::Usage(format!(
+                "{shown} has the seed {}, not {seed}: choose another file, or no seed",
+                scheme.seed
+            )));
+        }
+        Ok(())
     }
 
     /// Prints the clusters. Gives their number, that of their members, and that of all sets.
@@ -180,12 +172,4 @@ impl Dedup {
         grouping::ended(&report, snapshot.scheme(), self.min, conditions, style)?;
         Ok((clusters, members, sets))
     }
-}
-
-/// A temporary folder that nobody else can look into.
-fn private_folder() -> std::io::Result<tempfile::TempDir> {
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-    builder.tempdir()
 }

@@ -108,9 +108,10 @@ fn command(scheme: &Scheme) -> String {
 
 /// Bits that are kept of a sample drawn.
 fn bits(scheme: &Scheme) -> String {
-    match scheme.packing {
-        Packing::LowBits => scheme.bits.to_string(),
-        Packing::XorPairs => "1/2".into(),
+    let kept = f64::from(scheme.bits) * f64::from(scheme.samples);
+    match kept / f64::from(scheme.drawn_samples()) {
+        0.5 => "1/2".into(),
+        bits => bits.to_string(),
     }
 }
 

@@ -48,10 +48,9 @@ impl DocumentLimits {
 
     fn of_texts(self) -> Limits {
         let usual = Limits::default();
-        Limits {
-            normal_bytes: self.text.unwrap_or(usual.normal_bytes),
-            features: self.features.unwrap_or(usual.features),
-        }
+        usual
+            .with_normal_bytes(self.text.unwrap_or(usual.normal_bytes))
+            .with_features(self.features.unwrap_or(usual.features))
     }
 }
 

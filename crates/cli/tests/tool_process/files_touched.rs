@@ -19,7 +19,7 @@ use std::fs;
 use attacks::seeds;
 use images::Base;
 use ringer::HotTierKind;
-use ringer::format::hot_part::{TierId, encode_id};
+use ringer::internals::format::hot_part::{TierId, encode_id};
 use strace::{Call, traced};
 
 /// Commands on `db.ringer`.

@@ -7,16 +7,16 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use ringer::format::bytes::{Seal, round_up};
-use ringer::format::copies_page;
-use ringer::format::fence_page::FencePage;
-use ringer::format::hot_part::{PART_HEADER, TierId};
-use ringer::format::liveness_page;
-use ringer::format::manifest::Manifest;
-use ringer::format::page::{HEADER_BYTES, Page, PageKind, PagePlace};
-use ringer::format::segment_header::{self, Region, SegmentHeader};
-use ringer::format::signature_page::SignatureShape;
-use ringer::format::superblock::{self, Slot, Superblock};
+use ringer::internals::format::bytes::{Seal, round_up};
+use ringer::internals::format::copies_page;
+use ringer::internals::format::fence_page::FencePage;
+use ringer::internals::format::hot_part::{PART_HEADER, TierId};
+use ringer::internals::format::liveness_page;
+use ringer::internals::format::manifest::Manifest;
+use ringer::internals::format::page::{HEADER_BYTES, Page, PageKind, PagePlace};
+use ringer::internals::format::segment_header::{self, Region, SegmentHeader};
+use ringer::internals::format::signature_page::SignatureShape;
+use ringer::internals::format::superblock::{self, Slot, Superblock};
 
 /// The first bytes of something, of a fixed length.
 fn start<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {

@@ -16,14 +16,14 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use ringer::care::{check, repair, salvage};
-use ringer::format::bytes::Seal;
-use ringer::store::file_layer::Access;
-use ringer::store::file_layer::memory::MemoryFiles;
-use ringer::store::page_cache::PageCache;
-use ringer::store::page_source::PageSource;
-use ringer::store::segment::Segment;
-use ringer::store::state_file;
+use ringer::internals::care::{check, repair, salvage};
+use ringer::internals::format::bytes::Seal;
+use ringer::internals::store::file_layer::Access;
+use ringer::internals::store::file_layer::memory::MemoryFiles;
+use ringer::internals::store::page_cache::PageCache;
+use ringer::internals::store::page_source::PageSource;
+use ringer::internals::store::segment::Segment;
+use ringer::internals::store::state_file;
 use ringer::{Database, Depth, Error, Like, Reader, Result, Signature, Stored};
 
 use super::edits::{Edited, edited};

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use ringer::care::salvage;
-use ringer::format::batch;
-use ringer::format::hot_part::{TierId, encode_id, encode_parts};
-use ringer::format::superblock::{Slot, Superblock};
-use ringer::store::file_layer::FileLayer;
-use ringer::store::file_layer::memory::MemoryFiles;
-use ringer::store::hot_tier;
+use ringer::internals::care::salvage;
+use ringer::internals::format::batch;
+use ringer::internals::format::hot_part::{TierId, encode_id, encode_parts};
+use ringer::internals::format::superblock::{Slot, Superblock};
+use ringer::internals::store::file_layer::FileLayer;
+use ringer::internals::store::file_layer::memory::MemoryFiles;
+use ringer::internals::store::hot_tier;
 use ringer::{Database, Error, HotTierKind, Options, Reader, Recovery, Scheme, Signature};
 
 use super::checksums;

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use ringer::care::check;
+use ringer::internals::care::check;
+use ringer::internals::store::file_layer::FileLayer;
+use ringer::internals::store::file_layer::faulty::{CrashKind, Failure, Fault, FaultyFiles};
 use ringer::scheme::Slots;
-use ringer::store::file_layer::FileLayer;
-use ringer::store::file_layer::faulty::{CrashKind, Failure, Fault, FaultyFiles};
 use ringer::{
     Database, Depth, Like, Options, Parameters, Reader, Result, Scheme, Signature, Sketcher,
     Snapshot, presets,

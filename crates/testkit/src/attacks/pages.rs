@@ -3,20 +3,24 @@
 //! What a view accepts can be asked anything, in and out of range, and encodes to the same bytes where a
 //! page has one form; where it has several, what is written anew says the same.
 
-use ringer::format::bytes::Seal;
-use ringer::format::copies_page::{CopiesDirectory, CopiesPage};
-use ringer::format::elements_page::{ElementsDirectory, ElementsPage, ElementsShape};
-use ringer::format::fence_page::{self, FenceBuilder, FencePage};
-use ringer::format::filter::{self, KeyHash};
-use ringer::format::kept_set::KeptShape;
-use ringer::format::leaf_page::{LeafBuilder, LeafPage};
-use ringer::format::liveness_page::{self, LivenessPage};
-use ringer::format::page::{Line, Page, PageKind, PagePlace, encode};
-use ringer::format::posting_directory::{BitWriter, Bucket, PostingDirectory, ShortPage};
-use ringer::format::posting_lists::{ListPage, ListPageBuilder, ListPlace, ListTable, TableEntry};
-use ringer::format::posting_shape::PostingShape;
-use ringer::format::segment_header::SegmentHeader;
-use ringer::format::signature_page::{self, SignaturePage, SignatureShape};
+use ringer::internals::format::bytes::Seal;
+use ringer::internals::format::copies_page::{CopiesDirectory, CopiesPage};
+use ringer::internals::format::elements_page::{ElementsDirectory, ElementsPage, ElementsShape};
+use ringer::internals::format::fence_page::{self, FenceBuilder, FencePage};
+use ringer::internals::format::filter::{self, KeyHash};
+use ringer::internals::format::kept_set::KeptShape;
+use ringer::internals::format::leaf_page::{LeafBuilder, LeafPage};
+use ringer::internals::format::liveness_page::{self, LivenessPage};
+use ringer::internals::format::page::{Line, Page, PageKind, PagePlace, encode};
+use ringer::internals::format::posting_directory::{
+    BitWriter, Bucket, PostingDirectory, ShortPage,
+};
+use ringer::internals::format::posting_lists::{
+    ListPage, ListPageBuilder, ListPlace, ListTable, TableEntry,
+};
+use ringer::internals::format::posting_shape::PostingShape;
+use ringer::internals::format::segment_header::SegmentHeader;
+use ringer::internals::format::signature_page::{self, SignaturePage, SignatureShape};
 
 use ringer::scheme::Slots;
 use ringer::{Parameters, Scheme, presets};

@@ -6,13 +6,13 @@
 
 use std::sync::Arc;
 
-use ringer::format::batch;
-use ringer::format::bytes::Seal;
-use ringer::format::commit_mark::{CommitMark, MARK_BYTES};
-use ringer::format::hot_part::{self, ID_BYTES, PART_HEADER, TierId};
-use ringer::format::manifest::Manifest;
-use ringer::format::segment_header::SegmentHeader;
-use ringer::format::superblock::{Slot, Superblock};
+use ringer::internals::format::batch;
+use ringer::internals::format::bytes::Seal;
+use ringer::internals::format::commit_mark::{CommitMark, MARK_BYTES};
+use ringer::internals::format::hot_part::{self, ID_BYTES, PART_HEADER, TierId};
+use ringer::internals::format::manifest::Manifest;
+use ringer::internals::format::segment_header::SegmentHeader;
+use ringer::internals::format::superblock::{Slot, Superblock};
 use ringer::scheme::{CardinalityField, Elements, Sampler, Slots, Universe};
 use ringer::{Parameters, Scheme, presets};
 

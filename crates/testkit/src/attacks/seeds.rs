@@ -11,22 +11,22 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use ringer::format::bytes::Seal;
-use ringer::format::copies_page::{self, Pair};
-use ringer::format::fence_page::{Child, FenceBuilder, separator};
-use ringer::format::filter::{self, KeyHash};
-use ringer::format::leaf_page::LeafBuilder;
-use ringer::format::liveness_page;
-use ringer::format::manifest::{LivenessEntry, Manifest, SegmentEntry};
-use ringer::format::page::{self, PageKind, PagePlace};
-use ringer::format::segment_header::{Region, SegmentHeader};
-use ringer::format::signature_page::{self, SignatureShape};
-use ringer::format::superblock::Superblock;
+use ringer::internals::format::bytes::Seal;
+use ringer::internals::format::copies_page::{self, Pair};
+use ringer::internals::format::fence_page::{Child, FenceBuilder, separator};
+use ringer::internals::format::filter::{self, KeyHash};
+use ringer::internals::format::leaf_page::LeafBuilder;
+use ringer::internals::format::liveness_page;
+use ringer::internals::format::manifest::{LivenessEntry, Manifest, SegmentEntry};
+use ringer::internals::format::page::{self, PageKind, PagePlace};
+use ringer::internals::format::segment_header::{Region, SegmentHeader};
+use ringer::internals::format::signature_page::{self, SignatureShape};
+use ringer::internals::format::superblock::Superblock;
+use ringer::internals::store::file_layer::FileLayer;
+use ringer::internals::store::file_layer::memory::MemoryFiles;
+use ringer::internals::store::segment::postings::PostingsWriter;
+use ringer::internals::store::spill::SpillPlace;
 use ringer::scheme::{CardinalityField, Elements, Sampler, Slots, Universe};
-use ringer::store::file_layer::FileLayer;
-use ringer::store::file_layer::memory::MemoryFiles;
-use ringer::store::segment::postings::PostingsWriter;
-use ringer::store::spill::SpillPlace;
 use ringer::{Database, Options, Parameters, Scheme, Signature, Sketcher, presets};
 
 /// Databases that were closed, by name.

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ringer::store::file_layer::memory::MemoryFiles;
-use ringer::store::file_layer::{Access, File, FileLayer, Identity, Kind, Lock, Rights};
+use ringer::internals::store::file_layer::memory::MemoryFiles;
+use ringer::internals::store::file_layer::{Access, File, FileLayer, Identity, Kind, Lock, Rights};
 
 /// What may follow the name of a database (format-spec/file.md, hot-tier.md, steps.md).
 const COMPANIONS: [&str; 16] = [

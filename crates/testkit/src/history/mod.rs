@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::query_oracle;
+use ringer::internals::store::file_layer::faulty::FaultyFiles;
+use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::scheme::{CardinalityField, Elements, Slots};
-use ringer::store::file_layer::faulty::FaultyFiles;
-use ringer::store::file_layer::memory::MemoryFiles;
 use ringer::{
     Database, Error, Like, Options, Parameters, Reader, Result, Scheme, Signature, Sketcher,
     Snapshot,
@@ -34,7 +34,7 @@ pub fn scheme() -> Scheme {
         cardinality: CardinalityField::Log8,
         slots: Slots { count: 4, samples_per_slot: 4, value_bits: 8, min_matches: 1 },
         elements: Elements::EXACT,
-        ..Parameters::default()
+        ..ringer::presets::PRECISE
     };
     Scheme::new(parameters).unwrap()
 }
@@ -446,17 +446,17 @@ pub fn open(files: &(impl AsLayer + ?Sized)) -> Result<Database> {
 
 /// A file system that can be shared.
 pub trait AsLayer {
-    fn layer(&self) -> Arc<dyn ringer::store::file_layer::FileLayer>;
+    fn layer(&self) -> Arc<dyn ringer::internals::store::file_layer::FileLayer>;
 }
 
 impl AsLayer for FaultyFiles {
-    fn layer(&self) -> Arc<dyn ringer::store::file_layer::FileLayer> {
+    fn layer(&self) -> Arc<dyn ringer::internals::store::file_layer::FileLayer> {
         Arc::new(self.clone())
     }
 }
 
 impl AsLayer for MemoryFiles {
-    fn layer(&self) -> Arc<dyn ringer::store::file_layer::FileLayer> {
+    fn layer(&self) -> Arc<dyn ringer::internals::store::file_layer::FileLayer> {
         Arc::new(self.clone())
     }
 }

@@ -90,6 +90,7 @@ impl File for MemoryFile {
                 Some(end) if inside => end as usize,
                 end => self.check_length(end)?,
             };
+            make_room(all, end)?;
             write(all, end - bytes.len(), bytes);
             Ok(())
         })
@@ -104,6 +105,7 @@ impl File for MemoryFile {
         self.inode.change(|all| {
             let shrinks = length <= all.len() as u64;
             let length = if shrinks { length as usize } else { self.check_length(Some(length))? };
+            make_room(all, length)?;
             all.resize(length, 0);
             Ok(())
         })
@@ -116,6 +118,13 @@ impl File for MemoryFile {
     fn identity(&self) -> io::Result<Identity> {
         Ok(self.inode.identity())
     }
+}
+
+/// Makes room for a file of `length` bytes. Where memory is short, that is a full device. Room grows in proportion, so
+/// that a file which grows byte by byte is copied a constant number of times for each byte.
+fn make_room(all: &mut Vec<u8>, length: usize) -> io::Result<()> {
+    let more = length.saturating_sub(all.len());
+    all.try_reserve(more).map_err(|_| io::ErrorKind::StorageFull.into())
 }
 
 /// Puts `bytes` at `start`, with zeros between the old end and there.

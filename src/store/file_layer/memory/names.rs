@@ -3,13 +3,13 @@
 //! In: tidy paths. Out: what stands there, or the error that an operating system would give. It must not
 //! know what is in the files.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use super::ROOT;
 use super::inode::{Bytes, Inode};
-use super::{Entry, ROOT};
 use crate::sync::atomic::Ordering;
 
 /// What a name stands for.
@@ -47,27 +47,6 @@ impl Names {
     pub(super) fn next(&mut self) -> u64 {
         self.last += 1;
         self.last
-    }
-
-    /// Adds names that another file system had, with their numbers.
-    pub(super) fn fill(&mut self, entries: impl IntoIterator<Item = Entry>) {
-        let mut inodes: HashMap<u64, Arc<Inode>> = HashMap::new();
-        for Entry { path, number, bytes } in entries {
-            self.last = self.last.max(number);
-            let node = match (bytes, inodes.get(&number)) {
-                (None, _) => Node::Directory(number),
-                (Some(_), Some(inode)) => {
-                    inode.links.fetch_add(1, Ordering::Relaxed);
-                    Node::File(Arc::clone(inode))
-                }
-                (Some(bytes), None) => {
-                    let inode = Inode::new(number, bytes);
-                    inodes.insert(number, Arc::clone(&inode));
-                    Node::File(inode)
-                }
-            };
-            self.nodes.insert(path, node);
-        }
     }
 
     /// What stands at a path; it is an error if that is nothing.

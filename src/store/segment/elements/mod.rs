@@ -8,7 +8,7 @@ mod rebuilt;
 mod writer;
 
 pub use reader::SetReader;
-pub use writer::{ElementsWriter, NewElements};
+pub use writer::ElementsWriter;
 
 #[cfg(test)]
 mod tests;

@@ -11,8 +11,9 @@ mod reader;
 mod writer;
 
 pub use many::{FoundList, ListReader, Wanted};
-pub use pages::NewPostings;
-pub use reader::{PostingCursor, PostingList};
+#[cfg(test)]
+use pages::NewPostings;
+pub use reader::PostingCursor;
 pub use writer::PostingsWriter;
 
 pub(super) use pages::place_at;
