@@ -130,6 +130,18 @@ fn bench(snapshot: &Snapshot, w2: &Workload, name: &str, min: f64, ask: f64) {
     let flags = wanted.intersection(&flagged).count() as f64;
     let hits = right.intersection(&keys).count() as f64;
     let sure: Vec<_> = found.iter().filter(|pair| !pair.undecided).collect();
+    let title = format!("{name}, {} sets, wanted {min}, asked for {ask}", w2.len());
+    let figures = [
+        ("all pairs", pairs * 1e3, "ms"),
+        ("clusters, connected", seconds[0] * 1e3, "ms"),
+        ("clusters, strict", seconds[1] * 1e3, "ms"),
+        ("recall of pairs", hits / right.len() as f64, ""),
+        ("precision of pairs", hits / keys.len() as f64, ""),
+        ("peak memory", peak() as f64, "MiB"),
+    ];
+    for (what, value, unit) in figures {
+        ratio::figure(&title, what, value, unit, None);
+    }
     println!(
         "{name}, {} sets, R >= {min} (asked {ask}): pairs {:.0} ms ({:.0} ns a set), clusters {:.0} and {:.0} ms \
          (connected {}, strict {}); {} pairs, {} of them certain, {} compared; recall {:.4}, precision {:.3}; \

@@ -92,6 +92,11 @@ fn report(what: &str, snapshot: &Snapshot, queries: &[Signature]) {
         mean(work.compared),
         mean(work.verified)
     );
+    let title = format!("{what}, the ten best");
+    ratio::figure(&title, "median", p50, "us", None);
+    ratio::figure(&title, "99th percentile", p99, "us", None);
+    ratio::figure(&title, "postings read", mean(work.postings), "a query", None);
+    ratio::figure(&title, "signatures verified", mean(work.verified), "a query", None);
 }
 
 fn bench_latency(folder: &Path, sets: u64) {

@@ -57,8 +57,15 @@ impl Bench {
         signature_page::signature(&self.scheme, planes, 1 + (i % 250) as u32).unwrap()
     }
 
+    /// The title of this size in the report.
+    fn title(&self) -> String {
+        format!("{} sets, k = 128, b = 4, 16-byte keys, no index", self.rows)
+    }
+
     fn report(&self, what: &str, start: Instant) {
         let rate = self.rows as f64 / start.elapsed().as_secs_f64() / 1e3;
+        let what_alone = what.split(" (").next().unwrap_or(what);
+        ratio::figure(&self.title(), what_alone, rate, "k sets/s", None);
         println!("{what}: {rate:.0} k sets/s, peak memory {} MiB", peak_memory());
     }
 
@@ -135,6 +142,8 @@ impl Bench {
         self.report("compact", start);
         let bytes = fs::metadata(&path).unwrap().len();
         let ratio = bytes as f64 / (self.rows * NEEDED) as f64;
+        let overhead = "file size over the size of signatures and keys";
+        ratio::figure(&self.title(), overhead, ratio, "times", None);
         println!("  {bytes} bytes, {ratio:.4} of signatures, codes and keys alone (goal: 1.05)");
     }
 
@@ -188,6 +197,11 @@ impl Bench {
             println!("commits of one set, {name}, against bare appends + fdatasync");
             for (of, what) in [(0.5, "p50"), (0.99, "p99")] {
                 let [large, small, log, other] = times.each_mut().map(|times| share(times, of));
+                let title = format!("durable commits of one set, {name}, {what}");
+                let names = ["bare append of 4 KiB", "bare append of as many bytes", "log", "sled"];
+                for (name, time) in names.into_iter().zip([large, small, log, other]) {
+                    ratio::figure(&title, name, time, "us", Some(large / time));
+                }
                 println!("  {what}: bare 4 KiB {large:.0} us, bare {length} bytes {small:.0} us");
                 for (kind, time) in kinds.into_iter().zip([log, other]) {
                     println!(

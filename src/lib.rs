@@ -81,3 +81,20 @@ pub use query::{Answer, Explanation, Like, Lost, Match, Originals, Plan, Query};
 pub use scheme::{Parameters, Scheme, presets};
 pub use sketch::{Signature, Signatures, Sketcher, Stream};
 pub use store::companions::is_companion;
+
+/// The programs in the guide, as doc tests.
+#[cfg(doctest)]
+mod guide {
+    #[doc = include_str!("../docs/choosing-a-scheme.md")]
+    struct ChoosingAScheme;
+    #[doc = include_str!("../docs/getting-started.md")]
+    struct GettingStarted;
+    #[doc = include_str!("../docs/limits.md")]
+    struct Limits;
+    #[doc = include_str!("../docs/tuning.md")]
+    struct Tuning;
+    #[doc = include_str!("../docs/what-a-query-finds.md")]
+    struct WhatAQueryFinds;
+    #[doc = include_str!("../docs/what-an-estimate-means.md")]
+    struct WhatAnEstimateMeans;
+}

@@ -1,21 +1,31 @@
-//! Side by side: every contender runs once in each of many rounds, and its best round counts, so that a
-//! machine that slows down for a while slows them all.
+//! Runs contenders side by side. Each runs once in each of many rounds, and its best round counts, so a machine
+//! that slows down for a while slows all of them.
+//!
+//! Benches print for people. For `benches/report` they also append [`figure`]s to the file that the environment
+//! variable `RINGER_BENCH_FIGURES` names.
 #![allow(dead_code, reason = "each bench uses a part of it")]
 
+use std::fs::File;
+use std::io::Write;
 use std::time::Instant;
 
+/// Rounds, unless `RINGER_BENCH_ROUNDS` says otherwise.
 const ROUNDS: usize = 40;
 
 /// A named piece of work.
 pub(crate) type Contender<'a> = (&'a str, &'a mut dyn FnMut());
 
 /// Prints ratios.
-pub(crate) struct Ratio;
+pub(crate) struct Ratio {
+    rounds: usize,
+}
 
 impl Ratio {
     pub(crate) fn new() -> Ratio {
-        println!("\nside by side, best of {ROUNDS} rounds");
-        Ratio
+        let asked = std::env::var("RINGER_BENCH_ROUNDS").ok();
+        let rounds = asked.and_then(|n| n.parse().ok()).unwrap_or(ROUNDS);
+        println!("\nside by side, best of {rounds} rounds");
+        Ratio { rounds }
     }
 
     /// Runs all contenders and prints the speed of each against the baseline's.
@@ -33,7 +43,7 @@ impl Ratio {
             work();
             start.elapsed().as_secs_f64()
         };
-        for _ in 0..ROUNDS {
+        for _ in 0..self.rounds {
             best[0] = best[0].min(time(base));
             for (best, (_, work)) in best[1..].iter_mut().zip(others.iter_mut()) {
                 *best = best.min(time(work));
@@ -42,9 +52,20 @@ impl Ratio {
         println!("{title}");
         let names = std::iter::once(first).chain(others.iter().map(|(name, _)| *name));
         for (name, seconds) in names.zip(&best) {
-            println!("  {name:42} {:10.1} {unit:14} {:5.2}", work / seconds, best[0] / seconds);
+            let (rate, ratio) = (work / seconds, best[0] / seconds);
+            println!("  {name:42} {rate:10.1} {unit:14} {ratio:5.2}");
+            figure(title, name, rate, unit, Some(ratio));
         }
     }
+}
+
+/// Records a figure for `benches/report`: one line of tab-separated fields, which are its title, name, value, unit, and
+/// its speed relative to the first contender of the title (empty where there is none).
+pub(crate) fn figure(title: &str, name: &str, value: f64, unit: &str, ratio: Option<f64>) {
+    let Some(path) = std::env::var_os("RINGER_BENCH_FIGURES") else { return };
+    let ratio = ratio.map_or(String::new(), |ratio| ratio.to_string());
+    let mut file = File::options().create(true).append(true).open(path).expect("a writable file");
+    writeln!(file, "{title}\t{name}\t{value}\t{unit}\t{ratio}").expect("space for a line");
 }
 
 /// Whether this is a real run, and not `cargo test` or `--list` trying whether benches work.

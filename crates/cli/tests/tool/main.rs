@@ -4,6 +4,7 @@ mod add;
 #[cfg(unix)]
 mod arguments;
 mod dedup;
+mod guide;
 mod limits;
 mod maintenance;
 mod measures;
