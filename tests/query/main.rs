@@ -5,4 +5,5 @@ mod edges;
 mod file_versions;
 mod rare_paths;
 mod real_text;
+mod two_pass_scan;
 mod while_writing;
