@@ -80,6 +80,7 @@ pub(super) fn read_apart<T: Send + 'static>(
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 mod tests {
     use super::*;
 
