@@ -189,7 +189,7 @@ fn a_bulk_load_that_outlives_its_database_is_committed_or_refused() {
         let loaded = match loading.join().unwrap() {
             Ok(_) => true,
             Err(error) => {
-                assert!(matches!(error, Error::Poisoned { .. }), "{error}");
+                assert!(matches!(error, Error::Closed { .. }), "{error}");
                 false
             }
         };
@@ -218,7 +218,7 @@ fn nothing_is_written_once_a_database_is_closed() {
         let bytes = files.contents(PATH).unwrap();
         match loading.join().unwrap() {
             Ok(_) => {}
-            Err(error) => assert!(matches!(error, Error::Poisoned { .. }), "{error}"),
+            Err(error) => assert!(matches!(error, Error::Closed { .. }), "{error}"),
         }
         assert!(files.contents(PATH).unwrap() == bytes, "it changed after it was closed");
         assert!(open(&files).open_report().clean);
