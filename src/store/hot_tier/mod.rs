@@ -82,8 +82,8 @@ pub struct Replayed {
     pub damage: Option<String>,
 }
 
-/// Makes a tier, empty and durable (HOT-2). `Exists` if anything has its name; a leftover `<directory>-new`
-/// is removed, because no database ever named it. Those may use it who have these rights to the database.
+/// Makes a tier, empty and durable (HOT-2). `Exists` if anything else has its name. A leftover `<directory>-new` and an
+/// empty tier with the same id are removed: no database ever named them. Those may use it who have these rights to the database.
 pub fn create(
     layer: &Arc<dyn FileLayer>,
     rights: Option<Rights>,
@@ -92,7 +92,11 @@ pub fn create(
     kind: HotTierKind,
 ) -> Result<Box<dyn HotTier>> {
     if at(directory, "look at", layer.kind(directory))?.is_some() {
-        return Err(Error::Exists { path: directory.to_path_buf() });
+        if !is_empty(layer, directory, id)? {
+            return Err(Error::Exists { path: directory.to_path_buf() });
+        }
+        // An earlier try failed after the rename, and could not remove what it had made.
+        remove(layer, directory, id)?;
     }
     remove_unfinished(layer, directory, id.database)?;
     let made = build(layer, rights, directory, id, kind);
@@ -105,6 +109,19 @@ pub fn create(
         };
     }
     made
+}
+
+/// Whether a directory is the tier with this id, whole and without commits.
+fn is_empty(layer: &Arc<dyn FileLayer>, directory: &Path, id: TierId) -> Result<bool> {
+    if !matches!(identify(layer, directory)?, Found::Tier(found, _) if found == id) {
+        return Ok(false);
+    }
+    let mut commits = 0_u64;
+    let replayed = replay(layer, directory, id, 0, &mut |_, _| {
+        commits += 1;
+        Ok(())
+    })?;
+    Ok(commits == 0 && replayed.damage.is_none())
 }
 
 fn build(

@@ -325,6 +325,23 @@ fn a_tier_is_made_only_where_none_stands() {
     });
 }
 
+/// A try that fails after the rename, and cannot remove what it made, leaves an empty tier. The next try replaces it.
+#[test]
+fn an_empty_tier_of_an_earlier_try_is_replaced() {
+    on_every_kind(|place| {
+        drop(place.create());
+        let tier = place.create();
+        place.append(&*tier, 1..=2);
+        drop(tier);
+        place.holds(0, 2);
+        let other = TierId { tier: ID.tier + 1, ..ID };
+        remove(&place.layer, &place.directory, ID).unwrap();
+        drop(create(&place.layer, None, &place.directory, other, place.kind).unwrap());
+        let error = place.try_create().expect_err("the tier of another time");
+        assert_eq!(error, Error::Exists { path: place.directory.clone() });
+    });
+}
+
 /// STEP-12: what has a leftover's name is removed if nothing can be lost with it or if it carries the id of the
 /// database; anything else is refused and left as it is.
 #[test]
