@@ -1,28 +1,59 @@
-#![doc = include_str!("../README.md")]
+//! Ringer is an embedded database for set similarity: one file that answers *what looks like this?*
+//!
+//! # The idea
+//!
+//! A set can be anything: the words of a text, the chunks of a file, a shopping basket. Two sets *resemble* each other by
+//! the size of their intersection divided by the size of their union. Ringer keeps a small *signature* of each set, by
+//! default 64 samples of 8 bits. The share of samples in which two signatures agree estimates the resemblance. An index
+//! over groups of samples finds similar signatures without comparing all of them.
+//!
+//! # A first example
+//!
+//! ```
+//! use ringer::{Database, Like, Scheme};
+//!
+//! # fn main() -> ringer::Result<()> {
+//! let db = Database::in_memory(&Scheme::default())?;
+//! db.put_text("a", "Never put off till tomorrow what you can do today.")?;
+//! db.put_text("b", "never put off till tomorrow what you can do today, they say")?;
+//!
+//! let answer = db.snapshot().query(Like::Key(b"a")).top(5).run()?;
+//! let found = &answer.matches[0];
+//! assert_eq!(&*found.key, b"b");
+//! println!("{:.2}", found.similarity()); // the estimate, its standard error and its 95 % interval
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`Database::create`] makes a database in a file instead, and [`Database::open`] opens it again. A commit is durable when
+//! it returns.
+//!
+//! # Concepts
+//!
+//! - A [`Scheme`] fixes what makes two signatures comparable: how documents become sets, how sets are sampled, and how many
+//!   samples and bits are kept. It is stored in the file. [`Options`] say how a database is run; they never change an
+//!   answer.
+//! - A [`Database`] handle is cheap to clone. One process writes; any number of [readers](Reader) read.
+//! - A [`Snapshot`] is a state of the database. It answers [queries](Snapshot::query), [pairs](Snapshot::pairs),
+//!   [clusters](Snapshot::clusters) and [triples](Snapshot::triples).
+//! - An [`Estimate`] has a value, a standard error and a 95 % interval. The interval holds for the matches that are
+//!   reported. An exact value says so: see [`Comparison::is_exact`].
+//! - A threshold can mean three things: the estimate reaches it, the true value possibly does, or it certainly does
+//!   ([`Accept`]).
+//! - [`Originals`] give Ringer the sets again, so that it counts common elements instead of estimating.
 //!
 //! # Modules
 //!
-//! Data flows down: a module may use those above it. Those without a link are private; the crate's own tests reach them through
-//! the hidden module `internals`.
-//!
-//! | module | question it answers |
+//! | module | what it is for |
 //! |---|---|
-//! | [`error`], [`limits`], [`options`], [`scheme`] | names and numbers: what makes two signatures comparable? |
-//! | `serialize` | with the feature `serde`: what do keys and schemes look like to serializers? |
-//! | `sync` | which locks and threads: those of the system, or those that a scheduler tries in many orders? |
-//! | `kernel` | here are words: what does this processor do fastest with them? |
-//! | [`features`] | here is a document: which set is it? |
-//! | [`sketch`] | here is a set: what is its signature, and how many samples agree? |
-//! | [`estimate`] | so many samples agree: how alike are the sets, and how sure is that? |
-//! | `matching` | here are two signatures and a threshold: do the sets match? |
-//! | `format` | here are bytes from a disk: what do they say, and may they be believed? |
-//! | `store` | here is a position, a page, a segment, a key: give me what is there, and keep what I give |
-//! | `index` | here are posting lists: which ids are in several of them? |
-//! | `ingest` | here are operations: make them durable and visible, all or none |
-//! | [`query`] | here is a set, a key or a signature: what looks like it? |
-//! | `care` | here is whatever a crash left: bring it in order, say what is wrong, save the rest |
-//! | [`groups`] | here is a database: which of its sets look like each other? |
-//! | [`db`] | the database that a program opens, reads and writes |
+//! | [`db`] | the database: open, read, write, check, repair |
+//! | [`query`], [`groups`] | what looks like this; what looks like each other |
+//! | [`features`] | turn documents into sets |
+//! | [`sketch`] | turn sets into signatures, without a database |
+//! | [`estimate`] | estimates, thresholds, and choosing a scheme |
+//! | [`scheme`], [`options`], [`limits`], [`error`] | schemes and presets, tuning, limits, errors |
+//!
+//! The guide in `docs/` starts from tasks, `ARCHITECTURE.md` describes the code, and `format-spec/` every byte of a file.
 #![cfg_attr(
     not(feature = "internals"),
     allow(unreachable_pub, reason = "the feature `internals` shows private modules to tests")
@@ -82,9 +113,11 @@ pub use scheme::{Parameters, Scheme, presets};
 pub use sketch::{Signature, Signatures, Sketcher, Stream};
 pub use store::companions::is_companion;
 
-/// The programs in the guide, as doc tests.
+/// The programs in the README and the guide, as doc tests.
 #[cfg(doctest)]
 mod guide {
+    #[doc = include_str!("../README.md")]
+    struct Readme;
     #[doc = include_str!("../docs/choosing-a-scheme.md")]
     struct ChoosingAScheme;
     #[doc = include_str!("../docs/getting-started.md")]
