@@ -5,6 +5,8 @@
 
 mod arguments;
 mod commands;
+mod compression;
+mod dataset;
 mod exit;
 mod grouping;
 mod input;
@@ -28,6 +30,9 @@ use input::{Records, Worker};
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
+        if exit::panics_are_caught() {
+            return;
+        }
         // A damaged hot tier can make sled panic in the thread that reads it, or in one of its own. The library catches
         // that and reports the damage.
         let thread = std::thread::current();

@@ -8,6 +8,7 @@ use ringer::groups::Linkage;
 use ringer::scheme::{Features, Measure};
 use ringer::{Database, Options, Parameters, Scheme};
 
+use crate::dataset::{DatasetArguments, Job};
 use crate::exit::{self, Failure};
 use crate::grouping::{self, Clustering, Conditions, Reach};
 use crate::input::{Files, Records, Source, Walk};
@@ -37,7 +38,7 @@ const CHEAP_RESEMBLANCE: f64 = 0.7;
   ringer dedup --features chunks ~/photos ~/backup --db files.ringer")]
 pub(crate) struct Dedup {
     /// Files and folders (searched recursively).
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required_unless_present_any = ["jsonl", "parquet"], value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Least resemblance of two files that belong together, above 0 and at most 1.
     #[arg(long, default_value_t = 0.8, value_name = "R", allow_negative_numbers = true)]
@@ -62,6 +63,8 @@ pub(crate) struct Dedup {
     estimate: bool,
     #[command(flatten)]
     walk: Walk,
+    #[command(flatten)]
+    dataset: DatasetArguments,
 }
 
 impl Dedup {
@@ -71,6 +74,19 @@ impl Dedup {
                 "--min {} is no resemblance: give a number above 0 and at most 1",
                 self.min
             )));
+        }
+        if self.dataset.given() {
+            let job = Job {
+                arguments: &self.dataset,
+                min: self.min,
+                db: self.db.as_deref(),
+                features: self.features,
+                seed: self.seed,
+                estimate: self.estimate,
+                walk: &self.walk,
+                style,
+            };
+            return job.run();
         }
         interrupt::listen();
         let mut problems = Problems::new(self.walk.strict);

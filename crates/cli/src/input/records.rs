@@ -29,6 +29,18 @@ pub(crate) enum Content<'a> {
     WeightedSet(Vec<(u64, f64)>),
 }
 
+impl Content<'_> {
+    /// The same content, borrowed.
+    pub(crate) fn borrowed(&self) -> Content<'_> {
+        match self {
+            Content::Document(text) => Content::Document(Cow::Borrowed(text)),
+            Content::Weighted(text) => Content::Weighted(Cow::Borrowed(text)),
+            Content::Set(set) => Content::Set(set.clone()),
+            Content::WeightedSet(set) => Content::WeightedSet(set.clone()),
+        }
+    }
+}
+
 /// A line that was understood.
 pub(crate) type Record<'a> = (Cow<'a, [u8]>, Content<'a>);
 
