@@ -13,6 +13,8 @@ mod input;
 mod interrupt;
 mod load;
 mod open;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod problems;
 mod progress;
 mod show;

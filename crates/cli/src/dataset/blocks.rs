@@ -13,6 +13,8 @@ use super::shards::{Shard, unreadable};
 use crate::compression;
 use crate::exit::Failure;
 use crate::interrupt;
+#[cfg(feature = "parquet")]
+use crate::parquet;
 
 /// A block ends with the line that reaches this many bytes.
 const BLOCK_BYTES: usize = 4 << 20;
@@ -27,7 +29,7 @@ pub(crate) const WAITING: usize = 2;
 pub(crate) enum Rows {
     Lines(Vec<u8>, Vec<Line>),
     #[cfg(feature = "parquet")]
-    Columns(Vec<super::parquet::ColumnRow>),
+    Columns(Vec<parquet::columns::ColumnRow>),
 }
 
 /// Rows, and how many bytes of the shard they account for.
@@ -104,16 +106,15 @@ pub(crate) fn send_columns(
     features: ringer::scheme::Features,
     sender: &SyncSender<Block>,
 ) -> Result<(), Failure> {
-    super::guarded(shard, || {
-        let reader =
-            super::parquet::open(&shard.path).map_err(|error| unreadable(&shard.name, &error))?;
-        let rows = super::parquet::rows(&reader).max(1);
+    let read = parquet::guarded(|| {
+        let reader = parquet::open(&shard.path)?;
+        let rows = parquet::rows(&reader).max(1);
         let mut send = |block: Vec<_>| {
             let bytes = shard.bytes() * block.len() as u64 / rows;
             let block = Block { rows: Rows::Columns(block), bytes };
             !interrupt::asked() && sender.send(block).is_ok()
         };
-        super::parquet::read(&reader, fields, features, &mut send)
-            .map_err(|error| unreadable(&shard.name, &error))
-    })
+        parquet::columns::read(&reader, fields, features, &mut send)
+    });
+    read.map_err(|error| unreadable(&shard.name, &error))
 }

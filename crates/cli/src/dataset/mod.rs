@@ -17,8 +17,6 @@ mod json;
 mod lines;
 mod list;
 #[cfg(feature = "parquet")]
-mod parquet;
-#[cfg(feature = "parquet")]
 mod parquet_list;
 mod read;
 mod row;
@@ -31,6 +29,8 @@ mod summary;
 mod write;
 
 pub(crate) use arguments::DatasetArguments;
+#[cfg(feature = "parquet")]
+pub(crate) use row::{Fields, Row, Value, named};
 pub(crate) use run::Job;
 
 use crate::exit::Failure;
@@ -41,14 +41,4 @@ pub(crate) fn no_parquet() -> Failure {
         "this build of ringer cannot read or write Parquet: build it with `--features parquet`"
             .into(),
     )
-}
-
-/// Runs code that reads a file with a library which may panic when the file is damaged.
-#[cfg(feature = "parquet")]
-fn guarded<T>(
-    shard: &shards::Shard,
-    call: impl FnOnce() -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    crate::exit::without_panic(call)
-        .unwrap_or_else(|| Err(shards::unreadable(&shard.name, &"it is damaged")))
 }

@@ -128,7 +128,8 @@ impl Reading<'_> {
             #[cfg(feature = "parquet")]
             Rows::Columns(rows) => {
                 let one =
-                    |worker: &mut Worker<'_>, (i, row): (usize, &super::parquet::ColumnRow)| {
+                    |worker: &mut Worker<'_>,
+                     (i, row): (usize, &crate::parquet::columns::ColumnRow)| {
                         let number = first + i as u64;
                         let place = || format!("{}, row {number},", shard.name);
                         self.judge(worker, row.borrowed(), shard, number, &place)

@@ -65,7 +65,7 @@ impl Job<'_> {
         let mut problems = Problems::of_rows(self.walk.strict);
         #[cfg(feature = "parquet")]
         if format == Format::Parquet {
-            super::parquet::check_schemas(&shards, &mut problems)?;
+            shards::check_schemas(&shards, &mut problems)?;
         }
         let stored = self.stored()?;
         let decided =

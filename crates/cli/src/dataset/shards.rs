@@ -12,6 +12,10 @@ use walkdir::WalkDir;
 
 use crate::compression::Compression;
 use crate::exit::Failure;
+#[cfg(feature = "parquet")]
+use crate::parquet;
+#[cfg(feature = "parquet")]
+use crate::problems::{Problem, Problems, Reason};
 use crate::show;
 
 /// What the rows of a dataset are stored as.
@@ -198,6 +202,23 @@ fn check_names(shards: &[Shard]) -> Result<(), Failure> {
                     show::path(&shard.output)
                 ),
             }));
+        }
+    }
+    Ok(())
+}
+
+/// Looks at the schema of every Parquet file, and takes note of those that differ from the first.
+#[cfg(feature = "parquet")]
+pub(crate) fn check_schemas(shards: &[Shard], problems: &mut Problems) -> Result<(), Failure> {
+    let mut first = None;
+    for shard in shards {
+        let schema =
+            parquet::guarded(|| parquet::open(&shard.path).map(|file| parquet::schema(&file)));
+        let schema = schema.map_err(|error| unreadable(&shard.name, &error))?;
+        let (other, name) = first.get_or_insert_with(|| (schema.clone(), &shard.name));
+        if other.get_fields() != schema.get_fields() {
+            let message = format!("{} has other columns than {name}", shard.name);
+            problems.note_about(Problem::new(Reason::OtherSchema, message))?;
         }
     }
     Ok(())

@@ -16,6 +16,8 @@ use super::staged::Staged;
 use crate::compression::{self, Compressed};
 use crate::exit::Failure;
 use crate::interrupt;
+#[cfg(feature = "parquet")]
+use crate::parquet;
 use crate::show::{self, Output};
 
 /// Where rows go.
@@ -164,17 +166,16 @@ fn copy_rows(
 ) -> Result<(), Failure> {
     let Target::Folder(staged) = target else { return Ok(()) };
     let file = staged.create(&shard.output)?;
-    let file = super::guarded(shard, || {
-        let source =
-            super::parquet::open(&shard.path).map_err(|error| unreadable(&shard.name, &error))?;
-        if super::parquet::rows(&source) != rows.end - rows.start {
-            return Err(changed(shard));
-        }
-        let file = io::BufWriter::with_capacity(1 << 20, file);
-        super::parquet::copy(&source, file, &|row| wanted(rows.start + row)).map_err(|error| {
-            let name = show::path(&shard.path);
-            Failure::Io(format!("cannot copy {name}: {error}; nothing was written"))
-        })
+    let source = parquet::guarded(|| parquet::open(&shard.path))
+        .map_err(|error| unreadable(&shard.name, &error))?;
+    if parquet::rows(&source) != rows.end - rows.start {
+        return Err(changed(shard));
+    }
+    let file = io::BufWriter::with_capacity(1 << 20, file);
+    let copied =
+        parquet::guarded(|| parquet::copy::copy(&source, file, &|row| wanted(rows.start + row)));
+    let file = copied.map_err(|error| {
+        Failure::Io(format!("cannot copy {}: {error}; nothing was written", shard.name))
     })?;
     let file = file.into_inner().map_err(|error| unwritable(shard, error.error()))?;
     file.sync_all().map_err(|error| unwritable(shard, &error))

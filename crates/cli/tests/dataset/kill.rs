@@ -7,8 +7,9 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::oracle::{Dice, Row, planted};
+use crate::oracle::{Row, planted};
 use crate::run::Tool;
+use testkit::random::Random;
 
 const RUN: [&str; 16] = [
     "dedup",
@@ -73,13 +74,13 @@ fn a_killed_run_leaves_whole_output_or_none_and_can_be_repeated() {
     assert!(expected.0.iter().all(|file| file.len() > 1000));
 
     let rounds = std::env::var("RINGER_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(12);
-    let (mut dice, mut killed) = (Dice(5), 0);
+    let (mut dice, mut killed) = (Random(5), 0);
     for _ in 0..rounds {
         reset();
         let mut command = tool.command(&RUN);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
-        thread::sleep(Duration::from_micros(dice.roll(time.as_micros() as u64 + 1)));
+        thread::sleep(Duration::from_micros(dice.below(time.as_micros() as u64 + 1)));
         child.kill().unwrap();
         let ended = child.wait().unwrap().code();
         killed += u64::from(ended.is_none());

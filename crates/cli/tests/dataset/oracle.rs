@@ -2,15 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Random enough, and the same on every machine.
-pub(crate) struct Dice(pub(crate) u64);
-
-impl Dice {
-    pub(crate) fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(0x1405_7B7E_F767_814F);
-        (self.0 >> 33) % sides
-    }
-}
+use testkit::random::Random;
 
 /// A row of a dataset.
 #[derive(Debug, Clone)]
@@ -46,21 +38,21 @@ pub(crate) fn resemblance(a: &Row, b: &Row) -> f64 {
 
 /// Rows in families: some are copies, some differ in a few words, and most have nothing in common.
 pub(crate) fn planted(count: u64, seed: u64) -> Vec<Row> {
-    let mut dice = Dice(seed);
+    let mut dice = Random(seed);
     let mut rows: Vec<Row> = Vec::new();
     for i in 0..count {
-        let word = |dice: &mut Dice| format!("w{}", dice.roll(5_000));
+        let word = |dice: &mut Random| format!("w{}", dice.below(5_000));
         let mut words: Vec<String> = match rows.len() {
-            before if before > 0 && dice.roll(2) == 0 => {
-                rows[dice.roll(before as u64) as usize].words.clone()
+            before if before > 0 && dice.below(2) == 0 => {
+                rows[dice.below(before as u64) as usize].words.clone()
             }
-            _ => (0..20 + dice.roll(60)).map(|_| word(&mut dice)).collect(),
+            _ => (0..20 + dice.below(60)).map(|_| word(&mut dice)).collect(),
         };
-        for _ in 0..dice.roll(16) {
-            let place = dice.roll(words.len() as u64) as usize;
+        for _ in 0..dice.below(16) {
+            let place = dice.below(words.len() as u64) as usize;
             words[place] = word(&mut dice);
         }
-        rows.push(Row { id: format!("r{i}"), words, score: dice.roll(9) as i64 - 4 });
+        rows.push(Row { id: format!("r{i}"), words, score: dice.below(9) as i64 - 4 });
     }
     rows
 }
