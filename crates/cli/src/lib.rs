@@ -17,14 +17,20 @@ mod open;
 mod parquet;
 mod problems;
 mod progress;
+mod results;
 mod show;
 mod sources;
+mod staged;
+mod table;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
 use ringer::Sketcher;
+
+#[doc(hidden)]
+pub use dataset::fuzzed;
 
 use arguments::Arguments;
 use input::{Records, Worker};

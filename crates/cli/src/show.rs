@@ -1,6 +1,6 @@
 //! What is printed: keys, estimates and matches, for people and as JSON.
 
-use std::io::{BufWriter, StdoutLock, Write, stdout};
+use std::io::{BufWriter, Write, stdout};
 use std::path::Path;
 
 use ringer::scheme::Measure;
@@ -20,14 +20,20 @@ pub(crate) struct Style {
     pub(crate) quiet: bool,
 }
 
-/// Standard output, buffered.
+/// Lines for standard output or a file, buffered.
 pub(crate) struct Output {
-    out: BufWriter<StdoutLock<'static>>,
+    out: BufWriter<Box<dyn Write>>,
 }
 
 impl Output {
+    /// Standard output.
     pub(crate) fn new() -> Output {
-        Output { out: BufWriter::new(stdout().lock()) }
+        Output::to(Box::new(stdout().lock()))
+    }
+
+    /// Any place.
+    pub(crate) fn to(out: Box<dyn Write>) -> Output {
+        Output { out: BufWriter::new(out) }
     }
 
     /// A line of text.

@@ -14,6 +14,7 @@ use crate::grouping::{self, Clustering, Conditions, Reach};
 use crate::input::{Files, Records, Source, Walk};
 use crate::load::{Commits, Load, Loaded};
 use crate::problems::Problems;
+use crate::results::Results;
 use crate::show::{Style, count};
 use crate::sources::{self, Opened};
 use crate::{interrupt, open};
@@ -183,7 +184,7 @@ impl Dedup {
             originals: originals.as_ref(),
             files: true,
         };
-        let (report, clusters, members) = clustering.print()?;
+        let (report, clusters, members) = clustering.print(&mut Results::on_output(style))?;
         originals.iter().for_each(sources::report_lost);
         grouping::ended(&report, snapshot.scheme(), self.min, conditions, style)?;
         Ok((clusters, members, sets))

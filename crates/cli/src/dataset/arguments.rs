@@ -6,11 +6,12 @@ use clap::builder::PossibleValuesParser;
 use ringer::presets;
 use ringer::scheme::{Features, Measure};
 
-use super::list::ListFormat;
+use super::no_parquet;
 use super::row::Keep;
-use super::{no_parquet, staged};
 use crate::exit::Failure;
-use crate::show;
+use crate::grouping::LinkageName;
+use crate::table::TableFormat;
+use crate::{show, staged};
 
 /// Datasets: rows in, kept rows out.
 #[derive(Debug, Clone, clap::Args)]
@@ -61,13 +62,6 @@ pub(crate) struct DatasetArguments {
     pub(crate) spill: Option<PathBuf>,
 }
 
-/// The names of linkages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum LinkageName {
-    Strict,
-    Connected,
-}
-
 /// Presets whose signatures estimate the resemblance of sets.
 fn preset_names() -> PossibleValuesParser {
     let resemblance = presets::ALL.iter().filter(|(_, preset)| preset.measure == Measure::Jaccard);
@@ -114,7 +108,9 @@ impl DatasetArguments {
             }
             staged::check_target(target, self.force)?;
         }
-        self.clusters.as_deref().map_or(Ok(()), |path| ListFormat::of(path).map(|_| ()))?;
+        self.clusters
+            .as_deref()
+            .map_or(Ok(()), |path| TableFormat::of_name(path, "--clusters").map(|_| ()))?;
         match features {
             Some(Features::Chunks { .. } | Features::Url) => {
                 usage("rows are compared by --features text, grams, spots, tokens or ids")

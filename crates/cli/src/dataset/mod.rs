@@ -7,23 +7,22 @@
 //! 2. [`groups`]: similar rows are grouped. Candidates come from the signatures; the sets decide.
 //! 3. [`write`]: the input is read again, and kept rows are copied to the output.
 //!
-//! Output has a temporary name until it is complete ([`staged`]). A row that cannot be judged is kept.
+//! Output has a temporary name until it is complete ([`crate::staged`]). A row that cannot be judged is kept.
 
 mod arguments;
 mod blocks;
 mod collect;
+#[doc(hidden)]
+pub mod fuzzed;
 mod groups;
 mod json;
 mod lines;
 mod list;
-#[cfg(feature = "parquet")]
-mod parquet_list;
 mod read;
 mod row;
 mod run;
 mod shards;
 mod spill;
-mod staged;
 mod stored;
 mod summary;
 mod write;

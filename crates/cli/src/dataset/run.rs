@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use indicatif::ProgressBar;
-use ringer::groups::Linkage;
 use ringer::scheme::{Features, Measure};
 use ringer::{Database, Options, Parameters, Scheme, presets};
 
-use super::arguments::{DatasetArguments, LinkageName};
+use super::arguments::DatasetArguments;
 use super::collect::{Collected, Collecting};
 use super::groups::{Decisions, Grouping};
 use super::list;
@@ -18,7 +17,6 @@ use super::read::{Judged, Reading};
 use super::row::Fields;
 use super::shards::{self, Format, Shard};
 use super::spill::{Spill, SpillWriter};
-use super::staged::Staged;
 use super::stored::{self, Earlier};
 use super::summary::Summary;
 use super::write::{self, Target};
@@ -29,6 +27,7 @@ use crate::input::Walk;
 use crate::problems::Problems;
 use crate::progress::{self, Unit};
 use crate::show::{self, Style};
+use crate::staged::Staged;
 use crate::{interrupt, open};
 
 /// Up to this many rows, all pairs are compared, so that no answer depends on the index.
@@ -261,10 +260,7 @@ impl Job<'_> {
         known: Vec<(u64, stored::Known)>,
     ) -> Result<Decisions, Failure> {
         let snapshot = working.snapshot();
-        let linkage = match self.arguments.linkage {
-            LinkageName::Connected => Linkage::Connected,
-            LinkageName::Strict => Linkage::Strict,
-        };
+        let linkage = self.arguments.linkage.linkage();
         let exhaustive = spill.rows() <= MOST_COMPARED;
         let (min, estimate, memory) = (self.min, self.estimate, self.arguments.memory);
         let grouping = Grouping {

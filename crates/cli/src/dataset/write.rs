@@ -12,13 +12,13 @@ use indicatif::ProgressBar;
 use super::groups::Decisions;
 use super::lines::{self, RawLines, Taken};
 use super::shards::{Format, Shard, changed, unreadable};
-use super::staged::Staged;
 use crate::compression::{self, Compressed};
 use crate::exit::Failure;
 use crate::interrupt;
 #[cfg(feature = "parquet")]
 use crate::parquet;
 use crate::show::{self, Output};
+use crate::staged::Staged;
 
 /// Where rows go.
 pub(crate) enum Target<'a> {

@@ -4,6 +4,7 @@
 
 pub(crate) mod columns;
 pub(crate) mod copy;
+pub(crate) mod table;
 
 use std::fs::File;
 use std::path::Path;

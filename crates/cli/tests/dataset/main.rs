@@ -1,5 +1,7 @@
 //! `ringer dedup` on datasets: rows of JSONL and Parquet in, kept rows out.
 
+mod formats;
+mod hostile_shards;
 mod invalid_input;
 mod kept_rows;
 #[cfg(unix)]

@@ -56,7 +56,7 @@ fn number(row: &Row) -> u64 {
     row.id[1..].parse().unwrap()
 }
 
-fn write(path: &Path, rows: &[Row], compression: Compression) {
+pub(crate) fn write(path: &Path, rows: &[Row], compression: Compression) {
     let metadata = vec![
         KeyValue::new("origin".into(), "a test".to_string()),
         KeyValue::new("no value".into(), None),
