@@ -105,6 +105,7 @@ pub(crate) fn panics_are_caught() -> bool {
 }
 
 /// Calls code of others that may panic when its input is damaged. `None` if it does.
+#[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "only Parquet needs it"))]
 pub(crate) fn without_panic<T>(call: impl FnOnce() -> T) -> Option<T> {
     let before = CAUGHT.replace(true);
     let called = catch_unwind(AssertUnwindSafe(call));

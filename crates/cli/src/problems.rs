@@ -25,6 +25,7 @@ pub(crate) enum Reason {
     /// A row has the key of an earlier one.
     RepeatedKey,
     /// A shard has other columns than the first one.
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "only Parquet needs it"))]
     OtherSchema,
 }
 

@@ -103,6 +103,10 @@ impl<W: Write + Send> TableWriter<W> {
     }
 
     /// Adds a row, with a cell for each column.
+    #[cfg_attr(
+        not(feature = "parquet"),
+        expect(clippy::needless_pass_by_value, reason = "Parquet keeps it")
+    )]
     pub(crate) fn add(&mut self, row: Vec<Cell>) -> io::Result<()> {
         debug_assert_eq!(row.len(), self.names.len());
         match &mut self.form {

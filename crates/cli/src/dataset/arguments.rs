@@ -75,13 +75,13 @@ impl DatasetArguments {
     }
 
     /// Whether rows come from standard input.
-    pub(super) fn from_input(&self) -> bool {
+    pub(super) fn reads_input(&self) -> bool {
         self.jsonl.iter().any(|path| path == Path::new("-"))
     }
 
     /// Whether kept rows go to standard output.
-    pub(super) fn to_output(&self) -> bool {
-        self.from_input() && self.out.is_none()
+    pub(super) fn writes_output(&self) -> bool {
+        self.reads_input() && self.out.is_none()
     }
 
     /// Refuses what cannot be done.
@@ -94,12 +94,12 @@ impl DatasetArguments {
         if !(self.parquet.is_empty() || cfg!(feature = "parquet")) {
             return Err(no_parquet());
         }
-        if self.from_input() && self.jsonl.len() > 1 {
+        if self.reads_input() && self.jsonl.len() > 1 {
             return usage("standard input (-) cannot be combined with files");
         }
         let outputs: Vec<&PathBuf> =
             [&self.out, &self.removed, &self.clusters].into_iter().flatten().collect();
-        if !self.from_input() && outputs.is_empty() && db.is_none() {
+        if !self.reads_input() && outputs.is_empty() && db.is_none() {
             return usage("say where the result goes: --out DIR, --removed DIR or --clusters FILE");
         }
         for (i, target) in outputs.iter().enumerate() {

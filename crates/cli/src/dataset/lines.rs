@@ -100,7 +100,11 @@ mod tests {
         let mut lines = RawLines::new(&input[..]);
         let mut text = Vec::new();
         assert_eq!(lines.next(&mut text).unwrap(), Taken::Start);
-        lines.rest(|piece| Ok(text.extend_from_slice(piece))).unwrap();
+        let mut take = |piece: &[u8]| {
+            text.extend_from_slice(piece);
+            Ok(())
+        };
+        lines.rest(&mut take).unwrap();
         assert_eq!(text.len(), long.len() + 1);
         text.clear();
         assert_eq!(lines.next(&mut text).unwrap(), Taken::Line);

@@ -3,6 +3,7 @@
 //! In: shards. Out: for each row in order, its key, set and signature, or why it cannot be judged. A thread reads and
 //! decompresses while others sketch.
 
+use std::borrow::Cow;
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use indicatif::ProgressBar;
@@ -159,7 +160,7 @@ impl Reading<'_> {
         };
         let key = row.key.filter(|key| !key.is_empty());
         let named = key.is_some();
-        let key = key.map_or_else(|| shard.key_of_row(number), |key| key.into_owned());
+        let key = key.map_or_else(|| shard.key_of_row(number), Cow::into_owned);
         if key.len() > ringer::limits::MAX_KEY_BYTES {
             return unjudged(
                 Reason::Malformed,

@@ -85,7 +85,7 @@ impl Job<'_> {
             spill: &decided.spill,
             elapsed: started.elapsed(),
         };
-        let printed = summary.print(self.style, &problems, arguments.to_output());
+        let printed = summary.print(self.style, &problems, arguments.writes_output());
         // The last step: until then, a repeated run knows that this one was interrupted.
         stored.map_or(Ok(()), |(db, _)| db.close())?;
         printed
@@ -108,7 +108,7 @@ impl Job<'_> {
             true => (&arguments.parquet, Format::Parquet),
             false => (&arguments.jsonl, Format::Jsonl),
         };
-        let shards = match arguments.from_input() {
+        let shards = match arguments.reads_input() {
             true => vec![copy_input(folder)?],
             false => shards::list(inputs, format)?,
         };
@@ -300,7 +300,7 @@ impl Job<'_> {
         let targets = [
             match &out {
                 Some(staged) => Target::Folder(staged),
-                None if arguments.to_output() => Target::Output,
+                None if arguments.writes_output() => Target::Output,
                 None => Target::Nowhere,
             },
             removed.as_ref().map_or(Target::Nowhere, Target::Folder),

@@ -88,7 +88,7 @@ impl Summary<'_> {
         }
         let mut files: Vec<_> = self.files().filter(|(_, _, removed)| *removed > 0).collect();
         if self.shards.len() > 1 {
-            files.sort_by(|a, b| b.2.cmp(&a.2));
+            files.sort_by_key(|(_, _, removed)| std::cmp::Reverse(*removed));
             for (shard, rows, removed) in files.iter().take(MOST_NAMED) {
                 let share = 100.0 * *removed as f64 / *rows as f64;
                 exit::say(&format!("{}: removed {removed} of {rows} ({share:.1} %)", shard.name));

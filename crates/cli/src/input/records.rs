@@ -31,6 +31,7 @@ pub(crate) enum Content<'a> {
 
 impl Content<'_> {
     /// The same content, borrowed.
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "only Parquet needs it"))]
     pub(crate) fn borrowed(&self) -> Content<'_> {
         match self {
             Content::Document(text) => Content::Document(Cow::Borrowed(text)),

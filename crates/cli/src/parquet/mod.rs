@@ -12,7 +12,7 @@ use std::path::Path;
 use parquet::column::reader::ColumnReaderImpl;
 use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
-use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::TypePtr;
 
@@ -29,7 +29,7 @@ const BATCH_BYTES: i64 = 4 << 20;
 /// Opens a file.
 pub(crate) fn open(path: &Path) -> Result<SerializedFileReader<File>> {
     let reader = SerializedFileReader::new(File::open(path)?)?;
-    let groups = reader.metadata().row_groups().iter().map(|group| group.num_rows());
+    let groups = reader.metadata().row_groups().iter().map(RowGroupMetaData::num_rows);
     let rows = reader.metadata().file_metadata().num_rows();
     let counts = groups.clone().all(|rows| rows >= 0);
     match counts && groups.fold(0, i64::saturating_add) == rows {

@@ -23,10 +23,6 @@ pub(crate) struct ParquetTable<W: Write + Send> {
     waiting: Vec<Vec<Cell>>,
 }
 
-fn failed(error: ParquetError) -> io::Error {
-    io::Error::other(error.to_string())
-}
-
 fn schema(columns: &[Column]) -> Result<Type> {
     let field = |(name, kind): &Column| {
         let (physical, logical) = match kind {
@@ -47,15 +43,19 @@ fn schema(columns: &[Column]) -> Result<Type> {
 impl<W: Write + Send> ParquetTable<W> {
     pub(crate) fn new(file: W, columns: &[Column]) -> io::Result<ParquetTable<W>> {
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-        let schema = Arc::new(schema(columns).map_err(failed)?);
+        let schema = Arc::new(schema(columns).map_err(io::Error::other)?);
         let writer = SerializedFileWriter::new(file, schema, Arc::new(properties));
         let kinds = columns.iter().map(|(_, kind)| *kind).collect();
-        Ok(ParquetTable { writer: writer.map_err(failed)?, kinds, waiting: Vec::new() })
+        Ok(ParquetTable { writer: writer.map_err(io::Error::other)?, kinds, waiting: Vec::new() })
     }
 
     pub(crate) fn add(&mut self, row: Vec<Cell>) -> io::Result<()> {
         self.waiting.push(row);
-        if self.waiting.len() < GROUP_ROWS { Ok(()) } else { self.write_group().map_err(failed) }
+        if self.waiting.len() < GROUP_ROWS {
+            Ok(())
+        } else {
+            self.write_group().map_err(io::Error::other)
+        }
     }
 
     fn write_group(&mut self) -> Result<()> {
@@ -78,9 +78,9 @@ impl<W: Write + Send> ParquetTable<W> {
     /// Writes the end of the file.
     pub(crate) fn finish(mut self) -> io::Result<W> {
         if !self.waiting.is_empty() {
-            self.write_group().map_err(failed)?;
+            self.write_group().map_err(io::Error::other)?;
         }
-        self.writer.into_inner().map_err(failed)
+        self.writer.into_inner().map_err(io::Error::other)
     }
 }
 

@@ -118,8 +118,7 @@ fn open(path: &Path) -> SerializedFileReader<File> {
 }
 
 fn rows_of(path: &Path) -> Vec<String> {
-    let rows = open(path).into_iter().map(|row| row.unwrap().to_string()).collect();
-    rows
+    open(path).into_iter().map(|row| row.unwrap().to_string()).collect()
 }
 
 /// Checks that a copy has the schema, the metadata and the compression of its source.
