@@ -33,7 +33,7 @@ pub(crate) struct DatasetArguments {
     /// Write a list of the groups: each row, its representative and their resemblance (.parquet, .csv or .jsonl).
     #[arg(long, value_name = "FILE", conflicts_with = "paths")]
     pub(crate) clusters: Option<PathBuf>,
-    /// Replace output that exists.
+    /// Replace output that exists. With --db, rows of this input that are stored already are kept again.
     #[arg(long, conflicts_with = "paths")]
     pub(crate) force: bool,
     /// The field of the text, or of an array of tokens or ids.
@@ -84,6 +84,15 @@ impl DatasetArguments {
         self.reads_input() && self.out.is_none()
     }
 
+    fn outputs(&self) -> impl Iterator<Item = &PathBuf> {
+        [&self.out, &self.removed, &self.clusters].into_iter().flatten()
+    }
+
+    /// Whether output of an earlier run is replaced.
+    pub(super) fn replaces_output(&self) -> bool {
+        self.outputs().any(|target| staged::check_target(target, false).is_err())
+    }
+
     /// Refuses what cannot be done.
     pub(super) fn check(
         &self,
@@ -97,8 +106,7 @@ impl DatasetArguments {
         if self.reads_input() && self.jsonl.len() > 1 {
             return usage("standard input (-) cannot be combined with files");
         }
-        let outputs: Vec<&PathBuf> =
-            [&self.out, &self.removed, &self.clusters].into_iter().flatten().collect();
+        let outputs: Vec<&PathBuf> = self.outputs().collect();
         if !self.reads_input() && outputs.is_empty() && db.is_none() {
             return usage("say where the result goes: --out DIR, --removed DIR or --clusters FILE");
         }

@@ -126,7 +126,7 @@ impl Job<'_> {
         }
     }
 
-    /// The database of earlier runs, and whether the last run was interrupted after it stored its rows.
+    /// The database of earlier runs, and whether it may hold rows of a run that is now repeated.
     fn stored(&self) -> Result<Option<(Database, bool)>, Failure> {
         let Some(path) = self.db else { return Ok(None) };
         if !path.exists() {
@@ -134,7 +134,8 @@ impl Job<'_> {
             let db = Database::create(path, &self.scheme()?, Options::default())?;
             return Ok(Some((db, false)));
         }
-        let interrupted = !Database::open_read_only(path, Options::default())?.is_clean();
+        let closed = Database::open_read_only(path, Options::default())?.is_clean();
+        let repeated = !closed || self.arguments.replaces_output();
         let db = open::to_write(path)?;
         let (scheme, name) = (db.scheme(), show::path(path));
         let other = |what: &str, option: &str| {
@@ -156,7 +157,7 @@ impl Job<'_> {
         if self.arguments.preset.is_some() {
             return other("has a scheme of its own", "--preset");
         }
-        Ok(Some((db, interrupted)))
+        Ok(Some((db, repeated)))
     }
 
     fn scheme(&self) -> Result<Scheme, Failure> {
@@ -197,7 +198,7 @@ impl Job<'_> {
             earlier: None,
         };
         let earlier = match stored {
-            Some((db, interrupted)) => Some(self.earlier(db, *interrupted, shards, &reading)?),
+            Some((db, repeated)) => Some(self.earlier(db, *repeated, shards, &reading)?),
             None => None,
         };
         reading.earlier = earlier.as_ref();
@@ -224,17 +225,17 @@ impl Job<'_> {
         Ok(Decided { collected_starts: starts, unjudged, spill, decisions })
     }
 
-    /// What earlier runs stored, without what an interrupted run stored of this input.
+    /// What earlier runs stored. If this run repeats one, without what that one stored of this input.
     fn earlier(
         &self,
         db: &Database,
-        interrupted: bool,
+        repeated: bool,
         shards: &[Shard],
         reading: &Reading<'_>,
     ) -> Result<Earlier, Failure> {
         let mut earlier = Earlier::new(db, self.min);
-        if interrupted {
-            let bar = self.bar("looking for the rows of an interrupted run", shards);
+        if repeated {
+            let bar = self.bar("looking for stored rows", shards);
             for shard in shards {
                 reading.shard(shard, &bar, &mut |judged| match judged {
                     Judged::Row(row) => Ok(earlier.own(&row.key, &row.signature)?),

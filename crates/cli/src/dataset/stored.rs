@@ -3,9 +3,10 @@
 //! Rows are stored under their keys. A row whose key is taken by another set is stored as `KEY (2)`, `KEY (3)` and so on,
 //! so that nothing stored is lost.
 //!
-//! A run stores its rows after its output has its final name, in one commit, and then closes the database. If it was
-//! killed between the commit and the close, the database holds rows of the run that is now repeated. [`Earlier::own`] finds
-//! those by key and signature, and they are not compared with, so that the repeated run gives the same result.
+//! A run stores its rows after its output has its final name, in one commit, and then closes the database. If it is killed
+//! after the commit, the database holds rows of the run that will be repeated. A run knows that it may be such a repetition
+//! when the database was not closed, or when it replaces output. Then [`Earlier::own`] finds the rows of its input that are
+//! stored, by key and signature. They are not compared with, so that the repeated run gives the same result.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};

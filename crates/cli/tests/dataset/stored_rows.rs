@@ -65,6 +65,13 @@ fn a_run_on_the_same_rows_removes_them_all() {
     assert_eq!(first["kept"], keys.len());
     let again = dedup(&tool, "d.jsonl", "again", &["--min", "0.9"]);
     assert!(again["kept"].as_u64() <= Some(10), "{again}");
+    // A run that replaces the output of the first one gives that output again, and stores nothing twice.
+    let stored = tool.keys("seen.ringer");
+    let kept = fs::read(tool.path("out/d.jsonl")).unwrap();
+    let replaced = dedup(&tool, "d.jsonl", "out", &["--min", "0.9"]);
+    assert_eq!(replaced["kept"], first["kept"]);
+    assert!(fs::read(tool.path("out/d.jsonl")).unwrap() == kept);
+    assert_eq!(tool.keys("seen.ringer"), stored);
     let estimates_below_min = again["kept"].as_u64().unwrap() as usize;
     assert_eq!(tool.keys("seen.ringer").len(), keys.len() + estimates_below_min);
 }
