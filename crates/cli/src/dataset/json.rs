@@ -3,13 +3,12 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use ringer::features;
 use ringer::scheme::Features;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::row::{Fields, Row, Value, named};
-use crate::input::Content;
+use crate::input::{Content, expected, json_set};
 
 /// The row of a line, or what is wrong with it in words that follow a place.
 pub(crate) fn parse<'a>(
@@ -39,7 +38,7 @@ pub(crate) fn parse<'a>(
     };
     let content = match text.starts_with('"') {
         true => Content::Document(bytes(string(text, &fields.text)?)),
-        false => set(text, features).ok_or_else(|| {
+        false => json_set(text, features).ok_or_else(|| {
             format!("has {} that is not {}", named(&fields.text), expected(features))
         })?,
     };
@@ -124,26 +123,6 @@ fn bytes(text: Cow<'_, str>) -> Cow<'_, [u8]> {
     match text {
         Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
         Cow::Owned(text) => Cow::Owned(text.into_bytes()),
-    }
-}
-
-/// For tokens and ids, an array of them.
-fn set<'a>(value: &str, features: Features) -> Option<Content<'a>> {
-    match features {
-        Features::Ids => serde_json::from_str(value).ok().map(Content::Set),
-        Features::Tokens => {
-            let tokens: Vec<String> = serde_json::from_str(value).ok()?;
-            Some(Content::Set(features::tokens(&tokens)))
-        }
-        _ => None,
-    }
-}
-
-fn expected(features: Features) -> &'static str {
-    match features {
-        Features::Ids => "a string or an array of unsigned integers",
-        Features::Tokens => "a string or an array of strings",
-        _ => "a string",
     }
 }
 

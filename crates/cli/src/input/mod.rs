@@ -19,7 +19,7 @@ pub(crate) use columns::{ColumnBlock, Columns};
 pub(crate) use document::{DocumentLimits, Worker, reason_of};
 pub(crate) use files::{Files, Walk};
 pub(crate) use lines::{LineBlock, Lines, MAX_LINE_BYTES, content};
-pub(crate) use records::{Content, Record, Records};
+pub(crate) use records::{Content, Record, Records, expected, json_set};
 
 use ringer::scheme::Features;
 

@@ -112,7 +112,7 @@ fn string(value: &str, field: &str) -> Result<String, String> {
 }
 
 /// For tokens and ids, an array of them.
-fn json_set<'a>(value: &str, features: Features) -> Option<Content<'a>> {
+pub(crate) fn json_set<'a>(value: &str, features: Features) -> Option<Content<'a>> {
     match features {
         Features::Ids => serde_json::from_str(value).ok().map(Content::Set),
         Features::Tokens => {
@@ -142,7 +142,8 @@ fn json_weights<'a>(value: &str, features: Features) -> Option<Content<'a>> {
     set.collect::<Option<_>>().map(Content::WeightedSet)
 }
 
-fn expected(features: Features) -> &'static str {
+/// What the field of a document may be.
+pub(crate) fn expected(features: Features) -> &'static str {
     match features {
         Features::Ids => "a string or an array of unsigned integers",
         Features::Tokens => "a string or an array of strings",

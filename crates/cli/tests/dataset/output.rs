@@ -54,43 +54,36 @@ fn standard_input_goes_to_standard_output() {
     assert!(tool.path("folder/stdin.jsonl").is_file());
 }
 
-#[test]
-fn compressed_shards_stay_compressed() {
+/// Runs on a compressed shard of these rows, and gives the bytes of its output and the text that they stand for.
+fn compressed(name: &str, compress: impl Fn(&str) -> Vec<u8>, between: &[u8]) -> (Vec<u8>, String) {
     let tool = Tool::new();
     let input = lines(150);
-    tool.write("plain.jsonl", &input);
-    tool.run(&["dedup", "--jsonl", "plain.jsonl", "--features", "tokens", "--out", "plain"])
-        .with_status(0);
-    let expected = fs::read_to_string(tool.path("plain/plain.jsonl")).unwrap();
-
     // Two members, as after `cat a.gz b.gz`.
     let (a, b) = input.split_at(input.len() / 2);
-    tool.write("a.jsonl.gz", [gzip(a.as_bytes()), gzip(b.as_bytes())].concat());
-    tool.run(&["dedup", "--jsonl", "a.jsonl.gz", "--features", "tokens", "--out", "gz"])
-        .with_status(0);
+    tool.write("plain.jsonl", &input)
+        .write(name, [&compress(a)[..], between, &compress(b)].concat());
+    for (file, out) in [("plain.jsonl", "plain"), (name, "out")] {
+        let arguments = ["dedup", "--jsonl", file, "--features", "tokens", "--out", out];
+        tool.run(&arguments).with_status(0);
+    }
+    let expected = fs::read_to_string(tool.path("plain/plain.jsonl")).unwrap();
+    (fs::read(tool.path("out").join(name)).unwrap(), expected)
+}
+
+#[test]
+fn compressed_shards_stay_compressed() {
+    let (written, expected) = compressed("a.jsonl.gz", |text| gzip(text.as_bytes()), &[]);
     let mut text = String::new();
-    let file = fs::File::open(tool.path("gz/a.jsonl.gz")).unwrap();
-    flate2::read::MultiGzDecoder::new(file).read_to_string(&mut text).unwrap();
+    flate2::read::MultiGzDecoder::new(&written[..]).read_to_string(&mut text).unwrap();
     assert!(text == expected);
 }
 
 #[cfg(feature = "parquet")]
 #[test]
 fn zstandard_shards_stay_compressed() {
-    let tool = Tool::new();
-    let input = lines(150);
-    tool.write("plain.jsonl", &input);
-    tool.run(&["dedup", "--jsonl", "plain.jsonl", "--features", "tokens", "--out", "plain"])
-        .with_status(0);
-    let expected = fs::read_to_string(tool.path("plain/plain.jsonl")).unwrap();
-    let (a, b) = input.split_at(input.len() / 2);
     let zstd = |text: &str| zstd::encode_all(text.as_bytes(), 3).unwrap();
-    // Two frames and a skippable one between them.
-    let skipped = [0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3];
-    tool.write("a.jsonl.zst", [&zstd(a)[..], &skipped, &zstd(b)].concat());
-    tool.run(&["dedup", "--jsonl", "a.jsonl.zst", "--features", "tokens", "--out", "zst"])
-        .with_status(0);
-    let written = fs::read(tool.path("zst/a.jsonl.zst")).unwrap();
+    let skippable = [0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3];
+    let (written, expected) = compressed("a.jsonl.zst", zstd, &skippable);
     assert!(zstd::decode_all(&written[..]).unwrap() == expected.as_bytes());
 }
 
