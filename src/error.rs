@@ -295,6 +295,12 @@ impl IoCause {
     }
 }
 
+impl From<io::Error> for IoCause {
+    fn from(error: io::Error) -> IoCause {
+        IoCause(Arc::new(error))
+    }
+}
+
 impl PartialEq for IoCause {
     fn eq(&self, other: &IoCause) -> bool {
         self.kind() == other.kind()

@@ -54,7 +54,7 @@ type Fetch<'a> = Box<dyn Fn(&[u8]) -> Result<Option<Vec<u64>>> + Sync + 'a>;
 pub struct Originals<'a> {
     fetch: Fetch<'a>,
     memory: usize,
-    /// Whether sets come from the database itself, so that they need no check against their signatures.
+    /// Whether sets are those that were sketched, so that they need no check against their signatures.
     kept: bool,
     cache: Mutex<Cache>,
     lost: Mutex<BTreeMap<Box<[u8]>, Lost>>,
@@ -102,6 +102,13 @@ impl<'a> Originals<'a> {
             Ok(stored.and_then(|stored| stored.signature.elements().map(<[u64]>::to_vec)))
         };
         Originals { kept: true, ..Originals::new(fetch) }
+    }
+
+    /// Trusts that every set is the one that was sketched, in ascending order and without repeats, so that its signature
+    /// is not computed again. Other sets give wrong counts.
+    pub fn trusted(mut self) -> Originals<'a> {
+        self.kept = true;
+        self
     }
 
     /// Bytes of sets that may be cached. Default 256 MiB. Two sets for each thread come on top.

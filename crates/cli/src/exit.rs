@@ -3,7 +3,9 @@
 //! 0 done, 1 findings or a key that is not there, 2 usage, 3 input or output, 4 locked by another process,
 //! 5 damaged or refused file, 6 limit exceeded, 130 interrupted.
 
+use std::cell::Cell;
 use std::io::{self, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
 use ringer::Error;
@@ -91,4 +93,22 @@ fn status_of(error: &Error) -> u8 {
 /// A line on standard error. That it cannot be written is no reason to fail.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
+}
+
+thread_local! {
+    static CAUGHT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a panic of this thread is caught by [`without_panic`], and not worth a message.
+pub(crate) fn panics_are_caught() -> bool {
+    CAUGHT.get()
+}
+
+/// Calls code of others that may panic when its input is damaged. `None` if it does.
+#[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "only Parquet needs it"))]
+pub(crate) fn without_panic<T>(call: impl FnOnce() -> T) -> Option<T> {
+    let before = CAUGHT.replace(true);
+    let called = catch_unwind(AssertUnwindSafe(call));
+    CAUGHT.set(before);
+    called.ok()
 }

@@ -13,8 +13,10 @@ use serde_json::json;
 use crate::exit::{self, Failure};
 use crate::interrupt;
 use crate::progress::{self, Unit};
+use crate::results::{self, Results, key_cell};
 use crate::show::{self, Output, Style};
 use crate::sources;
+use crate::table::{Cell, Column, Kind};
 
 /// Which pairs count.
 #[derive(Debug, Clone, Copy, clap::Args)]
@@ -141,6 +143,28 @@ pub(crate) fn head(
     }
 }
 
+/// The names of linkages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum LinkageName {
+    Strict,
+    Connected,
+}
+
+impl LinkageName {
+    pub(crate) fn linkage(self) -> Linkage {
+        match self {
+            LinkageName::Strict => Linkage::Strict,
+            LinkageName::Connected => Linkage::Connected,
+        }
+    }
+}
+
+/// The columns of a table of clusters: a row for each member, compared with the representative.
+pub(crate) fn cluster_columns(measure: Measure) -> Vec<Column> {
+    let columns = [("cluster", Kind::Integer), ("key", Kind::Text), ("representative", Kind::Text)];
+    results::columns(&columns, measure)
+}
+
 /// Clusters, and what they are clusters of.
 pub(crate) struct Clustering<'a> {
     pub(crate) snapshot: &'a Snapshot,
@@ -161,8 +185,7 @@ pub(crate) struct Clustering<'a> {
 
 impl Clustering<'_> {
     /// Finds and prints them. Gives the report, the number of clusters and of their members.
-    pub(crate) fn print(&self) -> Result<(Report, u64, u64), Failure> {
-        let mut out = Output::new();
+    pub(crate) fn print(&self, results: &mut Results) -> Result<(Report, u64, u64), Failure> {
         let (mut clusters, mut members) = (0, 0);
         let bar = bar(self.style);
         let ask = self.snapshot.clusters(self.min).linkage(self.linkage);
@@ -178,14 +201,14 @@ impl Clustering<'_> {
                 Ok(true) => {
                     clusters += 1;
                     members += cluster.keys.len() as u64;
-                    bar.suspend(|| printed(self.one(clusters, cluster, &mut out)))
+                    bar.suspend(|| printed(self.one(clusters, cluster, results)))
                 }
                 Ok(false) => ControlFlow::Continue(()),
                 Err(error) => printed(Err(error.into())),
             })
         });
         bar.finish_and_clear();
-        out.flush()?;
+        results.lines.flush()?;
         Ok((report?, clusters, members))
     }
 
@@ -202,9 +225,13 @@ impl Clustering<'_> {
         Ok(false)
     }
 
-    fn one(&self, number: u64, cluster: Cluster<'_>, out: &mut Output) -> Result<(), Failure> {
+    fn one(&self, number: u64, cluster: Cluster<'_>, results: &mut Results) -> Result<(), Failure> {
+        if results.is_table() {
+            return self.rows(number, cluster, results);
+        }
+        let out = &mut results.lines;
         let lowest = cluster.lowest.similarity();
-        if self.style.json {
+        if results.style.json {
             let (mut keys, mut earlier) = (Vec::new(), Vec::new());
             for key in cluster.keys {
                 let key = key?;
@@ -238,13 +265,34 @@ impl Clustering<'_> {
                 out.line(format_args!("                 {shown}"))?;
                 continue;
             }
-            let comparison = match self.originals {
-                Some(originals) => self.snapshot.compare_exactly(first, &key, originals)?,
-                None => self.snapshot.compare(first, &key)?,
-            };
+            let comparison = self.compare(first, &key)?;
             out.line(format_args!("  {:<13}  {shown}", self.alike(first, &key, &comparison)))?;
         }
         Ok(())
+    }
+
+    /// The members as rows of a table.
+    fn rows(
+        &self,
+        number: u64,
+        cluster: Cluster<'_>,
+        results: &mut Results,
+    ) -> Result<(), Failure> {
+        let first = &cluster.representative;
+        for key in cluster.keys {
+            let key = key?;
+            let mut row = vec![Cell::Integer(number), key_cell(&key), key_cell(first)];
+            row.extend(results::cells(&self.compare(first, &key)?));
+            results.row(row)?;
+        }
+        Ok(())
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Result<Comparison, Error> {
+        match self.originals {
+            Some(originals) => self.snapshot.compare_exactly(a, b, originals),
+            None => self.snapshot.compare(a, b),
+        }
     }
 
     /// How alike two keys are, for people.

@@ -5,16 +5,23 @@
 
 mod arguments;
 mod commands;
+mod compression;
+mod dataset;
 mod exit;
 mod grouping;
 mod input;
 mod interrupt;
 mod load;
 mod open;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod problems;
 mod progress;
+mod results;
 mod show;
 mod sources;
+mod staged;
+mod table;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -22,12 +29,18 @@ use std::process::ExitCode;
 use clap::Parser;
 use ringer::Sketcher;
 
+#[doc(hidden)]
+pub use dataset::fuzzed;
+
 use arguments::Arguments;
 use input::{Records, Worker};
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
+        if exit::panics_are_caught() {
+            return;
+        }
         // A damaged hot tier can make sled panic in the thread that reads it, or in one of its own. The library catches
         // that and reports the damage.
         let thread = std::thread::current();

@@ -15,9 +15,7 @@ use ringer::{Batch, BulkLoad, Database, Error, Signature};
 use serde_json::json;
 
 use crate::exit::{self, Failure};
-use crate::input::{
-    Block, DocumentLimits, Line, Records, Source, WAITING_BLOCKS, Worker, reason_of,
-};
+use crate::input::{Block, DocumentLimits, Records, Source, WAITING_BLOCKS, Worker, reason_of};
 use crate::interrupt;
 use crate::problems::{Problem, Problems, Reason};
 use crate::progress::{self, Unit};
@@ -79,11 +77,12 @@ impl Load<'_> {
             Source::Lines(lines) => {
                 progress::bar(self.style, "reading sets", Unit::Bytes, lines.bytes())
             }
+            #[cfg(feature = "parquet")]
+            Source::Columns(columns) => {
+                progress::bar(self.style, "reading rows", Unit::Things, Some(columns.rows()))
+            }
         };
-        let name = match &source {
-            Source::Files(_) => String::new(),
-            Source::Lines(lines) => lines.name().to_string(),
-        };
+        let name = source.name();
         let mut store = Store::new(self);
         let read = self.read(source, &name, &mut store, problems, &bar);
         bar.finish_and_clear();
@@ -150,26 +149,27 @@ impl Load<'_> {
                 };
                 (files.par_iter().map_init(worker, one).collect(), files.len() as u64)
             }
-            Block::Lines(mut block) => {
-                let mut all: Vec<Sketched> =
-                    std::mem::take(&mut block.problems).into_iter().map(Err).collect();
+            mut block => {
+                let mut all: Vec<Sketched> = block.take_problems().into_iter().map(Err).collect();
                 let one = |worker: &mut Worker<'_>, i| {
-                    let line = block.line(i);
-                    self.line(worker, line).map_err(|Problem { reason, message }| {
-                        let message = format!("{name}, line {}: {message}", line.number);
+                    self.record(worker, &block, i).map_err(|Problem { reason, message }| {
+                        let message = format!("{name}, {} {message}", block.place(i));
                         Problem::new(reason, message)
                     })
                 };
-                let lines = (0..block.len()).into_par_iter();
-                all.par_extend(lines.map_init(worker, one));
-                (all, block.bytes)
+                all.par_extend((0..block.len()).into_par_iter().map_init(worker, one));
+                let steps = match &block {
+                    Block::Lines(lines) => lines.bytes,
+                    block => block.len() as u64,
+                };
+                (all, steps)
             }
         }
     }
 
-    fn line(&self, worker: &mut Worker<'_>, line: Line<'_>) -> Sketched {
+    fn record(&self, worker: &mut Worker<'_>, block: &Block, i: usize) -> Sketched {
         let malformed = |what| Problem::new(Reason::Malformed, what);
-        let record = self.records.parse(line.text).map_err(malformed)?;
+        let record = block.record(i, &self.records).map_err(malformed)?;
         let Some((key, content)) = record else { return Ok(None) };
         check_key(&key).map_err(malformed)?;
         match worker.of_content(&content) {

@@ -10,8 +10,8 @@ use crate::exit::{self, Failure};
 /// Messages of one kind that are printed. Further ones are only counted.
 const MOST_MESSAGES: u64 = 20;
 
-/// The same for binary files: a folder may have a million images, and nothing is wrong with any.
-const MOST_BINARY_MESSAGES: u64 = 3;
+/// The same for what need not be wrong: a folder may have a million images, and a dataset a million repeated keys.
+const FEW_MESSAGES: u64 = 3;
 
 /// Why something was left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,6 +22,11 @@ pub(crate) enum Reason {
     OverLimit,
     Malformed,
     Unreadable,
+    /// A row has the key of an earlier one.
+    RepeatedKey,
+    /// A shard has other columns than the first one.
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "only Parquet needs it"))]
+    OtherSchema,
 }
 
 impl Reason {
@@ -32,6 +37,8 @@ impl Reason {
             Reason::OverLimit => "over a limit",
             Reason::Malformed => "malformed",
             Reason::Unreadable => "unreadable",
+            Reason::RepeatedKey => "repeated key",
+            Reason::OtherSchema => "other schema",
         }
     }
 }
@@ -53,16 +60,34 @@ impl Problem {
 /// All problems of a run.
 pub(crate) struct Problems {
     strict: bool,
+    /// Whether the input is rows, which are kept when they cannot be judged.
+    rows: bool,
     counts: BTreeMap<Reason, u64>,
 }
 
 impl Problems {
     pub(crate) fn new(strict: bool) -> Problems {
-        Problems { strict, counts: BTreeMap::new() }
+        Problems { strict, rows: false, counts: BTreeMap::new() }
     }
 
-    /// Takes note of a problem. That a file is binary is none of anybody's making and ends nothing.
+    /// Problems of rows that are kept whether or not they can be judged.
+    pub(crate) fn of_rows(strict: bool) -> Problems {
+        Problems { rows: true, ..Problems::new(strict) }
+    }
+
+    /// Takes note of input that is left out or, if it is a row, kept without a comparison. A binary file is nobody's
+    /// mistake, so it is never a reason to stop.
     pub(crate) fn note(&mut self, problem: Problem) -> Result<(), Failure> {
+        let consequence = if self.rows { "; the row is kept" } else { "" };
+        self.note_with(problem, consequence)
+    }
+
+    /// Takes note of something odd about input that is used all the same.
+    pub(crate) fn note_about(&mut self, problem: Problem) -> Result<(), Failure> {
+        self.note_with(problem, "")
+    }
+
+    fn note_with(&mut self, problem: Problem, consequence: &str) -> Result<(), Failure> {
         let Problem { reason, message } = problem;
         if self.strict && reason != Reason::Binary {
             return Err(match reason {
@@ -71,13 +96,13 @@ impl Problems {
             });
         }
         let most = match reason {
-            Reason::Binary => MOST_BINARY_MESSAGES,
+            Reason::Binary | Reason::RepeatedKey => FEW_MESSAGES,
             _ => MOST_MESSAGES,
         };
         let count = self.counts.entry(reason).or_insert(0);
         *count += 1;
         if *count <= most {
-            exit::say(&format!("warning: {message}"));
+            exit::say(&format!("warning: {message}{consequence}"));
         }
         if *count == most {
             let reason = reason.name();
@@ -107,6 +132,13 @@ impl Problems {
     /// The counts by reason.
     pub(crate) fn json(&self) -> Value {
         self.counts.iter().map(|(reason, n)| (reason.name().to_string(), *n)).collect()
+    }
+
+    /// Why rows could not be judged: `2 malformed, 1 too large`.
+    pub(crate) fn unjudged(&self) -> String {
+        let odd = |reason| matches!(reason, Reason::RepeatedKey | Reason::OtherSchema);
+        let reasons = self.counts.iter().filter(|(reason, _)| !odd(**reason));
+        reasons.map(|(reason, n)| format!("{n} {}", reason.name())).collect::<Vec<_>>().join(", ")
     }
 
     /// `; left out: 2 binary, 1 unreadable`, or nothing.

@@ -1,6 +1,6 @@
 //! What is printed: keys, estimates and matches, for people and as JSON.
 
-use std::io::{BufWriter, StdoutLock, Write, stdout};
+use std::io::{BufWriter, Write, stdout};
 use std::path::Path;
 
 use ringer::scheme::Measure;
@@ -20,14 +20,20 @@ pub(crate) struct Style {
     pub(crate) quiet: bool,
 }
 
-/// Standard output, buffered.
+/// Lines for standard output or a file, buffered.
 pub(crate) struct Output {
-    out: BufWriter<StdoutLock<'static>>,
+    out: BufWriter<Box<dyn Write>>,
 }
 
 impl Output {
+    /// Standard output.
     pub(crate) fn new() -> Output {
-        Output { out: BufWriter::new(stdout().lock()) }
+        Output::to(Box::new(stdout().lock()))
+    }
+
+    /// Any place.
+    pub(crate) fn to(out: Box<dyn Write>) -> Output {
+        Output { out: BufWriter::new(out) }
     }
 
     /// A line of text.
@@ -187,4 +193,29 @@ pub(crate) fn bytes(bytes: u64) -> String {
 /// `1 file`, `2 files`.
 pub(crate) fn count(number: u64, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+/// A size from the command line: `512MiB`, `4GiB`, `1000000`.
+pub(crate) fn parse_bytes(text: &str) -> Result<usize, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor: f64 = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "kb" => 1e3,
+        "k" | "kib" => 1024.0,
+        "mb" => 1e6,
+        "m" | "mib" => 1024.0 * 1024.0,
+        "gb" => 1e9,
+        "g" | "gib" => 1024.0 * 1024.0 * 1024.0,
+        "tb" => 1e12,
+        "t" | "tib" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
+        _ => return Err(format!("`{unit}` is not a unit of size: use KiB, MiB or GiB")),
+    };
+    let number: f64 =
+        number.parse().map_err(|_| "a size is a number and a unit, such as 512MiB".to_string())?;
+    let bytes = number * factor;
+    match bytes >= 1.0 && bytes <= usize::MAX as f64 {
+        true => Ok(bytes as usize),
+        false => Err("the size is out of range".into()),
+    }
 }

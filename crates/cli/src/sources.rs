@@ -37,10 +37,10 @@ pub(crate) struct Sources {
     /// Decide by exact counts: texts are read again from this file, as `add --jsonl` reads them.
     #[arg(long, value_name = "FILE", help_heading = "Exact answers")]
     pub(crate) verify_jsonl: Option<PathBuf>,
-    /// The field of the key, with --verify-jsonl.
+    /// The field of the key in JSON and Parquet.
     #[arg(long, value_name = "NAME", default_value = "id", help_heading = "Exact answers")]
     pub(crate) key_field: String,
-    /// The field of the text, with --verify-jsonl.
+    /// The field of the text in JSON and Parquet.
     #[arg(long, value_name = "NAME", default_value = "text", help_heading = "Exact answers")]
     pub(crate) text_field: String,
 }
@@ -156,7 +156,7 @@ impl LineIndex {
         let mut lines = Lines::open(path, None).map_err(unreadable)?;
         if lines.bytes().is_none() {
             return Err(Failure::Usage(format!(
-                "{} cannot be read twice: give a file",
+                "{} cannot be read twice: give a file that is not compressed",
                 lines.name()
             )));
         }

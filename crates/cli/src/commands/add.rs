@@ -1,4 +1,4 @@
-//! `ringer add`: files, lines of sets or lines of JSON go into a database.
+//! `ringer add`: files, lines of sets or of JSON, or rows of Parquet go into a database.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,9 @@ use crate::problems::Problems;
 use crate::show::{Output, Style, count};
 use crate::{interrupt, open};
 
-/// Add sets to a database: files and folders, lines of sets, or lines of JSON.
+/// Add sets to a database: files and folders, lines of sets, lines of JSON, or rows of Parquet.
+///
+/// Lines may be compressed with gzip or Zstandard.
 ///
 /// What is stored under a key already is replaced. The database's features say what a document's set is:
 /// 5-word shingles of normalised text (of HTML files, of what is visible), content-defined chunks of bytes,
@@ -22,6 +24,7 @@ use crate::{interrupt, open};
   ringer add notes.ringer ~/notes ~/mail
   ringer add baskets.ringer --sets baskets.tsv        (key, tab, words)
   ringer add pages.ringer --jsonl dump.jsonl --key-field url --text-field body
+  ringer add pages.ringer --parquet dump.parquet --key-field url
   ringer add recipes.ringer --sets recipes.tsv --weighted    (key, tab, flour:500 butter:250)
   ringer add vectors.ringer --jsonl embeddings.jsonl --text-field embedding --weighted
   generate | ringer add live.ringer --sets - --commit-every 1000 --ack")]
@@ -30,15 +33,18 @@ pub(crate) struct Add {
     #[arg(value_name = "DB")]
     path: PathBuf,
     /// Files and folders (searched recursively); the key of a file is its path as given.
-    #[arg(value_name = "PATH", required_unless_present_any = ["sets", "jsonl"])]
+    #[arg(value_name = "PATH", required_unless_present_any = ["sets", "jsonl", "parquet"])]
     paths: Vec<PathBuf>,
     /// A set a line: the key, a tab, and its elements with spaces between them (of a database of texts: the
     /// text). `-` is standard input.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["paths", "jsonl"])]
     sets: Option<PathBuf>,
-    /// A JSON object a line. `-` is standard input.
+    /// One JSON object per line. `-` is standard input.
     #[arg(long, value_name = "FILE", conflicts_with = "paths")]
     jsonl: Option<PathBuf>,
+    /// The rows of a Parquet file.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["paths", "sets", "jsonl", "weighted"])]
+    parquet: Option<PathBuf>,
     /// The field of the key, a string or a number.
     #[arg(long, value_name = "NAME", default_value = "id", conflicts_with_all = ["paths", "sets"])]
     key_field: String,
@@ -79,9 +85,13 @@ impl Add {
                 weighted: self.weighted,
             },
         };
-        let source = match lines {
-            Some(lines) => Source::Lines(lines),
-            None => {
+        let source = match (lines, &self.parquet) {
+            (Some(lines), _) => Source::Lines(lines),
+            (None, Some(file)) => {
+                let fields = [&*self.key_field, &*self.text_field];
+                Source::parquet(file, fields, db.scheme().features)?
+            }
+            (None, None) => {
                 let (paths, walk) = (&self.paths[..], &self.walk);
                 let files = Files { paths, walk, database: Some(&self.path) };
                 Source::Files(files.find(&mut problems)?)

@@ -6,7 +6,8 @@ use ringer::Sketcher;
 use ringer::groups::Linkage;
 
 use crate::exit::{self, Failure};
-use crate::grouping::{self, Clustering, Conditions};
+use crate::grouping::{self, Clustering, Conditions, LinkageName};
+use crate::results::Written;
 use crate::show::{Style, count};
 use crate::sources::{self, Sources};
 use crate::{interrupt, open};
@@ -19,7 +20,7 @@ use crate::{interrupt, open};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ringer clusters notes.ringer --min 0.8
-  ringer clusters notes.ringer --min 0.8 --strict-linkage --json")]
+  ringer clusters notes.ringer --min 0.8 --linkage strict --output clusters.csv")]
 pub(crate) struct Clusters {
     /// The database.
     #[arg(value_name = "DB")]
@@ -27,24 +28,31 @@ pub(crate) struct Clusters {
     /// The least resemblance, 0 to 1, or cosine, -1 to 1.
     #[arg(long, value_name = "R", allow_negative_numbers = true)]
     min: f64,
-    /// Every member is alike enough to the first one, not only through a chain.
-    #[arg(long)]
+    /// What makes a cluster: connected follows chains of pairs, strict compares every member with the first one.
+    #[arg(long, value_enum, value_name = "KIND", default_value = "connected")]
+    linkage: LinkageName,
+    /// The same as --linkage strict.
+    #[arg(long, conflicts_with = "linkage")]
     strict_linkage: bool,
     #[command(flatten)]
     conditions: Conditions,
     #[command(flatten)]
     sources: Sources,
+    #[command(flatten)]
+    written: Written,
 }
 
 impl Clusters {
     pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
         interrupt::listen();
         let reader = open::to_read(&self.path, style)?;
-        let linkage = if self.strict_linkage { Linkage::Strict } else { Linkage::Connected };
+        let linkage = if self.strict_linkage { Linkage::Strict } else { self.linkage.linkage() };
         let snapshot = reader.snapshot();
         let sketcher = Sketcher::new(snapshot.scheme());
         let sources = self.sources.open(snapshot.scheme())?;
         let originals = sources.as_ref().map(|sources| sources.originals(&sketcher));
+        let columns = grouping::cluster_columns(snapshot.scheme().measure);
+        let mut results = self.written.open(style, &columns)?;
         let (report, clusters, members) = Clustering {
             snapshot: &snapshot,
             min: self.min,
@@ -56,7 +64,10 @@ impl Clusters {
             originals: originals.as_ref(),
             files: self.sources.verify_files,
         }
-        .print()?;
+        .print(&mut results)?;
+        if !report.cancelled {
+            results.finish()?;
+        }
         originals.iter().for_each(sources::report_lost);
         grouping::ended(&report, snapshot.scheme(), self.min, self.conditions, style)?;
         if !style.quiet {

@@ -1,4 +1,4 @@
-//! `ringer dedup`: near-duplicate files in folders, in one go.
+//! `ringer dedup`: near-duplicate files in folders, or rows of datasets, in one go.
 //!
 //! Sketches all files into a database, one in memory unless asked otherwise, and prints its clusters.
 
@@ -8,11 +8,13 @@ use ringer::groups::Linkage;
 use ringer::scheme::{Features, Measure};
 use ringer::{Database, Options, Parameters, Scheme};
 
+use crate::dataset::{DatasetArguments, Job};
 use crate::exit::{self, Failure};
 use crate::grouping::{self, Clustering, Conditions, Reach};
 use crate::input::{Files, Records, Source, Walk};
 use crate::load::{Commits, Load, Loaded};
 use crate::problems::Problems;
+use crate::results::Results;
 use crate::show::{Style, count};
 use crate::sources::{self, Opened};
 use crate::{interrupt, open};
@@ -23,21 +25,28 @@ const MOST_FILES_COMPARED: u64 = 20_000;
 /// From this resemblance on comparing what may be alike costs hardly more than asking an index.
 const CHEAP_RESEMBLANCE: f64 = 0.7;
 
-/// Find near-duplicate files.
+/// Find near-duplicate files, or near-duplicate rows of a dataset.
 ///
-/// Compares all files below the given paths by their 5-word shingles, ignoring case and punctuation (of HTML
-/// files, by what is visible), and prints groups of look-alikes. Files that may be alike are read again, and their shingles are
-/// counted: the resemblances printed are exact, and `identical` means equal bytes. Files that are gone or have changed by
-/// then are named and left out. With --estimate, signatures alone decide, and the estimate must reach --min. Binary
-/// files are left out and counted; `--features chunks` compares files of any kind by their bytes.
+/// Compares all files below the given paths by their 5-word shingles, ignoring case and punctuation (HTML files by what is
+/// visible), and prints groups of similar files. Files that may be similar are read again and their shingles are counted: the
+/// resemblances printed are exact, and `identical` means equal bytes. Files that are gone or have changed by then are named
+/// and left out. With --estimate, signatures alone decide, and the estimate must reach --min. Binary files are left out and
+/// counted; `--features chunks` compares files of any kind by their bytes.
+///
+/// With --jsonl or --parquet, rows are compared instead, and the kept ones are written to --out. Every removed row resembles
+/// the kept row of its group to at least --min. Rows that cannot be compared are named, counted and kept.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ringer dedup ~/notes
   ringer dedup --min 0.6 --json src docs > groups.jsonl
-  ringer dedup --features chunks ~/photos ~/backup --db files.ringer")]
+  ringer dedup --features chunks ~/photos ~/backup --db files.ringer
+  ringer dedup --jsonl shards/*.jsonl.gz --out kept --removed gone --clusters groups.csv
+  ringer dedup --parquet shards --text-field body --key-field url --keep longest --out kept
+  ringer dedup --jsonl today.jsonl --out kept --db seen.ringer    (also removes what earlier runs kept)
+  generate | ringer dedup --jsonl - > kept.jsonl")]
 pub(crate) struct Dedup {
     /// Files and folders (searched recursively).
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required_unless_present_any = ["jsonl", "parquet"], value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Least resemblance of two files that belong together, above 0 and at most 1.
     #[arg(long, default_value_t = 0.8, value_name = "R", allow_negative_numbers = true)]
@@ -62,6 +71,8 @@ pub(crate) struct Dedup {
     estimate: bool,
     #[command(flatten)]
     walk: Walk,
+    #[command(flatten)]
+    dataset: DatasetArguments,
 }
 
 impl Dedup {
@@ -71,6 +82,19 @@ impl Dedup {
                 "--min {} is no resemblance: give a number above 0 and at most 1",
                 self.min
             )));
+        }
+        if self.dataset.given() {
+            let job = Job {
+                arguments: &self.dataset,
+                min: self.min,
+                db: self.db.as_deref(),
+                features: self.features,
+                seed: self.seed,
+                estimate: self.estimate,
+                walk: &self.walk,
+                style,
+            };
+            return job.run();
         }
         interrupt::listen();
         let mut problems = Problems::new(self.walk.strict);
@@ -167,7 +191,7 @@ impl Dedup {
             originals: originals.as_ref(),
             files: true,
         };
-        let (report, clusters, members) = clustering.print()?;
+        let (report, clusters, members) = clustering.print(&mut Results::on_output(style))?;
         originals.iter().for_each(sources::report_lost);
         grouping::ended(&report, snapshot.scheme(), self.min, conditions, style)?;
         Ok((clusters, members, sets))

@@ -80,3 +80,11 @@ impl Command {
         }
     }
 }
+
+/// A temporary folder that nobody else can look into.
+pub(crate) fn private_folder_in(place: &std::path::Path) -> std::io::Result<tempfile::TempDir> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    builder.tempdir_in(place)
+}

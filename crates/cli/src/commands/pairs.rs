@@ -4,12 +4,15 @@ use std::path::PathBuf;
 
 use ringer::Sketcher;
 use ringer::groups::{Found, Pair};
+use ringer::scheme::Measure;
 use serde_json::{Map, Value, json};
 
 use crate::exit::{self, Failure};
 use crate::grouping::{self, Conditions};
-use crate::show::{self, Output, Style, count};
+use crate::results::{self, Results, Written, key_cell};
+use crate::show::{self, Style, count};
 use crate::sources::{self, Sources};
+use crate::table::Kind;
 use crate::{interrupt, open};
 
 /// Groups of equal signatures with more keys than this are printed as groups: a hundred thousand copies
@@ -26,6 +29,7 @@ const MOST_EXPANDED: usize = 100;
   ringer pairs notes.ringer --min 0.8
   ringer pairs notes.ringer --min 0.9 --certain --json > pairs.jsonl
   ringer pairs notes.ringer --min 0.8 --verify-files
+  ringer pairs notes.ringer --min 0.8 --output pairs.parquet
   ringer pairs texts.ringer --min 0.8 --verify-jsonl texts.jsonl")]
 pub(crate) struct Pairs {
     /// The database.
@@ -41,6 +45,8 @@ pub(crate) struct Pairs {
     conditions: Conditions,
     #[command(flatten)]
     sources: Sources,
+    #[command(flatten)]
+    written: Written,
 }
 
 impl Pairs {
@@ -49,7 +55,11 @@ impl Pairs {
         let reader = open::to_read(&self.path, style)?;
         let snapshot = reader.snapshot();
         let bar = grouping::bar(style);
-        let most = if self.expand { usize::MAX } else { MOST_EXPANDED };
+        let measure = snapshot.scheme().measure;
+        let columns = results::columns(&[("a", Kind::Text), ("b", Kind::Text)], measure);
+        let mut results = self.written.open(style, &columns)?;
+        // A table has no place for groups.
+        let most = if self.expand || results.is_table() { usize::MAX } else { MOST_EXPANDED };
         let pairs = self.conditions.put(snapshot.pairs(self.min)).expand_up_to(most);
         let sketcher = Sketcher::new(snapshot.scheme());
         let sources = self.sources.open(snapshot.scheme())?;
@@ -58,18 +68,19 @@ impl Pairs {
         if let Some(originals) = &originals {
             pairs = pairs.verify(originals);
         }
-        let mut out = Output::new();
-        let (mut found, measure) = (0u64, snapshot.scheme().measure);
+        let mut found = 0u64;
         let report = grouping::printing(|printed| {
             pairs.run(|one| {
-                let head = grouping::head(found, measure, style, &mut out);
+                let is_first = found == 0;
                 found += u64::from(matches!(one, Found::Pair(_)));
-                bar.suspend(|| printed(head.and_then(|()| print(&one, style, &mut out))))
+                bar.suspend(|| printed(print(&one, is_first, measure, &mut results)))
             })
         });
         bar.finish_and_clear();
-        out.flush()?;
         let report = report?;
+        if !report.cancelled {
+            results.finish()?;
+        }
         originals.iter().for_each(sources::report_lost);
         grouping::ended(&report, snapshot.scheme(), self.min, self.conditions, style)?;
         if !style.quiet {
@@ -79,7 +90,23 @@ impl Pairs {
     }
 }
 
-fn print(found: &Found<'_>, style: Style, out: &mut Output) -> Result<(), Failure> {
+fn print(
+    found: &Found<'_>,
+    is_first: bool,
+    measure: Measure,
+    results: &mut Results,
+) -> Result<(), Failure> {
+    if let Found::Pair(pair) = found
+        && results.is_table()
+    {
+        let mut row = vec![key_cell(&pair.a), key_cell(&pair.b)];
+        row.extend(results::cells(&pair.comparison));
+        return results.row(row);
+    }
+    let (style, out) = (results.style, &mut results.lines);
+    if is_first {
+        grouping::head(0, measure, style, out)?;
+    }
     match found {
         Found::Pair(pair) if style.json => out.line(as_json(pair)),
         Found::Pair(pair) => {

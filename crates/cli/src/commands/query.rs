@@ -4,17 +4,19 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use rayon::prelude::*;
-use ringer::scheme::Measure;
+use ringer::scheme::{Features, Measure};
 use ringer::{Answer, Error, Explanation, Like, Originals, Signature, Sketcher, Snapshot};
 use serde_json::{Value, json};
 
 use crate::exit::{self, Failure};
 use crate::grouping::Reach;
-use crate::input::{Block, Content, Lines, Records, Source, Worker};
+use crate::input::{Content, Lines, Records, Source, Worker};
 use crate::open;
 use crate::problems::{Problem, Problems, Reason};
+use crate::results::{self, Results, Written, key_cell};
 use crate::show::{self, Output, Style};
 use crate::sources::{self, Sources};
+use crate::table::{Cell, Kind};
 
 /// Find the sets that look like one: ranked, with error bars.
 #[derive(clap::Args)]
@@ -24,6 +26,7 @@ use crate::sources::{self, Sources};
   ringer query notes.ringer --text 'never put off till tomorrow what you can do today' --min 0.5
   ringer query baskets.ringer --set 'bread milk beer' --explain
   ringer query baskets.ringer --sets new.tsv --json > matches.jsonl
+  ringer query notes.ringer --parquet new.parquet --min 0.8 --output matches.parquet
   ringer query recipes.ringer --set 'flour:500 butter:250 sugar:120' --weighted")]
 pub(crate) struct Query {
     /// The database.
@@ -58,11 +61,13 @@ pub(crate) struct Query {
     #[arg(long, conflicts_with_all = ["key", "text", "file"])]
     weighted: bool,
     /// Say how the answer was found, and the chance that a set just as alike as --min, or more or less, is returned.
-    #[arg(long, conflicts_with = "sets")]
+    #[arg(long, conflicts_with_all = ["sets", "jsonl", "parquet"])]
     explain: bool,
     /// Stop at the first malformed line.
     #[arg(long)]
     strict: bool,
+    #[command(flatten)]
+    written: Written,
 }
 
 /// What to look for: one of these.
@@ -84,6 +89,19 @@ struct What {
     /// A query a line, as `add --sets` reads them. `-` is standard input.
     #[arg(long, value_name = "FILE")]
     sets: Option<PathBuf>,
+    /// One query per line, as `add --jsonl` reads them. `-` is standard input.
+    #[arg(long, value_name = "FILE")]
+    jsonl: Option<PathBuf>,
+    /// One query per row of a Parquet file, as `add --parquet` reads them.
+    #[arg(long, value_name = "FILE")]
+    parquet: Option<PathBuf>,
+}
+
+impl What {
+    /// Whether there is more than one query.
+    fn is_many(&self) -> bool {
+        self.sets.is_some() || self.jsonl.is_some() || self.parquet.is_some()
+    }
 }
 
 impl Query {
@@ -97,24 +115,27 @@ impl Query {
         let sources = self.sources.open(snapshot.scheme())?;
         let originals = sources.as_ref().map(|sources| sources.originals(&sketcher));
         let originals = originals.as_ref();
-        let mut out = Output::new();
-        if let Some(file) = &self.what.sets {
-            self.many(file, (&snapshot, &sketcher, originals), style, &mut out)?;
+        let columns =
+            [("query", Kind::Text), ("key", Kind::Text), ("matching_slots", Kind::Integer)];
+        let columns = results::columns(&columns, snapshot.scheme().measure);
+        let mut out = self.written.open(style, &columns)?;
+        if self.what.is_many() {
+            self.many((&snapshot, &sketcher, originals), &mut out)?;
             originals.into_iter().for_each(sources::report_lost);
-            return out.flush();
+            return out.finish();
         }
         let (name, asked) = self.one(&sketcher)?;
         let query = self.ask(snapshot.query(asked.like()), originals);
         if self.explain {
             let explanation = query.explain().map_err(exit::bad_argument)?;
-            self.print(&name, &explanation.answer, style, &mut out)?;
-            print_explanation(&explanation, style, &mut out)?;
+            self.print(&name, &explanation.answer, &mut out)?;
+            print_explanation(&explanation, out.style, &mut out.lines)?;
         } else {
             let answer = query.run().map_err(exit::bad_argument)?;
-            self.print(&name, &answer, style, &mut out)?;
+            self.print(&name, &answer, &mut out)?;
         }
         originals.into_iter().for_each(sources::report_lost);
-        out.flush()
+        out.finish()
     }
 
     /// The query's name in the output, and what is asked.
@@ -163,33 +184,47 @@ impl Query {
         if self.exhaustive { query.exhaustive() } else { query }
     }
 
-    /// A query a line, many at a time.
+    /// Where many queries come from, and how its lines are read.
+    fn source(&self, features: Features) -> Result<(Source, Records), Failure> {
+        let sets = Records::Sets { weighted: self.weighted };
+        let fields = [&*self.sources.key_field, &*self.sources.text_field];
+        if let Some(file) = &self.what.parquet {
+            return Ok((Source::parquet(file, fields, features)?, sets));
+        }
+        let file = self.what.sets.as_ref().or(self.what.jsonl.as_ref());
+        let lines = Lines::open(file.map_or("-".as_ref(), |file| file), None)
+            .map_err(|problem| Failure::Io(problem.message))?;
+        let [key_field, text_field] = fields.map(str::to_string);
+        let weighted = self.weighted;
+        let records = match self.what.jsonl {
+            Some(_) => Records::Json { key_field, text_field, features, weighted },
+            None => sets,
+        };
+        Ok((Source::Lines(lines), records))
+    }
+
+    /// Many queries, many at a time.
     fn many(
         &self,
-        file: &std::path::Path,
         (snapshot, sketcher, originals): (&Snapshot, &Sketcher, Option<&Originals<'_>>),
-        style: Style,
-        out: &mut Output,
+        out: &mut Results,
     ) -> Result<(), Failure> {
-        let lines = Lines::open(file, None).map_err(|problem| Failure::Io(problem.message))?;
-        let name = lines.name().to_string();
+        let (source, records) = self.source(sketcher.scheme().features)?;
+        let name = source.name();
         let mut problems = Problems::new(self.strict);
-        for block in Source::Lines(lines).start()? {
-            let block = block.map_err(|problem| Failure::Io(problem.message))?;
-            let Block::Lines(mut block) = block else { continue };
-            for problem in std::mem::take(&mut block.problems) {
+        for block in source.start()? {
+            let mut block = block.map_err(|problem| Failure::Io(problem.message))?;
+            for problem in block.take_problems() {
                 problems.note(problem)?;
             }
-            let malformed = |number: u64, what: String| {
-                Problem::new(Reason::Malformed, format!("{name}, line {number}: {what}"))
+            let malformed = |i: usize, what: String| {
+                Problem::new(Reason::Malformed, format!("{name}, {} {what}", block.place(i)))
             };
             let one = |worker: &mut Worker<'_>, i: usize| {
-                let line = block.line(i);
-                let record = Records::Sets { weighted: self.weighted }.parse(line.text);
-                let record = record.map_err(|what| malformed(line.number, what))?;
+                let record = block.record(i, &records).map_err(|what| malformed(i, what))?;
                 let Some((key, content)) = record else { return Ok(None) };
                 let asked = Asked::of(&content, worker, sketcher);
-                let asked = asked.map_err(|e| malformed(line.number, e.to_string()))?;
+                let asked = asked.map_err(|error| malformed(i, error.to_string()))?;
                 let answer = self.ask(snapshot.query(asked.like()), originals).run();
                 Ok(Some((show::json_key(&key), answer)))
             };
@@ -198,28 +233,35 @@ impl Query {
             for answer in answers {
                 match answer {
                     Ok(Some((key, answer))) => {
-                        self.print(&key, &answer.map_err(exit::bad_argument)?, style, out)?;
+                        self.print(&key, &answer.map_err(exit::bad_argument)?, out)?;
                     }
                     Ok(None) => {}
                     Err(problem) => problems.note(problem)?,
                 }
             }
-            out.flush()?;
+            out.lines.flush()?;
         }
         let left_out = problems.summary();
-        if !style.quiet && !left_out.is_empty() {
+        if !out.style.quiet && !left_out.is_empty() {
             exit::say(left_out.trim_start_matches("; "));
         }
         Ok(())
     }
 
-    fn print(
-        &self,
-        query: &Value,
-        answer: &Answer,
-        style: Style,
-        out: &mut Output,
-    ) -> Result<(), Failure> {
+    fn print(&self, query: &Value, answer: &Answer, out: &mut Results) -> Result<(), Failure> {
+        if out.is_table() {
+            for found in &answer.matches {
+                let slots = Cell::Integer(found.matching_slots.into());
+                let mut row = vec![results::name_cell(query), key_cell(&found.key), slots];
+                row.extend(results::cells(&found.comparison));
+                out.row(row)?;
+            }
+            if answer.truncated {
+                exit::say("warning: there were too many candidates: matches may be missing");
+            }
+            return Ok(());
+        }
+        let (style, out) = (out.style, &mut out.lines);
         if style.json {
             for found in &answer.matches {
                 out.line(show::json_match(query, found))?;
@@ -229,7 +271,7 @@ impl Query {
             }
             return Ok(());
         }
-        if self.what.sets.is_some() {
+        if self.what.is_many() {
             let name =
                 query.as_str().map_or_else(|| query.to_string(), |n| show::key(n.as_bytes()));
             out.line(format_args!("{name}"))?;

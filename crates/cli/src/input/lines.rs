@@ -8,6 +8,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
 use std::path::Path;
 
+use crate::compression;
 use crate::problems::{Problem, Reason};
 use crate::show;
 
@@ -72,8 +73,11 @@ impl Lines {
     pub(crate) fn open(path: &Path, most_lines: Option<usize>) -> Result<Lines, Problem> {
         let most_lines = most_lines.unwrap_or(BLOCK_LINES).clamp(1, BLOCK_LINES);
         if path == Path::new("-") {
-            let input = BufReader::with_capacity(BUFFER_BYTES, Box::new(io::stdin()) as Box<_>);
             let name = "standard input".into();
+            let input = compression::decompressed(io::stdin()).map_err(|error| {
+                Problem::new(Reason::Unreadable, format!("cannot read standard input: {error}"))
+            })?;
+            let input = BufReader::with_capacity(BUFFER_BYTES, input);
             return Ok(Lines { name, input, bytes: None, number: 0, offset: 0, most_lines });
         }
         let unreadable = |error: io::Error| {
@@ -85,8 +89,9 @@ impl Lines {
         if found.is_dir() {
             return Err(unreadable(io::ErrorKind::IsADirectory.into()));
         }
-        let bytes = found.is_file().then_some(found.len());
-        let input = BufReader::with_capacity(BUFFER_BYTES, Box::new(file) as Box<_>);
+        let (input, compressed) = compression::recognised(file).map_err(unreadable)?;
+        let bytes = (found.is_file() && !compressed).then_some(found.len());
+        let input = BufReader::with_capacity(BUFFER_BYTES, input);
         Ok(Lines { name: show::path(path), input, bytes, number: 0, offset: 0, most_lines })
     }
 

@@ -29,6 +29,19 @@ pub(crate) enum Content<'a> {
     WeightedSet(Vec<(u64, f64)>),
 }
 
+impl Content<'_> {
+    /// The same content, borrowed.
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "only Parquet needs it"))]
+    pub(crate) fn borrowed(&self) -> Content<'_> {
+        match self {
+            Content::Document(text) => Content::Document(Cow::Borrowed(text)),
+            Content::Weighted(text) => Content::Weighted(Cow::Borrowed(text)),
+            Content::Set(set) => Content::Set(set.clone()),
+            Content::WeightedSet(set) => Content::WeightedSet(set.clone()),
+        }
+    }
+}
+
 /// A line that was understood.
 pub(crate) type Record<'a> = (Cow<'a, [u8]>, Content<'a>);
 
@@ -99,7 +112,7 @@ fn string(value: &str, field: &str) -> Result<String, String> {
 }
 
 /// For tokens and ids, an array of them.
-fn json_set<'a>(value: &str, features: Features) -> Option<Content<'a>> {
+pub(crate) fn json_set<'a>(value: &str, features: Features) -> Option<Content<'a>> {
     match features {
         Features::Ids => serde_json::from_str(value).ok().map(Content::Set),
         Features::Tokens => {
@@ -129,7 +142,8 @@ fn json_weights<'a>(value: &str, features: Features) -> Option<Content<'a>> {
     set.collect::<Option<_>>().map(Content::WeightedSet)
 }
 
-fn expected(features: Features) -> &'static str {
+/// What the field of a document may be.
+pub(crate) fn expected(features: Features) -> &'static str {
     match features {
         Features::Ids => "a string or an array of unsigned integers",
         Features::Tokens => "a string or an array of strings",

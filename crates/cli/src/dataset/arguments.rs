@@ -1,0 +1,140 @@
+//! The options of `ringer dedup` for datasets, and the combinations that are refused before anything is read.
+
+use std::path::{Path, PathBuf};
+
+use clap::builder::PossibleValuesParser;
+use ringer::presets;
+use ringer::scheme::{Features, Measure};
+
+use super::no_parquet;
+use super::row::Keep;
+use crate::exit::Failure;
+use crate::grouping::LinkageName;
+use crate::table::TableFormat;
+use crate::{show, staged};
+
+/// Datasets: rows in, kept rows out.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Datasets")]
+pub(crate) struct DatasetArguments {
+    /// Deduplicate rows of JSON, one object per line: files (also .gz and .zst), folders, patterns, or - for standard
+    /// input.
+    #[arg(long, value_name = "IN", num_args = 1.., conflicts_with_all = ["paths", "parquet"])]
+    pub(crate) jsonl: Vec<PathBuf>,
+    /// Deduplicate rows of Parquet files: files, folders or patterns.
+    #[arg(long, value_name = "IN", num_args = 1.., conflicts_with = "paths")]
+    pub(crate) parquet: Vec<PathBuf>,
+    /// Write the kept rows here, in files with the names and format of the input. The folder must be new or empty.
+    #[arg(long, value_name = "DIR", conflicts_with = "paths")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write the removed rows here, in the same way.
+    #[arg(long, value_name = "DIR", conflicts_with = "paths")]
+    pub(crate) removed: Option<PathBuf>,
+    /// Write a list of the groups: each row, its representative and their resemblance (.parquet, .csv or .jsonl).
+    #[arg(long, value_name = "FILE", conflicts_with = "paths")]
+    pub(crate) clusters: Option<PathBuf>,
+    /// Replace output that exists. With --db, rows of this input that are stored already are kept again.
+    #[arg(long, conflicts_with = "paths")]
+    pub(crate) force: bool,
+    /// The field of the text, or of an array of tokens or ids.
+    #[arg(long, value_name = "NAME", default_value = "text")]
+    pub(crate) text_field: String,
+    /// The field of the key. A row without it has the key FILE:ROW.
+    #[arg(long, value_name = "NAME", default_value = "id")]
+    pub(crate) key_field: String,
+    /// Which row of a group is kept.
+    #[arg(long, value_enum, default_value = "first", conflicts_with = "paths")]
+    pub(crate) keep: Keep,
+    /// Keep the row with the largest value of this field; among equal values, --keep decides.
+    #[arg(long, value_name = "FIELD", conflicts_with = "paths")]
+    pub(crate) keep_by: Option<String>,
+    /// The scheme of the signatures [default: precise, or as the database says].
+    #[arg(long, value_parser = preset_names(), conflicts_with = "paths")]
+    pub(crate) preset: Option<String>,
+    /// What makes a group: strict compares each removed row with the kept one, connected follows chains of pairs.
+    #[arg(long, value_enum, value_name = "KIND", default_value = "strict", conflicts_with_all = ["strict_linkage", "paths"])]
+    pub(crate) linkage: LinkageName,
+    /// Memory for signatures and comparisons, such as 512MiB or 4GiB.
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = show::parse_bytes, conflicts_with = "paths")]
+    pub(crate) memory: usize,
+    /// Where temporary files go [default: beside the output].
+    #[arg(long, value_name = "DIR", conflicts_with = "paths")]
+    pub(crate) spill: Option<PathBuf>,
+}
+
+/// Presets whose signatures estimate the resemblance of sets.
+fn preset_names() -> PossibleValuesParser {
+    let resemblance = presets::ALL.iter().filter(|(_, preset)| preset.measure == Measure::Jaccard);
+    resemblance.map(|(name, _)| *name).collect::<Vec<_>>().into()
+}
+
+impl DatasetArguments {
+    /// Whether the command is about a dataset.
+    pub(crate) fn given(&self) -> bool {
+        !(self.jsonl.is_empty() && self.parquet.is_empty())
+    }
+
+    /// Whether rows come from standard input.
+    pub(super) fn reads_input(&self) -> bool {
+        self.jsonl.iter().any(|path| path == Path::new("-"))
+    }
+
+    /// Whether kept rows go to standard output.
+    pub(super) fn writes_output(&self) -> bool {
+        self.reads_input() && self.out.is_none()
+    }
+
+    fn outputs(&self) -> impl Iterator<Item = &PathBuf> {
+        [&self.out, &self.removed, &self.clusters].into_iter().flatten()
+    }
+
+    /// Whether output of an earlier run is replaced.
+    pub(super) fn replaces_output(&self) -> bool {
+        self.outputs().any(|target| staged::check_target(target, false).is_err())
+    }
+
+    /// Refuses what cannot be done.
+    pub(super) fn check(
+        &self,
+        features: Option<Features>,
+        db: Option<&Path>,
+    ) -> Result<(), Failure> {
+        let usage = |message: &str| Err(Failure::Usage(message.into()));
+        if !(self.parquet.is_empty() || cfg!(feature = "parquet")) {
+            return Err(no_parquet());
+        }
+        if self.reads_input() && self.jsonl.len() > 1 {
+            return usage("standard input (-) cannot be combined with files");
+        }
+        let outputs: Vec<&PathBuf> = self.outputs().collect();
+        if !self.reads_input() && outputs.is_empty() && db.is_none() {
+            return usage("say where the result goes: --out DIR, --removed DIR or --clusters FILE");
+        }
+        for (i, target) in outputs.iter().enumerate() {
+            if outputs[..i].contains(target) {
+                return usage("--out, --removed and --clusters need different names");
+            }
+            staged::check_target(target, self.force)?;
+        }
+        self.clusters
+            .as_deref()
+            .map_or(Ok(()), |path| TableFormat::of_name(path, "--clusters").map(|_| ()))?;
+        match features {
+            Some(Features::Chunks { .. } | Features::Url) => {
+                usage("rows are compared by --features text, grams, spots, tokens or ids")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Where a temporary file of about the size of the input goes: to the disk that the output is on.
+    pub(super) fn spill_place(&self, db: Option<&Path>) -> PathBuf {
+        if let Some(place) = &self.spill {
+            return place.clone();
+        }
+        let outputs = [self.out.as_deref(), self.removed.as_deref(), self.clusters.as_deref(), db];
+        let folder =
+            outputs.into_iter().flatten().map(staged::parent).find(|folder| folder.is_dir());
+        folder.map_or_else(std::env::temp_dir, Path::to_path_buf)
+    }
+}

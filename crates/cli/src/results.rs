@@ -1,0 +1,154 @@
+//! Where the results of `pairs`, `clusters` and `query` go, and in which format.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use ringer::Comparison;
+use ringer::scheme::Measure;
+
+use crate::exit::Failure;
+use crate::show::{self, Output, Style};
+use crate::staged::Staged;
+use crate::table::{Cell, Column, Kind, TableFormat, TableWriter};
+
+/// How results are written.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct Written {
+    /// How results are written [default: table, or as the name of --output ends].
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    format: Option<FormatName>,
+    /// Write the results to this file, which is replaced when they are complete, instead of standard output.
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// The names of formats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum FormatName {
+    /// For people.
+    Table,
+    /// One object per line.
+    Json,
+    Csv,
+    Parquet,
+}
+
+/// An open place for results: lines of text or JSON, or a table.
+pub(crate) struct Results {
+    /// How lines look.
+    pub(crate) style: Style,
+    pub(crate) lines: Output,
+    table: Option<TableWriter<Box<dyn Write + Send>>>,
+    /// The file, and a handle to make it durable.
+    staged: Option<(Staged, File)>,
+}
+
+impl Written {
+    fn format(&self, style: Style) -> Result<FormatName, Failure> {
+        let of_name = || {
+            let extension = self.output.as_ref()?.extension()?.to_str()?;
+            match extension {
+                "csv" => Some(FormatName::Csv),
+                "json" | "jsonl" => Some(FormatName::Json),
+                "parquet" => Some(FormatName::Parquet),
+                _ => None,
+            }
+        };
+        match (self.format, style.json) {
+            (Some(FormatName::Json) | None, true) => Ok(FormatName::Json),
+            (Some(_), true) => {
+                Err(Failure::Usage("--json is --format json: give only one format".into()))
+            }
+            (Some(format), false) => Ok(format),
+            (None, false) => Ok(of_name().unwrap_or(FormatName::Table)),
+        }
+    }
+
+    /// Opens the place. Only a table needs the columns.
+    pub(crate) fn open(&self, style: Style, columns: &[Column]) -> Result<Results, Failure> {
+        let format = self.format(style)?;
+        let table_format = match format {
+            FormatName::Table | FormatName::Json => None,
+            FormatName::Csv => Some(TableFormat::Csv),
+            FormatName::Parquet => Some(TableFormat::Parquet.checked()?),
+        };
+        let cannot = |error: io::Error| Failure::Io(format!("cannot write the results: {error}"));
+        let (sink, staged): (Box<dyn Write + Send>, _) = match &self.output {
+            None => (Box::new(io::stdout()), None),
+            Some(path) => {
+                let (staged, file) = Staged::file(path)?;
+                let handle = file.try_clone().map_err(cannot)?;
+                (Box::new(file), Some((staged, handle)))
+            }
+        };
+        let style = Style { json: format == FormatName::Json, ..style };
+        let (lines, table) = match table_format {
+            None => (Output::to(sink), None),
+            Some(format) => {
+                let table = TableWriter::new(sink, format, columns)?;
+                (Output::to(Box::new(io::sink())), Some(table))
+            }
+        };
+        Ok(Results { style, lines, table, staged })
+    }
+}
+
+impl Results {
+    /// Results on standard output, as lines.
+    pub(crate) fn on_output(style: Style) -> Results {
+        Results { style, lines: Output::new(), table: None, staged: None }
+    }
+
+    /// Whether rows are wanted, not lines.
+    pub(crate) fn is_table(&self) -> bool {
+        self.table.is_some()
+    }
+
+    /// Adds a row to the table.
+    pub(crate) fn row(&mut self, row: Vec<Cell>) -> Result<(), Failure> {
+        Ok(self.table.as_mut().map_or(Ok(()), |table| table.add(row))?)
+    }
+
+    /// Completes the results, and gives a file its name.
+    pub(crate) fn finish(mut self) -> Result<(), Failure> {
+        self.lines.flush()?;
+        if let Some(table) = self.table {
+            table.finish()?.flush()?;
+        }
+        let Some((staged, file)) = self.staged else { return Ok(()) };
+        file.sync_all()?;
+        staged.publish()
+    }
+}
+
+/// Columns of a comparison, after others.
+pub(crate) fn columns(before: &[Column], measure: Measure) -> Vec<Column> {
+    let mut columns = before.to_vec();
+    columns.push((measure.similarity_name(), Kind::Number));
+    columns.extend(["std_error", "low", "high"].map(|name| (name, Kind::Number)));
+    columns.push(("exact", Kind::Boolean));
+    columns
+}
+
+/// The cells of those columns.
+pub(crate) fn cells(comparison: &Comparison) -> [Cell; 5] {
+    let estimate = comparison.similarity();
+    let [value, error] = [estimate.value, estimate.std_error].map(Cell::Number);
+    let [low, high] = [estimate.low, estimate.high].map(Cell::Number);
+    [value, error, low, high, Cell::Boolean(comparison.is_exact())]
+}
+
+/// A name that is JSON as a cell.
+pub(crate) fn name_cell(name: &serde_json::Value) -> Cell {
+    Cell::Text(name.as_str().map_or_else(|| name.to_string(), str::to_string).into_bytes())
+}
+
+/// A key as a cell.
+pub(crate) fn key_cell(key: &[u8]) -> Cell {
+    match str::from_utf8(key) {
+        Ok(_) => Cell::Text(key.to_vec()),
+        Err(_) => Cell::Text(show::key(key).into_bytes()),
+    }
+}

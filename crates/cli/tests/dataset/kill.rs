@@ -1,0 +1,122 @@
+//! The real binary, killed at random instants: output is whole or absent, and a repeated run gives the same result.
+//!
+//! `RINGER_KILLS=n` does n rounds instead of 12; the promise is kept for 200.
+
+use std::fs;
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::oracle::{Row, planted};
+use crate::run::Tool;
+use testkit::random::Random;
+
+const RUN: [&str; 16] = [
+    "dedup",
+    "--jsonl",
+    "in.jsonl",
+    "--features",
+    "tokens",
+    "--min",
+    "0.7",
+    "--out",
+    "out",
+    "--removed",
+    "gone",
+    "--clusters",
+    "list.csv",
+    "--db",
+    "seen.ringer",
+    "--force",
+];
+
+/// What a complete run leaves: the output, and the keys that are stored.
+type Left = ([Vec<u8>; 3], Vec<String>);
+
+fn left(tool: &Tool) -> Left {
+    let files = ["out/in.jsonl", "gone/in.jsonl", "list.csv"];
+    (files.map(|name| fs::read(tool.path(name)).unwrap()), tool.keys("seen.ringer"))
+}
+
+#[test]
+fn a_killed_run_leaves_whole_output_or_none_and_can_be_repeated() {
+    let rows = planted(4000, 21);
+    let (before, after) = rows.split_at(1000);
+    let lines = |rows: &[Row]| rows.iter().map(Row::line).collect::<String>();
+    let tool = Tool::new();
+    tool.write("before.jsonl", lines(before)).write("in.jsonl", lines(after));
+    let create = [
+        "dedup",
+        "--jsonl",
+        "before.jsonl",
+        "--features",
+        "tokens",
+        "--min",
+        "0.7",
+        "--out",
+        "first",
+        "--db",
+        "start.ringer",
+    ];
+    tool.run(&create).with_status(0);
+    let reset = || {
+        for folder in ["out", "gone"] {
+            let _ = fs::remove_dir_all(tool.path(folder));
+        }
+        let _ = fs::remove_file(tool.path("list.csv"));
+        fs::copy(tool.path("start.ringer"), tool.path("seen.ringer")).unwrap();
+    };
+    reset();
+    let started = Instant::now();
+    tool.run(&RUN).with_status(0);
+    let time = started.elapsed();
+    let expected = left(&tool);
+    assert!(expected.0.iter().all(|file| file.len() > 1000));
+
+    let rounds = std::env::var("RINGER_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(12);
+    let (mut dice, mut killed) = (Random(5), 0);
+    for _ in 0..rounds {
+        reset();
+        let mut command = tool.command(&RUN);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        thread::sleep(Duration::from_micros(dice.below(time.as_micros() as u64 + 1)));
+        child.kill().unwrap();
+        let ended = child.wait().unwrap().code();
+        killed += u64::from(ended.is_none());
+        for (name, whole) in
+            ["out/in.jsonl", "gone/in.jsonl", "list.csv"].into_iter().zip(&expected.0)
+        {
+            if let Ok(found) = fs::read(tool.path(name)) {
+                assert!(found == *whole, "{name} is not whole");
+            }
+        }
+        if ended.is_none() {
+            tool.run(&RUN).with_status(0);
+        }
+        assert!(left(&tool) == expected, "a repeated run has another result");
+        tool.run(&["check", "seen.ringer", "--deep"]).with_status(0);
+    }
+    eprintln!("{killed} of {rounds} runs were killed");
+}
+
+#[test]
+fn an_interrupted_run_leaves_nothing() {
+    let tool = Tool::new();
+    tool.write("in.jsonl", planted(20_000, 22).iter().map(Row::line).collect::<String>());
+    let mut command = tool.command(&RUN);
+    let child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    // The database is created when reading starts, long before the end.
+    while !tool.path("seen.ringer").exists() {
+        thread::yield_now();
+    }
+    let process = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
+    rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
+    let ended = child.wait_with_output().unwrap();
+    // It may have come to its end just before.
+    if ended.status.code() != Some(0) {
+        assert_eq!(ended.status.code(), Some(130));
+        assert_eq!(tool.names(), ["in.jsonl", "seen.ringer"]);
+        assert!(tool.keys("seen.ringer").is_empty());
+    }
+}

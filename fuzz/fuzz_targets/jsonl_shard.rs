@@ -1,0 +1,6 @@
+//! Any bytes as a shard of JSONL, plain or compressed.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| ringer_cli::fuzzed::jsonl_shard(bytes));
