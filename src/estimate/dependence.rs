@@ -32,7 +32,7 @@ const INDEPENDENT_FROM: f64 = 256.0;
 /// A union of one element has no variance; F is stated as for two.
 ///
 /// ```
-/// use ringer::estimate::dependence::every_bin_factor;
+/// use ringer::internals::estimate::dependence::every_bin_factor;
 /// assert!((every_bin_factor(2.0, 64) - 0.34).abs() < 0.005);
 /// assert!((every_bin_factor(1333.0, 64) - 0.95).abs() < 0.005);
 /// ```

@@ -15,7 +15,7 @@ const FOUR_MOMENTS_UP_TO: f64 = 4096.0;
 /// `F(f, k) = 1 - (k-1)/(f-1) + f/(f-1) ((k-1) E[1/m] - (E[m]-1)/k)`, and 1 for a single element.
 ///
 /// ```
-/// use ringer::estimate::small_sets::variance_factor;
+/// use ringer::internals::estimate::small_sets::variance_factor;
 /// assert!((variance_factor(400.0, 128) - 0.770661).abs() < 1e-6);
 /// ```
 pub fn variance_factor(union: f64, samples: u32) -> f64 {

@@ -3,6 +3,7 @@
 mod add;
 #[cfg(unix)]
 mod arguments;
+mod dataset;
 mod dedup;
 mod guide;
 mod limits;

@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::oracle::{self, Row, planted, resemblance};
+use super::oracle::{self, Row, planted, resemblance};
 use crate::run::Tool;
 
 const MIN: f64 = 0.7;

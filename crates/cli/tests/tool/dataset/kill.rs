@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::oracle::{Row, planted};
+use super::oracle::{Row, planted};
 use crate::run::Tool;
 use testkit::random::Random;
 

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use serde_json::Value;
 
-use crate::oracle::{Row, planted};
+use super::oracle::{Row, planted};
 use crate::run::Tool;
 
 fn gzip(text: &str) -> Vec<u8> {
@@ -113,7 +113,7 @@ fn many_queries_come_from_lines_of_json() {
 fn parquet_goes_in_and_comes_out() {
     use parquet::file::reader::{FileReader, SerializedFileReader};
     let (tool, rows) = tool();
-    crate::parquet_files::write(
+    super::parquet_files::write(
         &tool.path("rows.parquet"),
         &rows,
         parquet::basic::Compression::SNAPPY,

@@ -17,7 +17,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
-use crate::oracle::{self, Row, planted};
+use super::oracle::{self, Row, planted};
 use crate::run::{Tool, words};
 use testkit::random::Random;
 
@@ -349,7 +349,7 @@ fn pyarrow_and_duckdb_read_equal_columns() {
         return;
     }
     let tool = Tool::new();
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/dataset/read_back.py");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tool/dataset/read_back.py");
     let mut command = Command::new(&python);
     command.args([script, env!("CARGO_BIN_EXE_ringer")]).current_dir(tool.folder.path());
     let ran = crate::run::ran(&command.output().unwrap()).with_status(0);

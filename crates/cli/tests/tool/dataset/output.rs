@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{Read, Write};
 
-use crate::oracle::{Row, planted};
+use super::oracle::{Row, planted};
 use crate::run::{Tool, words};
 
 fn lines(count: u64) -> String {

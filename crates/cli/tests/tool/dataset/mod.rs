@@ -10,6 +10,4 @@ mod oracle;
 mod output;
 #[cfg(feature = "parquet")]
 mod parquet_files;
-#[path = "../tool/run.rs"]
-mod run;
 mod stored_rows;

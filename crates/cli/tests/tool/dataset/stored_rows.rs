@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::oracle::{Row, planted};
+use super::oracle::{Row, planted};
 use crate::run::{Tool, words};
 
 fn line(id: &str, text: &str) -> String {
