@@ -1,33 +1,36 @@
-//! Ids that a merge found, those in the most lists first if there are too many of them.
+//! Collects the ids that a merge found, up to a limit.
+//!
+//! In: ids in ascending order, each with its number of lists. Out: the ids in the most lists, and whether any was
+//! dropped. It must not know what an id refers to.
 
-/// An id with the number of lists that it is in.
+/// A signature id and the number of posting lists it is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Candidate {
-    /// The signature.
+    /// The signature id.
     pub id: u32,
-    /// Lists that have it.
+    /// The number of lists that contain it.
     pub lists: u32,
 }
 
-/// Candidates, at most a given number of them. What was dropped is known: then an answer made from them
-/// may not be the whole.
+/// A bounded collection of candidates. It records whether it dropped any, because an answer made from the rest may
+/// then be incomplete.
 #[derive(Debug)]
 pub struct Candidates {
     found: Vec<Candidate>,
     most: usize,
-    /// Those in fewer lists are no longer taken.
+    /// Candidates in fewer lists than this are dropped on arrival.
     least: u32,
     seen: u64,
     dropped: bool,
 }
 
 impl Candidates {
-    /// None yet, and at most so many.
+    /// Creates a collection that keeps at most `most` candidates.
     pub fn new(most: usize) -> Candidates {
         Candidates { found: Vec::new(), most, least: 0, seen: 0, dropped: false }
     }
 
-    /// Takes a candidate. They must come in rising order of their ids.
+    /// Adds a candidate. Ids must arrive in ascending order.
     pub fn push(&mut self, id: u32, lists: u32) {
         self.seen += 1;
         if lists < self.least {
@@ -35,13 +38,13 @@ impl Candidates {
             return;
         }
         self.found.push(Candidate { id, lists });
-        // Twice as many, so that making room is seldom.
+        // The limit is exceeded up to twofold, so that cuts are rare.
         if self.found.len() >= self.most.saturating_mul(2).max(64) {
             self.cut();
         }
     }
 
-    /// Leaves the `most` that are in the most lists, of those in equally many the first.
+    /// Keeps the `most` candidates that are in the most lists. Ties go to the lower ids.
     fn cut(&mut self) {
         if self.found.len() <= self.most {
             return;
@@ -50,7 +53,7 @@ impl Candidates {
         let highest = self.found.iter().map(|c| c.lists).max().unwrap_or(0);
         let mut by_lists = vec![0_usize; highest as usize + 1];
         self.found.iter().for_each(|c| by_lists[c.lists as usize] += 1);
-        // The number of lists that some have who stay and some who go, and how many of them stay.
+        // `level` is the number of lists at which only some candidates fit, and `room` is how many of those stay.
         let (mut level, mut room) = (highest, self.most);
         while level > 0 && by_lists[level as usize] <= room {
             room -= by_lists[level as usize];
@@ -66,12 +69,12 @@ impl Candidates {
         self.least = level;
     }
 
-    /// How many came.
+    /// Returns how many candidates were pushed.
     pub fn seen(&self) -> u64 {
         self.seen
     }
 
-    /// All that are left, in rising order of their ids, and whether any was dropped.
+    /// Returns the remaining candidates in ascending order of id, and whether any was dropped.
     pub fn finish(mut self) -> (Vec<Candidate>, bool) {
         self.cut();
         (self.found, self.dropped)
@@ -96,7 +99,7 @@ mod tests {
             let mut best = all;
             best.sort_by_key(|c| (std::cmp::Reverse(c.lists), c.id));
             best.truncate(most);
-            // Making room early may cost the first of those in the fewest lists that stay; none in more.
+            // Early cuts may change which of the candidates at the lowest level stay, but never those above it.
             let count = |set: &[Candidate], lists| set.iter().filter(|c| c.lists == lists).count();
             assert_eq!(found.len(), best.len());
             (1..=4)

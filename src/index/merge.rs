@@ -1,31 +1,32 @@
-//! Counting in how many lists an id is.
+//! Counts in how many posting lists each id is.
 //!
-//! [`sorted`] sorts all postings and counts runs: its cost goes with the postings. [`dense`] keeps a counter
-//! for each id of a window that fits the first cache, and takes the lists through window by window: a
-//! posting costs about a nanosecond, and each id a little on top. Both visit ids in rising order, each
-//! once, and leave out those in fewer than `least` lists while they count.
+//! In: posting lists with ascending ids. Out: calls of a visitor with `(id, lists)`, once per id and in ascending
+//! order, for ids in at least `least` lists. It must not know where lists are stored.
+//!
+//! [`sorted`] sorts all postings and counts runs, so its cost depends on the number of postings only. [`dense`]
+//! keeps one counter for each id of a window that fits the first-level cache, and reads all lists window by window.
+//! It costs about a nanosecond per posting, plus a little for each id below the bound.
 
 use crate::error::Result;
 
-/// Ids of a window of counters: as many bytes as a first-level cache has room for.
+/// Ids in one window of counters. With one byte each, the counters fill a first-level cache.
 const WINDOW: usize = 1 << 15;
 
-/// Counters looked at in one go.
+/// Counters that are tested together.
 const GROUP: usize = 64;
 
-/// Bits that one pass of the sort looks at.
+/// Bits that one pass of the radix sort handles.
 const DIGIT: u32 = 11;
 
-/// A posting list that is read from its start to its end.
+/// A posting list that is read from start to end.
 pub trait Postings {
-    /// The next ids. They rise, within a block and from block to block, so an id comes at most once. A block
-    /// is empty only at the end, and then every later one is empty too. After an error the list is of no
-    /// more use.
+    /// Returns the next ids. They ascend within a block and from block to block, so an id occurs at most once. An
+    /// empty block marks the end, and every later block is empty too. The list must not be used after an error.
     fn next_block(&mut self) -> Result<&[u32]>;
 }
 
-/// Sorts ids and visits those that occur at least `least` times, with how often they do. `ids` holds all
-/// postings of some lists, all below `bound`; it is sorted afterwards.
+/// Sorts `ids` and visits those that occur at least `least` times, with their counts. `ids` holds all postings of
+/// some lists, all below `bound`. It is sorted afterwards.
 pub fn sorted(ids: &mut Vec<u32>, bound: u32, least: u32, mut visit: impl FnMut(u32, u32)) {
     sort(ids, bound);
     let mut rest = &ids[..];
@@ -38,7 +39,7 @@ pub fn sorted(ids: &mut Vec<u32>, bound: u32, least: u32, mut visit: impl FnMut(
     }
 }
 
-/// Sorts numbers below a bound. Comparing costs more than looking at digits when there are hundreds.
+/// Sorts numbers below `bound`. From about a hundred numbers on, a radix sort is faster than comparisons.
 fn sort(ids: &mut Vec<u32>, bound: u32) {
     if ids.len() < 128 {
         ids.sort_unstable();
@@ -66,8 +67,7 @@ fn sort(ids: &mut Vec<u32>, bound: u32) {
     }
 }
 
-/// Takes lists of ids below `bound` through windows of counters, and visits the ids that are in at least
-/// `least` lists, with how many those are.
+/// Counts lists of ids below `bound` in windows, and visits the ids in at least `least` lists, with their counts.
 pub fn dense<P: Postings>(
     lists: Vec<P>,
     bound: u32,
@@ -82,7 +82,7 @@ pub fn dense<P: Postings>(
     }
 }
 
-/// A counter of lists.
+/// A counter of lists. It is as narrow as the number of lists allows.
 trait Counter: Copy + Default + Ord + Into<u32> + TryFrom<u32> {
     fn increment(&mut self);
 }
@@ -95,7 +95,7 @@ impl Counter for u8 {
 
 impl Counter for u16 {
     fn increment(&mut self) {
-        // An id is in one list of each slot. Lists of a forged file may have it in more than can be counted.
+        // An id is in at most one list per slot. A forged file may list it more often than a counter can hold.
         *self = self.saturating_add(1);
     }
 }
@@ -106,7 +106,7 @@ fn windows<C: Counter, P: Postings>(
     least: u32,
     visit: &mut impl FnMut(u32, u32),
 ) -> Result<()> {
-    // No counter reaches more than there are lists.
+    // If `least` does not fit the counter, no id can reach it.
     let Ok(least) = C::try_from(least.max(1)) else { return Ok(()) };
     let mut counters = vec![C::default(); WINDOW].into_boxed_slice();
     let counters: &mut [C; WINDOW] = (&mut *counters).try_into().expect("as long as a window");
@@ -116,7 +116,7 @@ fn windows<C: Counter, P: Postings>(
             list.count_below(end, counters)?;
         }
         for (group, counters) in counters.chunks_mut(GROUP).enumerate() {
-            // Without a branch for each counter: nearly all groups have none.
+            // Testing a whole group needs no branch per counter, and nearly all groups have no hit.
             let any = counters.iter().fold(false, |any, counter| any | (*counter >= least));
             if any {
                 for (i, counter) in counters.iter().enumerate().filter(|(_, c)| **c >= least) {
@@ -129,7 +129,7 @@ fn windows<C: Counter, P: Postings>(
     Ok(())
 }
 
-/// A list with the block that is being counted.
+/// A list and the part of its current block that is not yet counted.
 struct Pending<P> {
     list: P,
     block: Vec<u32>,
@@ -141,8 +141,8 @@ impl<P: Postings> Pending<P> {
         Pending { list, block: Vec::new(), at: 0 }
     }
 
-    /// Counts the postings below the end of a window. Windows are aligned to their length, so an id's
-    /// low bits are its place.
+    /// Counts the postings below `end`, the end of a window. Windows are aligned to their length, so the low bits
+    /// of an id are its position in the window.
     fn count_below<C: Counter>(&mut self, end: u32, counters: &mut [C; WINDOW]) -> Result<()> {
         loop {
             let rest = &self.block[self.at..];
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// A list in blocks of any length.
+    /// A list in blocks of a given length.
     struct Blocks {
         ids: Vec<u32>,
         at: usize,
@@ -188,8 +188,8 @@ mod tests {
         }
     }
 
-    /// Both ways against a map, for lists of all densities, bounds around windows, and more lists than a
-    /// byte counts.
+    /// Compares both methods with a map, for lists of all densities, bounds around window edges, and more lists
+    /// than a byte can count.
     #[test]
     fn both_ways_count_as_a_map_does() {
         let mut random = testkit::random::Random(1);
@@ -226,7 +226,7 @@ mod tests {
         }
     }
 
-    /// Blocks that end just before, at and after the end of a window.
+    /// The blocks end just before, at and just after a window edge.
     #[test]
     fn a_block_that_ends_where_a_window_does_is_counted_once() {
         let bound = 3 * WINDOW as u32;

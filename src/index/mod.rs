@@ -1,12 +1,12 @@
-//! Which signatures share slots with this one?
+//! Which signatures share slot values with this one?
 //!
-//! In: posting lists, each the rising ids of the signatures that have one value in one slot. Out: ids
-//! with the number of lists that they are in, at least a given number. Knows nothing of what ids stand
-//! for, nor of where lists are kept.
+//! In: posting lists, each with the ascending ids of the signatures that have one value in one slot. Out: the ids
+//! that are in at least a given number of lists, with that number. This module must not know what an id refers to,
+//! nor where lists are stored.
 //!
-//! There are two ways to count, with one result: [`merge::sorted`] for few postings, [`merge::dense`]
-//! for many. What is done with an id is up to a visitor: it may be counted, collected
-//! ([`Candidates`]), or entered in a histogram.
+//! There are two ways to count, with equal results: [`merge::sorted`] for few postings and [`merge::dense`] for
+//! many. A visitor decides what happens to an id: it can be counted, collected in [`Candidates`], or added to a
+//! histogram.
 
 pub mod candidates;
 pub mod merge;

@@ -1,7 +1,8 @@
-//! What stands beside a database, and whether it is the database's own (STEP-12).
+//! Checks and removes the files beside a database (STEP-12).
 //!
-//! In: the path of a database, and its id. Out: names, or an error that says what is in the way. Nothing is changed here
-//! but by [`remove_leftover`], which removes only what an interrupted step of ours left.
+//! In: the path of a database, and its id. Out: names, ownership, or an error that says what is in the way. Only
+//! [`remove_leftover`] and [`remove_own`] remove anything: what an interrupted step left, and a file that is open
+//! here.
 
 mod names;
 
@@ -17,19 +18,19 @@ use crate::format::{BLOCK, DatabaseId};
 
 pub use names::{Companion, database_of_tier, is_companion};
 
-/// The directory that a file is in.
+/// Returns the directory that contains `path`.
 pub fn parent_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The layer, with the folder of a path kept open and no link followed in it.
+/// Returns a layer that keeps the parent directory of `path` open and follows no links in it.
 pub fn anchored(layer: &Arc<dyn FileLayer>, path: &Path) -> Result<Arc<dyn FileLayer>> {
     let folder = parent_of(path);
     let anchored = layer.anchored(folder).map_err(|error| Error::io("open", folder, error))?;
     Ok(anchored.unwrap_or_else(|| Arc::clone(layer)))
 }
 
-/// Refuses a name that is too long for companions, or that a database beside it uses for its own.
+/// Rejects a name that is too long for companion files, or that is reserved as a companion of a database beside it.
 pub fn check_name(layer: &dyn FileLayer, path: &Path) -> Result<()> {
     let folder = parent_of(path);
     let most = layer.longest_name(folder).map_err(|error| Error::io("look at", folder, error))?;
@@ -53,7 +54,7 @@ pub fn check_name(layer: &dyn FileLayer, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether a file says of itself that it is a database, or may not be asked.
+/// Whether a file is a database. A file that may not be read counts as one.
 fn is_database(layer: &dyn FileLayer, path: &Path) -> Result<bool> {
     let look = |error| Error::io("look at", path, error);
     if layer.kind(path).map_err(look)? != Some(Kind::File) {
@@ -70,7 +71,7 @@ fn is_database(layer: &dyn FileLayer, path: &Path) -> Result<bool> {
     Ok(blocks.any(|block| Superblock::decode(block) != Slot::Foreign))
 }
 
-/// Whether an open file still has its name.
+/// Whether `path` still names this open file.
 pub fn has_name(layer: &dyn FileLayer, path: &Path, file: &dyn File) -> Result<bool> {
     let look = |error| Error::io("look at", path, error);
     let named = match layer.identity(path) {
@@ -81,7 +82,7 @@ pub fn has_name(layer: &dyn FileLayer, path: &Path, file: &dyn File) -> Result<b
     Ok(named.is_some_and(|named| named.is_same(&own)))
 }
 
-/// Removes the name of an open file, if it still has it.
+/// Removes `path` if it still names this open file.
 pub fn remove_own(layer: &dyn FileLayer, path: &Path, file: &dyn File) -> Result<()> {
     match has_name(layer, path, file)? {
         true => layer.remove_file(path).map_err(|error| Error::io("remove", path, error)),
@@ -89,20 +90,20 @@ pub fn remove_own(layer: &dyn FileLayer, path: &Path, file: &dyn File) -> Result
     }
 }
 
-/// What has the name of an unfinished file.
+/// What was found under the name of an unfinished file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leftover {
-    /// Nothing.
+    /// There is no file.
     Nothing,
-    /// What a crashed step left.
+    /// A crashed step of this database left it.
     Ours,
-    /// Something else.
+    /// It belongs to somebody else.
     Theirs,
 }
 
-/// Whether a file under a temporary name was left by a crash (TEMP-1): it carries the temporary mark, of this
-/// database if one is given, or it is no longer than the mark's first write and blank before it, or it is a
-/// second name of the database's own file.
+/// Tells whether a crash left the file that has a temporary name (TEMP-1). It did if the file is the database
+/// itself under a second name, if it carries the temporary mark (of `database`, if given), or if it is no longer
+/// than the first write of the mark and blank before it.
 pub fn leftover(
     layer: &dyn FileLayer,
     path: &Path,
@@ -140,7 +141,7 @@ pub fn leftover(
     Ok(if ours { Leftover::Ours } else { Leftover::Theirs })
 }
 
-/// Removes what a crashed step left under a temporary name. Anything else is left as it is.
+/// Removes a file that a crashed step left under a temporary name. Leaves anything else alone.
 pub fn remove_leftover(
     layer: &dyn FileLayer,
     path: &Path,
@@ -154,14 +155,14 @@ pub fn remove_leftover(
     Ok(found)
 }
 
-/// Starts an unfinished file: its temporary mark, synced before anything else is written (TEMP-1).
+/// Starts an unfinished file: writes and syncs its temporary mark, before anything else is written (TEMP-1).
 pub fn write_mark(file: &dyn File, path: &Path, database: DatabaseId) -> Result<()> {
     let mark = temporary_mark::encode(database);
     file.write_all_at(&mark, TEMPORARY_OFFSET).map_err(|e| Error::io("write to", path, e))?;
     file.sync().map_err(|error| Error::io("sync", path, error))
 }
 
-/// Clears the temporary mark of a file that has its name. It is not synced.
+/// Clears the temporary mark of a file that now has its final name. Does not sync.
 pub fn clear_mark(file: &dyn File, path: &Path) -> Result<()> {
     let cleared = file.write_all_at(&[0; TEMPORARY_BYTES], TEMPORARY_OFFSET);
     cleared.map_err(|error| Error::io("write to", path, error))

@@ -25,38 +25,38 @@ use crate::scheme::Scheme;
 use crate::sketch::Signature;
 use crate::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// What became of a key in one commit: a new signature, or `None` where it was deleted.
+/// One version of a key: a new signature, or `None` if the key was deleted.
 #[derive(Debug, Clone)]
 pub struct Version {
-    /// The commit.
+    /// The commit that wrote it.
     pub sequence: u64,
     /// The new signature.
     pub signature: Option<Signature>,
 }
 
-/// A key with the version that a reader sees.
+/// A key and the version that a reader sees.
 pub type Fresh = (Box<[u8]>, Version);
 
-/// The newest version of a key, where it lies.
+/// The newest version of a key, borrowed from the table.
 #[derive(Debug, Clone, Copy)]
 pub struct FreshRow<'a> {
     /// The key.
     pub key: &'a [u8],
-    /// The commit.
+    /// The commit that wrote it.
     pub sequence: u64,
-    /// Whether the key was deleted; then there is nothing else.
+    /// Whether the key was deleted. The fields below are then blank.
     pub deleted: bool,
-    /// The words of the new signature.
+    /// The planes of the new signature.
     pub planes: &'a [u64],
-    /// Its cardinality code.
+    /// The cardinality code.
     pub code: u32,
-    /// Whether it is that of the empty set.
+    /// Whether this is the empty set.
     pub empty: bool,
-    /// Its encoded set, if sets are kept.
+    /// The encoded set, if sets are kept.
     pub set: &'a [u8],
 }
 
-/// A table of fresh rows. Shared by one writer and any number of readers.
+/// The rows since the last checkpoint, shared by one writer and any number of readers.
 #[derive(Debug)]
 pub struct Memtable {
     scheme: Arc<Scheme>,
@@ -65,23 +65,23 @@ pub struct Memtable {
 
 #[derive(Debug)]
 struct Inner {
-    /// The bytes of all keys, one after the other.
+    /// The bytes of all keys, concatenated.
     bytes: Vec<u8>,
     keys: Vec<Key>,
     versions: Vec<Row>,
     signatures: Distinct,
-    /// Who has, or had, each signature.
+    /// Which keys have, or had, each signature.
     owners: Owners,
     /// Key numbers by the hash of the key.
     by_hash: HashTable<u32>,
-    /// Key numbers in key order: those of the first keys, as many as there are numbers here.
+    /// Key numbers in key order. Covers the first `in_order.len()` keys.
     in_order: Vec<u32>,
     last: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Key {
-    /// The first eight bytes as a number: most comparisons need no more.
+    /// The first eight bytes as a number. Most comparisons need no more.
     prefix: u64,
     hash: u64,
     start: usize,
@@ -93,7 +93,7 @@ struct Key {
 #[derive(Debug, Clone, Copy)]
 struct Row {
     sequence: u64,
-    /// The version of its key before it, or `NONE`.
+    /// The previous version of the same key, or `NONE`.
     older: u32,
     what: What,
 }
@@ -102,14 +102,14 @@ struct Row {
 enum What {
     Deleted,
     Empty,
-    /// The number of its signature.
+    /// The number of its signature in `signatures`.
     Signature(u32),
 }
 
 const NONE: u32 = u32::MAX;
 
 impl Memtable {
-    /// An empty table.
+    /// Creates an empty table.
     pub fn new(scheme: &Arc<Scheme>) -> Memtable {
         let inner = Inner {
             bytes: Vec::new(),
@@ -132,7 +132,7 @@ impl Memtable {
         self.inner.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The table with its keys in order.
+    /// Returns the table after bringing its key order up to date.
     fn ordered(&self) -> RwLockReadGuard<'_, Inner> {
         let inner = self.read();
         if inner.in_order.len() == inner.keys.len() {
@@ -144,7 +144,7 @@ impl Memtable {
         RwLockWriteGuard::downgrade(inner)
     }
 
-    /// Applies a commit, which must come after all that are there.
+    /// Applies a commit. Its sequence must be above all earlier ones.
     pub fn apply<'a>(
         &self,
         sequence: u64,
@@ -155,20 +155,20 @@ impl Memtable {
         inner.last = sequence;
     }
 
-    /// What became of a key by the commit `sequence`; `None` if it was not touched.
+    /// Returns the version of a key as of commit `sequence`, or `None` if no commit up to it touched the key.
     pub fn get(&self, key: &[u8], sequence: u64) -> Option<Version> {
         let inner = self.read();
         let row = inner.find(key)?.at(&inner, sequence)?;
         Some(self.version(&inner, row))
     }
 
-    /// Whether a key was touched by the commit `sequence`.
+    /// Whether any commit up to `sequence` touched the key.
     pub fn has(&self, key: &[u8], sequence: u64) -> bool {
         let inner = self.read();
         inner.find(key).is_some_and(|found| found.at(&inner, sequence).is_some())
     }
 
-    /// A view for finding signatures. Commits wait while it is held.
+    /// Returns a view for finding signatures. It blocks commits while it is held.
     pub fn view(&self) -> FreshView<'_> {
         FreshView { inner: self.read() }
     }
@@ -192,8 +192,7 @@ impl Memtable {
         Version { sequence: row.sequence, signature }
     }
 
-    /// The next keys within bounds, at most `most`, as they were at the commit `sequence`, deleted ones
-    /// too.
+    /// Returns up to `most` keys within bounds, in key order, as of commit `sequence`. Includes deleted keys.
     pub fn next(
         &self,
         from: Bound<&[u8]>,
@@ -220,8 +219,8 @@ impl Memtable {
         seen.take(most).collect()
     }
 
-    /// Visits the newest version of each key, in key order. Commits wait meanwhile, so this is for tables
-    /// that take no more.
+    /// Visits the newest version of each key, in key order. Blocks commits meanwhile, so use it only on tables that
+    /// take no more of them.
     pub fn each<E>(&self, mut visit: impl FnMut(FreshRow<'_>) -> Result<(), E>) -> Result<(), E> {
         let inner = self.ordered();
         let mut planes = vec![0; self.scheme.words_per_signature()];
@@ -252,12 +251,12 @@ impl Memtable {
         })
     }
 
-    /// How many versions it holds: the measure of its size.
+    /// Returns the number of versions, the measure of the table's size.
     pub fn versions(&self) -> usize {
         self.read().versions.len()
     }
 
-    /// Bytes that it takes, about.
+    /// Returns the approximate number of bytes in use.
     pub fn bytes(&self) -> usize {
         let inner = self.read();
         inner.bytes.len()
@@ -267,51 +266,51 @@ impl Memtable {
             + inner.versions.len() * size_of::<Row>()
     }
 
-    /// The last commit in it; 0 if there is none.
+    /// Returns the last commit in the table, or 0.
     pub fn last(&self) -> u64 {
         self.read().last
     }
 }
 
-/// The signatures of a memtable, numbered from 0, and who has them.
+/// The distinct signatures of a memtable, numbered from 0, and the keys that have them.
 #[derive(Debug)]
 pub struct FreshView<'a> {
     inner: RwLockReadGuard<'a, Inner>,
 }
 
 impl FreshView<'_> {
-    /// How many distinct signatures there are.
+    /// Returns the number of distinct signatures.
     pub fn signatures(&self) -> u32 {
         self.inner.signatures.len()
     }
 
-    /// All of them, in the order of their numbers.
+    /// Returns all signatures, in order of their numbers.
     pub fn rows(&self) -> Rows<'_> {
         self.inner.signatures.rows()
     }
 
-    /// The cardinality code of one.
+    /// Returns the cardinality code of a signature.
     pub fn code(&self, number: u32) -> u32 {
         self.inner.signatures.code(number)
     }
 
-    /// Appends the elements of the set of one, if the scheme keeps sets.
+    /// Appends the elements of a signature's set, if the scheme keeps sets.
     pub fn elements(&self, number: u32, into: &mut Vec<u64>) {
         self.inner.signatures.elements(number, into);
     }
 
-    /// [`with_value`](FreshView::with_value) will be asked for each of these slots and values soon.
+    /// Prefetches what [`with_value`](FreshView::with_value) will read for these slots and values.
     pub fn prefetch(&self, wanted: impl Iterator<Item = (usize, u32)> + Clone) {
         self.inner.signatures.prefetch(wanted);
     }
 
-    /// The numbers of all signatures that have a value in a slot, and of some that have not, each once, in
-    /// no order.
+    /// Returns the numbers of all signatures that have this value in this slot, each once and in no order. May
+    /// include signatures that do not.
     pub fn with_value(&self, slot: usize, value: u32) -> impl Iterator<Item = u32> + '_ {
         self.inner.signatures.with_value(slot, value)
     }
 
-    /// The keys that have a signature at the commit `sequence`, rising.
+    /// Returns the keys that have a signature as of commit `sequence`, in ascending order.
     pub fn keys_of(&self, number: u32, sequence: u64) -> impl Iterator<Item = &[u8]> {
         let inner = &*self.inner;
         inner.owners.of(number).filter_map(move |key| {
@@ -323,7 +322,7 @@ impl FreshView<'_> {
 }
 
 impl Key {
-    /// The newest version not after a commit.
+    /// Returns the newest version up to a commit.
     fn at(&self, inner: &Inner, sequence: u64) -> Option<Row> {
         let mut number = self.newest;
         while number != NONE {
@@ -388,7 +387,7 @@ impl Inner {
         self.versions.push(Row { sequence, older, what });
     }
 
-    /// Brings the order of keys up to date: new ones are sorted and merged in.
+    /// Brings the key order up to date: sorts the new keys and merges them in.
     fn order(&mut self) {
         let old = std::mem::take(&mut self.in_order);
         let mut new: Vec<u32> = (old.len() as u32..self.keys.len() as u32).collect();
@@ -411,7 +410,7 @@ impl Inner {
     }
 }
 
-/// The first bytes of a key, in an order that agrees with that of keys.
+/// The first eight bytes of a key, as a number that sorts as the keys do.
 fn prefix(key: &[u8]) -> u64 {
     let mut bytes = [0; 8];
     bytes.iter_mut().zip(key).for_each(|(to, from)| *to = *from);

@@ -1,7 +1,7 @@
-//! Where bytes live: files, pages in memory, segments, and the commits that wait for a checkpoint.
+//! Storage: files, cached pages, segments, the memtable and the write-ahead log.
 //!
-//! In: typed views of [`crate::format`] and positions. Out: durable bytes and verified pages. This room
-//! knows how a step is made safe; which step comes when is decided in `ingest` and `care`.
+//! In: typed views of [`crate::format`], and positions. Out: durable bytes and verified pages. This module makes
+//! each step crash-safe. Which step runs when is decided in `ingest`, and in recovery, check and repair.
 
 pub mod companions;
 pub mod file_layer;

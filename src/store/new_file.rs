@@ -1,4 +1,7 @@
-//! A new file that gets its name only when it is complete, and never in place of another (step `create`).
+//! Creates a file that gets its name only when it is complete, and never replaces another (step `create`).
+//!
+//! In: a target path and the id of a database. Out: a file to write, and its durable name at the end. It must not
+//! know what is written.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,7 +12,7 @@ use super::file_layer::{Access, File, FileLayer, Lock, Rights};
 use crate::error::{Error, Result};
 use crate::format::DatabaseId;
 
-/// A file under a temporary name.
+/// A file that still has a temporary name.
 #[derive(Debug)]
 pub struct NewFile {
     layer: Arc<dyn FileLayer>,
@@ -17,16 +20,17 @@ pub struct NewFile {
     path: PathBuf,
     file: Arc<dyn File>,
     rights: Option<Rights>,
-    /// The process that made it: one that was forked from it leaves the file alone.
+    /// The process that created it. A forked child must not remove the file.
     process: u32,
-    /// The lock of the target: so there is one temporary name, and what stands there is a leftover.
+    /// The target's lock. While it is held, the temporary name belongs to this writer, and a file found there is a
+    /// leftover.
     _lock: Box<dyn Lock>,
 }
 
 impl NewFile {
-    /// Starts a file of this database that will be called `target`. Fails at once if anything has that name,
-    /// if companions of another database stand there, or if the name cannot be used (STEP-2). The file gets
-    /// these rights together with its name, or those that the system gives new files.
+    /// Starts a file that will be named `target`. Fails if that name or one of its companions is taken, or if the
+    /// name cannot be used (STEP-2). The file gets `rights`, or the system's default for new files, just before its
+    /// name.
     pub fn create(
         layer: &Arc<dyn FileLayer>,
         target: &Path,
@@ -55,23 +59,23 @@ impl NewFile {
         Ok(new)
     }
 
-    /// The file system, with the folder of the file open.
+    /// Returns the file system, with the file's directory kept open.
     pub fn layer(&self) -> &Arc<dyn FileLayer> {
         &self.layer
     }
 
-    /// The file.
+    /// Returns the file.
     pub fn file(&self) -> &dyn File {
         &*self.file
     }
 
-    /// Its temporary name.
+    /// Returns the temporary name.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Gives the file, which must be synced, its rights and its name, and makes the name durable. Never
-    /// replaces anything. If it fails, the name is free again, as far as the disk lets it.
+    /// Sets the rights and the final name of the file, which must be synced, and makes the name durable. Never
+    /// replaces anything. On failure it frees the name again, as far as the disk allows.
     pub fn name(self) -> Result<()> {
         if let Some(rights) = &self.rights {
             let set = self.file.set_rights(rights);
@@ -87,7 +91,7 @@ impl NewFile {
         })
     }
 
-    /// Makes the name durable, and only then says in the file that it is no longer temporary.
+    /// Makes the name durable, and only then clears the temporary mark.
     fn settle(&self) -> Result<()> {
         let parent = parent_of(&self.target);
         self.layer.sync_dir(parent).map_err(|error| Error::io("sync", parent, error))?;
@@ -98,14 +102,14 @@ impl NewFile {
 
 impl Drop for NewFile {
     fn drop(&mut self) {
-        // After `name` it is gone already; after a failure it goes here if it can.
+        // After `name` the temporary name is already gone. After a failure it is removed here, if possible.
         if self.process == std::process::id() {
             let _ = companions::remove_own(&*self.layer, &self.path, self.file());
         }
     }
 }
 
-/// An error of making something where something else may be.
+/// Maps an I/O error, reporting a taken name as `Exists`.
 fn exists_or(operation: &'static str, path: &Path, error: io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::AlreadyExists => Error::Exists { path: path.into() },

@@ -1,13 +1,13 @@
-//! Verified pages that stay in memory, up to a number of bytes.
+//! A cache of verified pages, bounded in bytes.
 //!
-//! In: pages that somebody has checked, and where they are from. Out: the same pages, shared. It must not
-//! know what is in a page, nor where it comes from when it is not here.
+//! In: checked pages and their keys. Out: the same pages, shared. It must not know what a page contains, nor where
+//! a missing page comes from.
 //!
-//! The cache is cut into shards, each with its lock, its part of the bytes and its own order of use, so
-//! that threads seldom wait for each other. A key's shard is given by its hash.
+//! The cache is split into shards, each with its own lock, byte budget and LRU order, so that threads seldom wait
+//! for each other. The hash of a key selects its shard.
 //!
-//! A page may have a place in a [`PageTable`] too, where it is found without the cache's knowledge. It
-//! says so by a flag, or the table does for those whose bytes are looked at there, and is given another round in the order of use when it would have to go.
+//! Pages found through a [`PageTable`] bypass the LRU. They set a `used` bit, in the page or in the table, and
+//! eviction gives such a page one more round (second chance).
 
 #[cfg(test)]
 mod tests;
@@ -23,49 +23,49 @@ use crate::format::page::Line;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The most shards there are.
+/// The largest number of shards.
 const MOST_SHARDS: usize = 16;
 
-/// A shard of fewer bytes would hold too few pages to have an order of use: then there are fewer shards.
+/// A smaller shard would hold too few pages for a useful LRU order, so small caches have fewer shards.
 const LEAST_SHARD_BYTES: usize = 1 << 20;
 
-/// Where a page is from.
+/// The identity of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PageKey {
-    /// The block of the file, such as a segment: a number that is never given to another one.
+    /// The extent it belongs to, such as a segment. Its number is never reused.
     pub block: u64,
-    /// The part of the block.
+    /// The region of the extent.
     pub region: u8,
-    /// The page of that part.
+    /// The page number in the region.
     pub page: u32,
 }
 
-/// Something that takes up memory.
+/// A value that has a size in memory.
 pub trait Weighed {
-    /// How many bytes. Asked once, when it comes into the cache.
+    /// Returns its size in bytes. Called once, when the page enters the cache.
     fn bytes(&self) -> usize;
 
-    /// Whether it was found in a table since this was last asked.
+    /// Whether it was found through a table since the last call.
     fn take_used(&self) -> bool {
         false
     }
 
-    /// Its bytes, if those who find it in a table may look at them without it.
+    /// Returns the bytes of the page, if table users may read them directly.
     fn lines(&self) -> Option<&Arc<[Line]>> {
         None
     }
 }
 
-/// A page's place in a table.
+/// The position of a page in a table.
 #[derive(Debug)]
 pub struct Home<V> {
     /// The table.
     pub table: Arc<PageTable<V>>,
-    /// The page's number there.
+    /// The page's number in the table.
     pub page: u32,
 }
 
-/// Pages in memory, the least recently used of which make room for new ones.
+/// Pages in memory, evicted by least recent use with a second chance.
 #[derive(Debug)]
 pub struct PageCache<V> {
     shards: Box<[Mutex<Shard<V>>]>,
@@ -89,7 +89,7 @@ struct Kept<V> {
 }
 
 impl<V: Weighed> PageCache<V> {
-    /// A cache that holds pages of so many bytes together. With none it holds nothing.
+    /// Creates a cache that holds up to `budget_bytes` of pages. A budget of 0 caches nothing.
     pub fn new(budget_bytes: usize) -> PageCache<V> {
         let shards = (budget_bytes / LEAST_SHARD_BYTES).clamp(1, MOST_SHARDS);
         PageCache {
@@ -101,7 +101,7 @@ impl<V: Weighed> PageCache<V> {
         }
     }
 
-    /// The page, which counts as used now.
+    /// Returns the page and marks it as most recently used.
     pub fn get(&self, key: PageKey) -> Option<Arc<V>> {
         let found = self.shard(key).pages.get(&key).map(|kept| Arc::clone(&kept.page));
         let counter = if found.is_some() { &self.hits } else { &self.misses };
@@ -109,8 +109,8 @@ impl<V: Weighed> PageCache<V> {
         found
     }
 
-    /// Keeps a page, in place of one that had its key and of those of its shard that were not used for
-    /// longest. A page that is larger than a shard is not kept, and takes the place of nothing.
+    /// Caches a page. Replaces a page with the same key, and evicts the least recently used pages of its shard as
+    /// needed. A page larger than a shard's budget is not cached and evicts nothing.
     pub fn insert(&self, key: PageKey, page: Arc<V>, home: Option<Home<V>>) {
         let needed = page.bytes();
         if self.shard_budget == 0 || needed > self.shard_budget {
@@ -126,13 +126,13 @@ impl<V: Weighed> PageCache<V> {
         }
         shard.put(key, page, needed, home);
         self.account(before, &shard);
-        // Freeing pages may take long: not under the lock.
+        // Freeing pages can be slow, so it happens after the lock is released.
         drop(shard);
         drop(out);
     }
 
-    /// Keeps a page if there is room without putting out another, and says whether it is there now. For
-    /// scans, which would put out everything.
+    /// Caches a page only if it fits without an eviction, and returns whether it is cached now. For scans, which
+    /// would evict everything else.
     pub fn insert_if_room(&self, key: PageKey, page: Arc<V>, home: Option<Home<V>>) -> bool {
         let needed = page.bytes();
         let mut shard = self.shard(key);
@@ -148,7 +148,7 @@ impl<V: Weighed> PageCache<V> {
         true
     }
 
-    /// Drops all pages of a block, which is no longer read.
+    /// Drops all pages of an extent that is no longer read.
     pub fn remove_block(&self, block: u64) {
         for shard in &self.shards {
             let mut shard = lock(shard);
@@ -162,27 +162,27 @@ impl<V: Weighed> PageCache<V> {
         }
     }
 
-    /// Counts pages that were found in tables.
+    /// Counts hits that happened in tables.
     pub fn add_hits(&self, hits: u64) {
         self.hits.fetch_add(hits, Ordering::Relaxed);
     }
 
-    /// How many bytes the pages have together.
+    /// Returns the total bytes of the cached pages.
     pub fn resident_bytes(&self) -> usize {
         self.resident.load(Ordering::Relaxed)
     }
 
-    /// How many bytes the pages may have together. Shards round it down.
+    /// Returns the most bytes that can be cached. Division into shards rounds it down.
     pub fn budget_bytes(&self) -> usize {
         self.shard_budget * self.shards.len()
     }
 
-    /// How often a page was there.
+    /// Returns the number of hits.
     pub fn hits(&self) -> u64 {
         self.hits.load(Ordering::Relaxed)
     }
 
-    /// How often a page was not there.
+    /// Returns the number of misses.
     pub fn misses(&self) -> u64 {
         self.misses.load(Ordering::Relaxed)
     }
@@ -195,7 +195,7 @@ impl<V: Weighed> PageCache<V> {
         lock(&self.shards[(xxh3_64(&bytes) % self.shards.len() as u64) as usize])
     }
 
-    /// Takes over the change of a shard. The shard is still locked, so its part of the sum is right.
+    /// Adds a shard's change to the total. The caller holds the shard's lock, so the difference is exact.
     fn account(&self, before: usize, shard: &Shard<V>) {
         if shard.bytes >= before {
             self.resident.fetch_add(shard.bytes - before, Ordering::Relaxed);
@@ -207,7 +207,7 @@ impl<V: Weighed> PageCache<V> {
 
 impl<V: Weighed> Shard<V> {
     fn new() -> Shard<V> {
-        // Bounded by bytes, not by a number of pages.
+        // The bound is bytes, not a number of pages.
         Shard { pages: LruCache::unbounded(), bytes: 0 }
     }
 
@@ -225,8 +225,8 @@ impl<V: Weighed> Shard<V> {
         Some(kept)
     }
 
-    /// The page that was not used for longest. Those that were found in a table since they were last
-    /// looked at have another round, each at most one.
+    /// Evicts the least recently used page. A page that was found through a table since it was last examined moves
+    /// to the front instead, at most once per call.
     fn pop_oldest(&mut self) -> Option<Kept<V>> {
         for _ in 0..self.pages.len() {
             let (key, kept) = self.pages.peek_lru()?;
@@ -250,7 +250,7 @@ impl<V: Weighed> Shard<V> {
     }
 }
 
-/// Nothing under the lock calls foreign code, so a shard is whole even if a thread died holding it.
+/// A poisoned lock is safe to use: no foreign code runs under it, so the shard is consistent.
 fn lock<V>(shard: &Mutex<Shard<V>>) -> MutexGuard<'_, Shard<V>> {
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,7 +1,7 @@
-//! Verified pages of one database file, through the cache.
+//! Reads verified pages of one database file through the cache.
 //!
-//! In: where a page belongs and how to view it. Out: a checked view, read at most once while it stays in
-//! the cache. A page is verified before it enters the cache, so what comes out of it needs no check.
+//! In: the place of a page, and the function that views it. Out: a checked view. A page is verified before it
+//! enters the cache, so cached pages need no further check.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,16 +26,17 @@ use crate::sync::atomic::{AtomicBool, Ordering};
 #[derive(Debug)]
 pub struct CachedPage {
     view: AnyPage,
-    /// Its number in its region: pages of some tables share a place.
+    /// Its number in its region. Pages of some tables share a position, so lookups compare it.
     number: u32,
-    /// Whether it was found in a table since the cache last asked. Of bytes that were found there the table knows.
+    /// Whether it was found through a table since the cache last asked. For pages read as raw bytes, the table
+    /// keeps the bit.
     used: AtomicBool,
 }
 
 impl CachedPage {
-    /// It was found in a table.
+    /// Marks the page as found through a table.
     pub fn mark_used(&self) {
-        // Most often it is marked already, and a store would take the line from other threads.
+        // The bit is usually set already, and a store would invalidate the cache line of other threads.
         if !self.used.load(Ordering::Relaxed) {
             self.used.store(true, Ordering::Relaxed);
         }
@@ -49,25 +50,25 @@ enum AnyPage {
     Signatures(SignaturePage),
     /// Keys.
     Leaf(LeafPage),
-    /// Where keys are.
+    /// First keys of the pages below.
     Fence(FencePage),
-    /// Hidden rows.
+    /// Tombstones.
     Liveness(LivenessPage),
-    /// Rows that share a signature.
+    /// Duplicate rows.
     Copies(CopiesPage),
-    /// Where those are.
+    /// The directory of duplicate rows.
     CopiesDirectory(CopiesDirectory),
-    /// How many postings buckets have.
+    /// The number of postings of each bucket.
     PostingDirectory(PostingDirectory),
-    /// Postings of buckets that have few.
+    /// The postings of short buckets.
     ShortPostings(ShortPage),
-    /// Where long lists of postings are.
+    /// The positions of long posting lists.
     PostingTable(ListTable),
-    /// Long lists of postings.
+    /// Long posting lists.
     PostingList(ListPage),
     /// Encoded sets.
     Elements(ElementsPage),
-    /// Where sets start.
+    /// The starts of encoded sets.
     ElementsDirectory(ElementsDirectory),
 }
 
@@ -102,11 +103,11 @@ impl Weighed for CachedPage {
     }
 }
 
-/// A view of a page that stays valid whatever the cache does.
+/// A typed view of a page. It stays valid when the cache evicts the page.
 pub trait View: Sized {
-    /// Puts it into the cache's form, with its number.
+    /// Wraps the view for the cache, with its page number.
     fn wrap(self, number: u32) -> CachedPage;
-    /// Takes it out again.
+    /// Returns the view in a cached page, if it has this type.
     fn of(page: &CachedPage) -> Option<&Self>;
 }
 
@@ -133,7 +134,7 @@ views!(SignaturePage: Signatures, LeafPage: Leaf, FencePage: Fence, LivenessPage
        PostingDirectory: PostingDirectory, ShortPage: ShortPostings, ListTable: PostingTable,
        ListPage: PostingList, ElementsPage: Elements, ElementsDirectory: ElementsDirectory);
 
-/// A page kept alive by its holder.
+/// A page that stays in memory while this value exists.
 #[derive(Debug)]
 pub struct Pinned<V> {
     page: Arc<CachedPage>,
@@ -161,25 +162,25 @@ impl<V: View> std::ops::Deref for Pinned<V> {
     }
 }
 
-/// Where the bytes of a page are to be read.
+/// Where the bytes of a page are.
 #[derive(Debug, Clone, Copy)]
 pub struct Extent {
-    /// From the start of the file.
+    /// The offset in the file.
     pub offset: u64,
-    /// Most bytes that the page and what follows it in its region may have.
+    /// The bytes from there to the end of the page's region. A page may be shorter.
     pub length: u64,
 }
 
-/// What a read does to the cache.
+/// How a read affects the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// It will be wanted again: keep it, and drop what was not used for longest.
+    /// The page will be needed again: cache it, and evict the least recently used.
     Recent,
-    /// It is one of many that are read once: keep it only where there is room.
+    /// The page is one of many that are read once: cache it only if that evicts nothing.
     IfRoom,
 }
 
-/// A file of pages, its seal and the cache before it.
+/// A file of pages, with its seal and the cache in front of it.
 #[derive(Debug, Clone)]
 pub struct PageSource {
     file: Arc<dyn File>,
@@ -189,7 +190,7 @@ pub struct PageSource {
 }
 
 impl PageSource {
-    /// The pages of a file.
+    /// Creates a source for the pages of a file.
     pub fn new(
         file: Arc<dyn File>,
         path: Arc<Path>,
@@ -199,27 +200,27 @@ impl PageSource {
         PageSource { file, path, seal, cache }
     }
 
-    /// The file itself.
+    /// Returns the file.
     pub fn file(&self) -> &Arc<dyn File> {
         &self.file
     }
 
-    /// Its path when it was opened.
+    /// Returns the path that the file was opened under.
     pub fn path(&self) -> &Arc<Path> {
         &self.path
     }
 
-    /// The seal of its pages.
+    /// Returns the seal of the file's pages.
     pub fn seal(&self) -> Seal {
         self.seal
     }
 
-    /// The cache, which other sources may share.
+    /// Returns the cache, which other sources may share.
     pub fn cache(&self) -> &Arc<PageCache<CachedPage>> {
         &self.cache
     }
 
-    /// The page at `place`, from the cache or from the file, where it lies in `extent`.
+    /// Returns the page at `place`, from the cache or from `extent` in the file.
     pub fn page<V: View>(
         &self,
         place: PagePlace,
@@ -234,7 +235,7 @@ impl PageSource {
         self.load(key, place, extent, keep, None, view)
     }
 
-    /// The same for a page that has a place in a table: page `number` of it.
+    /// Like [`page`](PageSource::page), for a page that has position `number` in a table.
     pub fn page_in<V: View>(
         &self,
         (table, number): (&Arc<PageTable<CachedPage>>, u32),
@@ -279,7 +280,7 @@ impl PageSource {
         Ok(Pinned::new(page).expect("just wrapped"))
     }
 
-    /// Reads and verifies a page, past the cache.
+    /// Reads and verifies a page without the cache.
     pub fn read(&self, place: PagePlace, extent: Extent) -> Result<Page> {
         let most = place.kind.max_bytes().min(usize::try_from(extent.length).unwrap_or(usize::MAX));
         let mut bytes = AlignedBytes::zeroed(most);
@@ -288,7 +289,7 @@ impl PageSource {
         Page::verify(bytes, place, self.seal).map_err(|error| error.shifted(extent.offset))
     }
 
-    /// Reads bytes until `buffer` is full or the file ends.
+    /// Reads until `buffer` is full or the file ends, and returns the number of bytes.
     pub fn read_up_to(&self, buffer: &mut [u8], offset: u64) -> Result<usize> {
         let result = self.file.read_up_to(buffer, offset);
         result.map_err(|error| Error::io("read", &self.path, error))

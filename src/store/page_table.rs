@@ -1,12 +1,15 @@
-//! The pages of one region that are in the cache, by their place in the region.
+//! The cached pages of one region, indexed by page number.
 //!
-//! A cache finds a page by hashing its name under a lock. That is too slow for a query that looks at
-//! hundreds of signatures, each in another page: here a page is found by indexing. The table owns nothing
-//! that the cache does not own: a page comes in and goes out with it, and says by a flag that it was used.
+//! In: pages that enter or leave the cache. Out: the same pages, without a lock. It owns nothing that the cache
+//! does not own. It must not know what a page contains.
 //!
-//! Pages stand in leaves, and these in chunks, which are replaced as a whole. So a reader takes a chunk once and then reads
-//! from it without touching anything that threads share, and a page that comes or goes costs the copy of two short
-//! arrays. Beside a page stand its bytes, for those who know what is in it: the way to them is one step shorter.
+//! The cache finds a page by hashing its key under a lock. That is too slow for a query that compares hundreds of
+//! signatures, each in another page. Here a page is found by indexing.
+//!
+//! Pages are grouped in leaves, and leaves in chunks. Both are immutable and replaced as a whole. So a reader loads
+//! a chunk once and then touches nothing that threads share, except a `used` bit. Adding or removing a page copies
+//! two short arrays. A page's bytes are stored beside it, which saves one indirection for callers that know the
+//! layout.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -16,14 +19,14 @@ use crate::format::page::Line;
 use crate::sync::ArcSwapOption;
 use crate::sync::atomic::{AtomicU64, Ordering};
 
-/// Pages of a leaf, and leaves of a chunk: what must be copied when a page comes or goes.
+/// Pages per leaf, and leaves per chunk: what is copied when a page is added or removed.
 const FANOUT: usize = 64;
 
-/// Pages of a chunk.
+/// Pages per chunk.
 const CHUNK: usize = FANOUT * FANOUT;
 
-/// Most chunks of a table, whatever a file says of its length. Pages past 256 GiB of signatures are found
-/// by the cache alone.
+/// The most chunks of a table, whatever length a file claims. Pages beyond 256 GiB of signatures are found through
+/// the cache only.
 const MOST_CHUNKS: usize = 1 << 10;
 
 /// The resident pages of a region.
@@ -32,16 +35,16 @@ pub struct PageTable<V> {
     chunks: Box<[ArcSwapOption<Chunk<V>>]>,
 }
 
-/// Some neighbouring leaves, those that have pages.
+/// Neighbouring leaves. Leaves without pages are `None`.
 #[derive(Debug)]
 pub struct Chunk<V> {
     leaves: [Option<Arc<Leaf<V>>>; FANOUT],
 }
 
-/// Some neighbouring pages, those that are resident.
+/// Neighbouring pages. Pages that are not resident are `None`.
 #[derive(Debug)]
 struct Leaf<V> {
-    /// A bit for each page whose bytes were looked at since the cache last asked.
+    /// One bit per page: set when its bytes were read since the cache last asked.
     used: AtomicU64,
     pages: [Option<Resident<V>>; FANOUT],
 }
@@ -58,7 +61,7 @@ impl<V> Clone for Resident<V> {
     }
 }
 
-/// The leaf of a page in its chunk, and the place of the page there.
+/// The leaf of a page in its chunk, and the page's position in the leaf.
 fn place(page: u32) -> (usize, usize) {
     let page = page as usize % CHUNK;
     (page / FANOUT, page % FANOUT)
@@ -77,26 +80,25 @@ impl<V> Leaf<V> {
 }
 
 impl<V: Weighed> PageTable<V> {
-    /// A table for the pages of a region of which there are so many. Takes next to nothing for those that are not
-    /// resident.
+    /// Creates a table for a region of `pages` pages. Pages that are not resident take almost no memory.
     pub fn new(pages: u32) -> PageTable<V> {
         let chunks = (pages as usize).div_ceil(CHUNK).min(MOST_CHUNKS);
         PageTable { chunks: (0..chunks).map(|_| ArcSwapOption::empty()).collect() }
     }
 
-    /// The page, if it is resident.
+    /// Returns the page, if it is resident.
     pub fn get(&self, page: u32) -> Option<Arc<V>> {
         let chunk = self.chunks.get(page as usize / CHUNK)?.load();
         let resident = chunk.as_ref()?.leaf(page)?.resident(page)?;
         Some(Arc::clone(&resident.page))
     }
 
-    /// A view for looking at many pages.
+    /// Returns a view for reading many pages.
     pub fn view(&self) -> PageTableView<'_, V> {
         PageTableView { table: self, first: OnceCell::new(), others: OnceCell::new() }
     }
 
-    /// Whether the bytes of a page were looked at since this was last asked.
+    /// Whether the bytes of a page were read since the last call.
     pub(super) fn take_used(&self, page: u32) -> bool {
         let Some(chunk) = self.chunks.get(page as usize / CHUNK) else { return false };
         let (chunk, bit) = (chunk.load(), 1 << place(page).1);
@@ -104,14 +106,14 @@ impl<V: Weighed> PageTable<V> {
         leaf.is_some_and(|leaf| leaf.used.fetch_and(!bit, Ordering::Relaxed) & bit != 0)
     }
 
-    /// A page has come into the cache.
+    /// Adds a page that has entered the cache.
     pub(super) fn set(&self, page: u32, resident: &Arc<V>) {
         self.change(page, |_| {
             Some(Resident { page: Arc::clone(resident), lines: resident.lines().cloned() })
         });
     }
 
-    /// A page goes out of the cache. Another one that has taken its place stays.
+    /// Removes a page that leaves the cache. If another page has taken its position, that page stays.
     pub(super) fn clear(&self, page: u32, gone: &Arc<V>) {
         self.change(page, |now| now.filter(|now| !Arc::ptr_eq(&now.page, gone)).cloned());
     }
@@ -136,15 +138,15 @@ impl<V: Weighed> PageTable<V> {
     }
 }
 
-/// A chunk that was taken: the pages that were in it then, if any.
+/// A loaded chunk: the pages that were in it at that time, if any.
 type Taken<V> = OnceCell<Option<Arc<Chunk<V>>>>;
 
-/// A view of a table for one query: each chunk is taken once, when it is first looked at. Pages that go out of the cache
-/// meanwhile stay readable in it; it should not be kept for long.
+/// A view of a table for one query. It loads each chunk once, on first use. Pages that are evicted meanwhile stay
+/// readable and in memory, so a view should be short-lived.
 #[derive(Debug)]
 pub struct PageTableView<'a, V> {
     table: &'a PageTable<V>,
-    /// The first chunk, which for most tables is all there is.
+    /// The first chunk. Most tables have no other.
     first: Taken<V>,
     others: OnceCell<Box<[Taken<V>]>>,
 }
@@ -164,19 +166,20 @@ impl<V> PageTableView<'_, V> {
         self.others.get_or_init(|| (0..others).map(|_| OnceCell::new()).collect())
     }
 
-    /// The page, if it was resident when its chunk was taken.
+    /// Returns the page, if it was resident when its chunk was loaded.
     #[inline]
     pub fn get(&self, page: u32) -> Option<&Arc<V>> {
         Some(&self.leaf(page)?.resident(page)?.page)
     }
 
-    /// The bytes of a page that was resident when its chunk was taken, if it shows them. It counts as used.
+    /// Returns the bytes of a page, if it was resident when its chunk was loaded and exposes them. Marks it as
+    /// used.
     #[inline]
     pub fn lines(&self, page: u32) -> Option<&[Line]> {
         let leaf = self.leaf(page)?;
         let lines = leaf.resident(page)?.lines.as_deref()?;
         let bit = 1 << place(page).1;
-        // Most often it is marked already, and a store would take the line from other threads.
+        // The bit is usually set already, and a store would invalidate the cache line of other threads.
         if leaf.used.load(Ordering::Relaxed) & bit == 0 {
             leaf.used.fetch_or(bit, Ordering::Relaxed);
         }
@@ -215,7 +218,7 @@ mod tests {
         assert_eq!((view.get(128), view.get(130), view.get(1000)), (None, None, None));
     }
 
-    /// A page that shows its bytes.
+    /// A page that exposes its bytes.
     struct Shown(Arc<[Line]>);
 
     impl Weighed for Shown {
@@ -228,7 +231,7 @@ mod tests {
         }
     }
 
-    /// Pages of several leaves and chunks, and what was looked at where.
+    /// Uses pages of several leaves and chunks.
     #[test]
     fn bytes_are_found_beside_pages_and_say_that_they_were_used() {
         let table = PageTable::new(3 * CHUNK as u32);

@@ -1,33 +1,34 @@
-//! The names of a database's companions: the files and directories that it keeps beside its own file. No other file
-//! knows how they end.
+//! The names of companion files.
+//!
+//! In: the path of a database or of a companion. Out: the path of the other. Only this file knows the suffixes.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// Something beside a database.
+/// A file or directory beside a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Companion {
     /// The file whose lock keeps other writers out.
     Lock,
-    /// The database's file until it is complete.
+    /// The database file while it is being created.
     New,
-    /// The copy that a vacuum makes.
+    /// The new file that a vacuum writes.
     Vacuum,
-    /// The directory of the hot tier.
+    /// The directory of the write-ahead log.
     HotTier,
-    /// A hot tier that is being made or removed.
+    /// A log directory that is being created or removed.
     NewHotTier,
-    /// A copy of a hot tier, for a reader that would change it.
+    /// A copy of the log directory, for a reader that would change the original.
     HotTierCopy,
-    /// A hot tier that could not be read in full and was put aside, with its number.
+    /// A log directory that could not be read in full and was set aside, with its number.
     Quarantine(u32),
 }
 
-/// How the name of a hot tier in quarantine ends, before its number.
+/// The suffix of a quarantined log directory, before its number.
 const QUARANTINE: &str = "-hot-quarantine-";
 
 impl Companion {
-    /// All but the numbered ones.
+    /// All companions without a number.
     pub const UNNUMBERED: [Companion; 6] = [
         Companion::Lock,
         Companion::New,
@@ -37,10 +38,10 @@ impl Companion {
         Companion::HotTierCopy,
     ];
 
-    /// The highest number of a hot tier in quarantine.
+    /// The highest number of a quarantined log directory.
     pub const MOST_QUARANTINES: u32 = 9_999;
 
-    /// What follows the database's name, but for a number.
+    /// The suffix after the database's name, without a number.
     fn ending(self) -> &'static str {
         match self {
             Companion::Lock => "-lock",
@@ -53,7 +54,7 @@ impl Companion {
         }
     }
 
-    /// Where this companion of a database is.
+    /// Returns the path of this companion.
     pub fn path(self, database: &Path) -> PathBuf {
         let mut name = database.as_os_str().to_owned();
         name.push(self.ending());
@@ -63,20 +64,20 @@ impl Companion {
         PathBuf::from(name)
     }
 
-    /// How many bytes the name of a companion has more than that of its database, at most.
+    /// The most bytes that a companion's name adds to its database's name.
     pub(super) fn longest_ending() -> usize {
         QUARANTINE.len() + Companion::MOST_QUARANTINES.to_string().len()
     }
 }
 
-/// The database of which this is the hot tier.
+/// Returns the database that a log directory belongs to.
 pub fn database_of_tier(directory: &Path) -> PathBuf {
     let name = directory.file_name().unwrap_or_default().as_encoded_bytes();
     let database = name.strip_suffix(Companion::HotTier.ending().as_bytes()).and_then(os_name);
     database.map_or_else(|| directory.into(), |database| directory.with_file_name(database))
 }
 
-/// The names of databases of which a file of this name would be a companion.
+/// Returns the databases of which a file named `name` would be a companion.
 pub(super) fn databases_of(name: &OsStr) -> impl Iterator<Item = &OsStr> {
     let name = name.as_encoded_bytes();
     let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
@@ -87,8 +88,8 @@ pub(super) fn databases_of(name: &OsStr) -> impl Iterator<Item = &OsStr> {
     unnumbered.chain(numbered).filter(|stem| !stem.is_empty()).filter_map(os_name)
 }
 
-/// Whether `name`, in the folder of the database `database`, is the name of something that the database keeps beside its
-/// file: its lock, its hot tier, or what an interrupted step left. Both are names of files, without folders.
+/// Whether `name` is a companion of `database` in the same directory: its lock, its log, or what an interrupted
+/// step left. Both are file names without a directory.
 ///
 /// ```
 /// assert!(ringer::is_companion("notes.ringer".as_ref(), "notes.ringer-lock".as_ref()));
@@ -98,7 +99,7 @@ pub fn is_companion(database: &OsStr, name: &OsStr) -> bool {
     databases_of(name).any(|found| found == database)
 }
 
-/// The bytes of a name as the system has them.
+/// Converts bytes of a name back to a name.
 #[cfg(unix)]
 fn os_name(name: &[u8]) -> Option<&OsStr> {
     Some(std::os::unix::ffi::OsStrExt::from_bytes(name))
@@ -133,7 +134,7 @@ mod tests {
         }
     }
 
-    /// The names that the specification gives (`format-spec`), by which older versions find them.
+    /// Older versions find companions by the names that `format-spec` gives.
     #[test]
     fn names_are_those_of_the_specification() {
         let names = Companion::UNNUMBERED.map(|companion| companion.path(Path::new("x")));

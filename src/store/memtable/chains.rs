@@ -1,26 +1,28 @@
-//! The index of a memtable: for each slot, chains of signatures whose values fall into one bucket.
+//! The slot index of a memtable: for each slot, hash buckets that chain signatures.
 //!
-//! A chain may hold signatures with other values: who follows it compares slot values afterwards, from
-//! the signatures, as everywhere. There are about as many buckets as signatures, so chains are short
-//! unless the data say otherwise; a table that outgrows its buckets is given four times as many.
+//! In: signatures, in order of their numbers. Out: for a slot and a value, a chain that contains every signature
+//! with that value. A chain may contain others too, so the caller compares slot values afterwards.
+//!
+//! There are about as many buckets as signatures, so chains are short unless many signatures share a value. An
+//! index that outgrows its buckets gets four times as many.
 
 use crate::kernel::prefetch;
 use crate::sketch::SlotReader;
 
-/// Bits of the buckets that an index starts with.
+/// Bits of the bucket number in a new index.
 const FIRST_BITS: u32 = 6;
 
-/// Ends a chain.
+/// Marks the end of a chain.
 const END: u32 = u32::MAX;
 
-/// Chains of signature numbers.
+/// Chains of signature numbers, by slot and bucket.
 #[derive(Debug)]
 pub(super) struct Chains {
     reader: SlotReader,
     bucket_bits: u32,
     /// The newest signature of each bucket, slot by slot.
     heads: Vec<u32>,
-    /// For each signature, one after the other, the signature before it in the chain of each slot.
+    /// For each signature, the previous signature in the chain of each slot.
     before: Vec<u32>,
     values: Vec<u32>,
 }
@@ -33,8 +35,8 @@ impl Chains {
         Chains { reader, bucket_bits, heads, before: Vec::new(), values }
     }
 
-    /// Adds the next signature. `words_of` gives the planes of any before it, in case that the index must
-    /// be made anew.
+    /// Adds the next signature. `words_of` returns the planes of any earlier one, in case the index must be
+    /// rebuilt.
     pub(super) fn push(&mut self, planes: &[u64], mut words_of: impl FnMut(u32, &mut Vec<u64>)) {
         let slots = self.reader.count();
         if slots == 0 {
@@ -63,7 +65,7 @@ impl Chains {
         }
     }
 
-    /// Values of the samples of popular elements are alike in their bits: a multiplication spreads them.
+    /// Slot values of popular elements differ in few bits, so a multiplication spreads them.
     fn bucket(&self, value: u32) -> usize {
         if self.bucket_bits == self.reader.value_bits() {
             return value as usize;
@@ -75,19 +77,19 @@ impl Chains {
         &self.heads[(slot << self.bucket_bits) + self.bucket(value)]
     }
 
-    /// The chain with a value in a slot will be followed soon.
+    /// Prefetches the head of the chain for a value in a slot.
     pub(super) fn prefetch(&self, slot: usize, value: u32) {
         prefetch(std::slice::from_ref(self.head(slot, value)));
     }
 
-    /// The first signature of that chain, if it has one; what comes after it will be wanted soon.
+    /// Returns the first signature of that chain, and prefetches its successor.
     pub(super) fn first(&self, slot: usize, value: u32) -> Option<u32> {
         let first = Some(*self.head(slot, value)).filter(|head| *head != END)?;
         prefetch(&self.before[first as usize * self.reader.count() + slot..]);
         Some(first)
     }
 
-    /// The chain that holds all signatures with a value in a slot, newest first.
+    /// Returns the chain that contains all signatures with this value in this slot, newest first.
     pub(super) fn chain(&self, slot: usize, value: u32) -> impl Iterator<Item = u32> + '_ {
         let slots = self.reader.count();
         let head = *self.head(slot, value);
@@ -96,7 +98,7 @@ impl Chains {
         })
     }
 
-    /// Bytes that it takes.
+    /// Returns the number of bytes in use.
     pub(super) fn bytes(&self) -> usize {
         4 * (self.heads.len() + self.before.len())
     }

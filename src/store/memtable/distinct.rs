@@ -1,8 +1,10 @@
-//! The distinct signatures of a memtable, found by their content and by their slots.
+//! The distinct signatures of a memtable, found by content and by slot.
 //!
-//! A million equal documents are one signature here as in a segment. Where sets are kept, signatures count as equal only
-//! if their sets are. The first planes of all signatures stand
-//! apart from the rest, as in a signature page, so that the same loops read both.
+//! In: signatures. Out: their numbers. A million equal documents share one signature here, as in a segment. If sets
+//! are kept, two signatures are equal only if their sets are.
+//!
+//! The first planes of all signatures are stored apart from the rest, as in a signature page, so that the same
+//! kernels read both.
 
 use std::sync::Arc;
 
@@ -16,7 +18,7 @@ use crate::kernel::{Rows, prefetch};
 use crate::scheme::Scheme;
 use crate::sketch::{Signature, SlotReader};
 
-/// Signatures, numbered from 0.
+/// The distinct signatures, numbered from 0.
 #[derive(Debug)]
 pub(super) struct Distinct {
     scheme: Arc<Scheme>,
@@ -25,9 +27,9 @@ pub(super) struct Distinct {
     entries: Vec<Entry>,
     by_hash: HashTable<u32>,
     chains: Chains,
-    /// How sets are kept, if they are.
+    /// How sets are encoded, if they are kept.
     kept: Option<KeptShape>,
-    /// The encoded sets of all signatures, one after the other.
+    /// The encoded sets of all signatures, concatenated.
     sets: Vec<u8>,
 }
 
@@ -35,7 +37,7 @@ pub(super) struct Distinct {
 struct Entry {
     hash: u64,
     code: u32,
-    /// Where its set starts among those that are kept.
+    /// The start of its set in `sets`.
     set: usize,
 }
 
@@ -53,10 +55,10 @@ impl Distinct {
         }
     }
 
-    /// The number of a signature, new or not.
+    /// Returns the number of a signature, adding it if it is new.
     pub(super) fn add(&mut self, signature: &Signature) -> u32 {
         let (planes, code) = (signature.planes(), signature.cardinality_code());
-        // The set is encoded behind the others, and is taken away again if it is there already.
+        // The set is encoded after the others, and truncated again if the signature is already there.
         let set = self.sets.len();
         if let (Some(kept), Some(elements)) = (self.kept, signature.elements()) {
             kept.encode(elements, &mut self.sets);
@@ -93,17 +95,17 @@ impl Distinct {
         number
     }
 
-    /// How many there are.
+    /// Returns the number of signatures.
     pub(super) fn len(&self) -> u32 {
         self.entries.len() as u32
     }
 
-    /// All of them, for the kernels.
+    /// Returns all signatures, for the kernels.
     pub(super) fn rows(&self) -> Rows<'_> {
         Rows::new(&self.scheme, &self.first, &self.rest).expect("whole signatures were added")
     }
 
-    /// The words of a signature, plane after plane.
+    /// Returns the words of a signature, plane by plane.
     pub(super) fn planes(&self, number: u32) -> impl Iterator<Item = u64> + '_ {
         let (i, one) = (number as usize, self.scheme.first_words());
         let others = self.scheme.words_per_signature() - one;
@@ -111,12 +113,12 @@ impl Distinct {
         first[..one].iter().chain(&rest[..others]).copied()
     }
 
-    /// The cardinality code of a signature.
+    /// Returns the cardinality code of a signature.
     pub(super) fn code(&self, number: u32) -> u32 {
         self.entries[number as usize].code
     }
 
-    /// The encoded set of a signature; no bytes if sets are not kept.
+    /// Returns the encoded set of a signature, or no bytes if sets are not kept.
     pub(super) fn set(&self, number: u32) -> &[u8] {
         let next = self.entries.get(number as usize + 1).map_or(self.sets.len(), |next| next.set);
         &self.sets[self.entries[number as usize].set..next]
@@ -129,8 +131,8 @@ impl Distinct {
         }
     }
 
-    /// What has one of these values, each given with its slot, will be asked for soon. Each is a few cache lines
-    /// somewhere in memory: all are asked for before the first is waited for.
+    /// Prefetches the signatures that have one of these values in its slot. Each is a few scattered cache lines, so
+    /// all are requested before the first is needed.
     pub(super) fn prefetch(&self, wanted: impl Iterator<Item = (usize, u32)> + Clone) {
         wanted.clone().for_each(|(slot, value)| self.chains.prefetch(slot, value));
         let one = self.scheme.first_words();
@@ -141,12 +143,12 @@ impl Distinct {
         }
     }
 
-    /// The signatures that may have a value in a slot, newest first: all that have it, and a few others.
+    /// Returns all signatures that have this value in this slot, and a few others, newest first.
     pub(super) fn with_value(&self, slot: usize, value: u32) -> impl Iterator<Item = u32> + '_ {
         self.chains.chain(slot, value)
     }
 
-    /// Bytes that they take, about.
+    /// Returns the approximate number of bytes in use.
     pub(super) fn bytes(&self) -> usize {
         8 * (self.first.len() + self.rest.len())
             + self.sets.len()

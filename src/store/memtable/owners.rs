@@ -1,27 +1,27 @@
-//! Which keys have had a signature, smallest first.
+//! Maps a signature to the keys that have, or had, it, smallest key first.
 //!
-//! A query wants the smallest keys of a signature and no more, so that a hundred thousand copies cost it no more than
-//! ten do. Most signatures have one key; only of those with several the keys are kept again, in their order. Whether a
-//! key has its signature still, at the commit where a reader stands, is for the table to tell.
+//! A query needs only the smallest keys of a signature, so a hundred thousand duplicate rows must cost it no more
+//! than ten. Most signatures have one key. Only signatures with several keys get an ordered map. The memtable
+//! decides whether a key still has the signature as of a reader's commit.
 
 use std::collections::{BTreeMap, HashMap};
 
-/// What an entry of a map takes beside the bytes of its key, about.
+/// Approximate bytes of a map entry, without the key.
 const ENTRY_BYTES: usize = 40;
 
-/// Numbers of keys by the number of a signature.
+/// Key numbers by signature number.
 #[derive(Debug, Default)]
 pub(super) struct Owners {
     /// The first key that had each signature.
     first: Vec<u32>,
-    /// All keys of signatures that several have had.
+    /// All keys of each signature that several keys have had.
     several: HashMap<u32, BTreeMap<Box<[u8]>, u32>>,
     bytes: usize,
 }
 
 impl Owners {
-    /// A key has a signature, which may be the next new one. `bytes_of` gives the bytes of this key and of any that
-    /// came before it.
+    /// Records that a key has a signature, which may be the next new one. `bytes_of` returns the bytes of this key
+    /// and of any earlier key.
     pub(super) fn add<'b>(&mut self, signature: u32, key: u32, bytes_of: impl Fn(u32) -> &'b [u8]) {
         let Some(first) = self.first.get(signature as usize).copied() else {
             return self.first.push(key);
@@ -38,14 +38,14 @@ impl Owners {
         }
     }
 
-    /// The keys that have or had a signature, rising, each once.
+    /// Returns the keys that have, or had, a signature, in ascending order, each once.
     pub(super) fn of(&self, signature: u32) -> impl Iterator<Item = u32> + '_ {
         let several = self.several.get(&signature);
         let alone = if several.is_none() { self.first.get(signature as usize) } else { None };
         several.into_iter().flat_map(BTreeMap::values).chain(alone).copied()
     }
 
-    /// Bytes that it takes, about.
+    /// Returns the approximate number of bytes in use.
     pub(super) fn bytes(&self) -> usize {
         4 * self.first.len() + self.bytes
     }
