@@ -1,11 +1,13 @@
-//! Fresh rows in memory: what was committed since the last checkpoint, by key, with every version.
+//! The memtable: the rows committed since the last checkpoint, in memory, with every version.
 //!
-//! A reader names the commit it stands at and sees the newest version not after it, so a snapshot stays
-//! as it is while the writer goes on. Versions are dropped with the whole table, after its checkpoint.
+//! In: commits, in order. Out: the version of a key that a reader sees, ranges in key order, and signatures found
+//! by their slots ([`FreshView`]). It must not know about files.
 //!
-//! Keys and versions lie in growing arrays; a hash table finds a key. Key order is needed by ranges and
-//! checkpoints only, and is brought up to date when they ask. Equal signatures are kept once, and are
-//! found by their slots ([`FreshView`]).
+//! A reader names a commit and sees the newest versions up to it. So a snapshot does not change while the writer
+//! goes on. Versions are dropped only with the whole table, after its checkpoint.
+//!
+//! Keys and versions are in growing arrays, and a hash table finds a key. Only ranges and checkpoints need key
+//! order. It is brought up to date when they ask for it. Equal signatures are stored once.
 
 mod chains;
 mod distinct;

@@ -1,4 +1,6 @@
-//! Rows of a state in key order, within bounds: segments and memtables merged as they are read.
+//! Walks the rows of a state in key order, merging segments and memtables as it reads.
+//!
+//! In: a state and bounds. Out: live rows, each key once, in its newest version. It must not know about files.
 
 use std::ops::Bound;
 
@@ -16,22 +18,22 @@ const CHUNK: usize = 256;
 pub struct Walk<'a> {
     state: &'a State,
     to: Bound<Box<[u8]>>,
-    /// Newest first: of equal keys the first one counts.
+    /// Newest memtable first: for equal keys, the first one wins.
     fresh: Vec<FreshCursor<'a>>,
     segments: Vec<SegmentCursor<'a>>,
 }
 
-/// Where the signature of a row is.
+/// Where a row's signature is.
 #[derive(Debug)]
 pub enum Source<'a> {
-    /// In a memtable; a copy of it.
+    /// In a memtable. This is a copy.
     Fresh(Stored),
-    /// In a segment of the state, which has this place among them.
+    /// In a segment: its index in the state, the segment, and the row.
     Row(usize, &'a Segment, Found),
 }
 
 impl<'a> Walk<'a> {
-    /// From one bound to another.
+    /// Starts a walk from one bound to another.
     pub fn new(state: &'a State, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<Walk<'a>> {
         let fresh = state.memtables().map(|table| FreshCursor::new(table, from, state.sequence));
         let segments = state.segments.iter().map(|view| SegmentCursor::new(view, from));
@@ -43,7 +45,7 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// The next row, and where its signature is.
+    /// Returns the next row and where its signature is.
     pub fn next_source(&mut self) -> Result<Option<(Box<[u8]>, Source<'a>)>> {
         loop {
             let fresh = self.fresh.iter().filter_map(|cursor| cursor.key());
@@ -89,7 +91,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The next row.
+    /// Returns the next row.
     pub fn next_row(&mut self) -> Result<Option<(Box<[u8]>, Stored)>> {
         let Some((key, source)) = self.next_source()? else { return Ok(None) };
         let stored = match source {
@@ -101,7 +103,7 @@ impl<'a> Walk<'a> {
         Ok(Some((key, stored)))
     }
 
-    /// The key of the next row.
+    /// Returns the key of the next row.
     pub fn next_key(&mut self) -> Result<Option<Box<[u8]>>> {
         Ok(self.next_source()?.map(|(key, _)| key))
     }
@@ -146,7 +148,7 @@ pub struct SegmentCursor<'a> {
 }
 
 impl<'a> SegmentCursor<'a> {
-    /// At the first live row within a bound.
+    /// Starts at the first live row within a bound.
     pub fn new(view: &'a SegmentView, from: Bound<&[u8]>) -> Result<SegmentCursor<'a>> {
         let start = match from {
             Bound::Included(key) | Bound::Excluded(key) => view.segment.lower_bound(key)?,
@@ -162,22 +164,22 @@ impl<'a> SegmentCursor<'a> {
         Ok(cursor)
     }
 
-    /// The key it stands on.
+    /// Returns the current key.
     pub fn key(&self) -> Option<&[u8]> {
         self.rows.current().map(|(key, _)| key)
     }
 
-    /// The row it stands on.
+    /// Returns the current row.
     pub fn found(&self) -> Option<Found> {
         self.rows.current().map(|(_, found)| found)
     }
 
-    /// The segment it walks over.
+    /// Returns the segment.
     pub fn segment(&self) -> &'a Segment {
         self.rows.segment()
     }
 
-    /// Goes to the next live row.
+    /// Moves to the next live row.
     pub fn advance(&mut self) -> Result<()> {
         self.rows.advance()?;
         self.skip_hidden()

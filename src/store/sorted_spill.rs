@@ -1,5 +1,7 @@
-//! Numbers in any order in, numbers in rising order out, in bounded memory: runs are sorted in memory,
-//! spilled, and merged.
+//! An external merge sort of numbers.
+//!
+//! In: numbers in any order. Out: the same numbers in ascending order, in bounded memory. Runs are sorted in
+//! memory, spilled, and merged.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,13 +11,13 @@ use crate::error::{Error, Result};
 use crate::format::bytes::PutBytes;
 use byteorder::{ByteOrder, LittleEndian};
 
-/// Numbers that one run may have: 8 MiB.
+/// Numbers per run: 8 MiB.
 const RUN: usize = 1 << 20;
 
-/// Numbers that a run is read back by.
+/// Numbers read back from a run at a time.
 const READ: usize = 1 << 13;
 
-/// A set of numbers being collected.
+/// Numbers that are being collected for sorting.
 #[derive(Debug)]
 pub struct SortedSpill {
     place: SpillPlace,
@@ -24,7 +26,7 @@ pub struct SortedSpill {
 }
 
 impl SortedSpill {
-    /// No numbers yet.
+    /// Creates a sorter without numbers.
     pub fn new(place: &SpillPlace) -> SortedSpill {
         SortedSpill {
             place: SpillPlace { memory: 0, ..place.clone() },
@@ -52,7 +54,7 @@ impl SortedSpill {
         Ok(())
     }
 
-    /// All numbers, rising, until `visit` fails.
+    /// Visits all numbers in ascending order, until `visit` fails.
     pub fn drain<E: From<Error>>(
         mut self,
         visit: &mut dyn FnMut(u64) -> Result<(), E>,
@@ -75,11 +77,11 @@ impl SortedSpill {
     }
 }
 
-/// A sorted run being read.
+/// A sorted run that is being read.
 struct Run<'a> {
     numbers: Vec<u64>,
     at: usize,
-    /// What is left of it on disk: the spill, and how much of it was read.
+    /// The spill, and how many bytes of it were read. `None` if the run is in memory.
     spill: Option<(&'a Spill, u64)>,
 }
 

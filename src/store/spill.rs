@@ -1,5 +1,7 @@
-//! Bytes written once and read back: in memory while they are few, then in a temporary file without a
-//! name, which is gone with its handle whatever happens.
+//! Temporary bytes that are written once and read back.
+//!
+//! In: bytes to append. Out: the same bytes at any offset. They stay in memory while they are few, and then go to a
+//! temporary file without a name. The system removes that file with its handle, even after a crash.
 
 use std::fs;
 use std::io::{self, Write};
@@ -9,40 +11,40 @@ use std::sync::Arc;
 use super::file_layer::File;
 use crate::error::{Error, Result};
 
-/// Where spilled bytes go, and from how many on.
+/// Where spilled bytes go, and how many may stay in memory.
 #[derive(Debug, Clone)]
 pub struct SpillPlace {
-    /// The directory of temporary files; without one everything stays in memory.
+    /// The directory for temporary files. Without one, everything stays in memory.
     pub directory: Option<Arc<PathBuf>>,
     /// Bytes that may stay in memory.
     pub memory: usize,
 }
 
-/// Bytes that grow at their end.
+/// An append-only sequence of bytes.
 #[derive(Debug)]
 pub struct Spill {
     place: SpillPlace,
-    /// What is not in the file yet: all of it, or the end.
+    /// The bytes that are not in the file yet.
     tail: Vec<u8>,
     file: Option<fs::File>,
     in_file: u64,
 }
 
-/// Bytes collected before they are written to the file.
+/// Bytes buffered before a write to the file.
 const WRITE_BYTES: usize = 1 << 20;
 
 impl Spill {
-    /// No bytes yet.
+    /// Creates an empty spill.
     pub fn new(place: &SpillPlace) -> Spill {
         Spill { place: place.clone(), tail: Vec::new(), file: None, in_file: 0 }
     }
 
-    /// Where its bytes go.
+    /// Returns where its bytes go.
     pub fn place(&self) -> &SpillPlace {
         &self.place
     }
 
-    /// How many bytes there are.
+    /// Returns the number of bytes.
     pub fn length(&self) -> u64 {
         self.in_file + self.tail.len() as u64
     }
@@ -68,7 +70,7 @@ impl Spill {
         Ok(())
     }
 
-    /// Fills `buffer` with the bytes from `offset` on. They must have been written.
+    /// Fills `buffer` with the bytes from `offset` on. They must have been pushed.
     pub fn read(&self, buffer: &mut [u8], offset: u64) -> Result<()> {
         let from_file = self.in_file.saturating_sub(offset).min(buffer.len() as u64) as usize;
         let (first, second) = buffer.split_at_mut(from_file);
@@ -83,7 +85,7 @@ impl Spill {
         Ok(())
     }
 
-    /// All bytes, in pieces.
+    /// Visits all bytes, in pieces.
     pub fn pieces(&self, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let mut buffer = vec![0; WRITE_BYTES.min(self.in_file as usize)];
         let mut offset = 0;
@@ -96,7 +98,7 @@ impl Spill {
         if self.tail.is_empty() { Ok(()) } else { visit(&self.tail) }
     }
 
-    /// Copies all bytes into a file, and gives the offset after them.
+    /// Copies all bytes into a file at `offset`, and returns the offset after them.
     pub fn copy_to(&self, file: &dyn File, path: &std::path::Path, offset: u64) -> Result<u64> {
         let mut at = offset;
         self.pieces(&mut |piece| {

@@ -1,10 +1,13 @@
-//! What one reader sees: segments with their hidden rows, and the fresh rows up to one commit.
+//! One state of the database: what a reader sees.
 //!
-//! A [`State`] never changes. The writer publishes a new one with each commit, checkpoint and merge, and
-//! whoever holds an older one goes on seeing it.
+//! In: segments with their tombstones, and memtables up to one commit. Out: rows by key. It must not know how a
+//! state is made durable.
 //!
-//! A key has at most one row in the segments that is not hidden (MAN-7), and what is said of it in a memtable
-//! goes before that: rows are hidden when the memtable becomes a segment, not before.
+//! A [`State`] never changes. The writer publishes a new one with each commit, checkpoint and merge. Whoever holds
+//! an older one keeps seeing it.
+//!
+//! A key has at most one row in the segments without a tombstone (MAN-7). A version in a memtable takes precedence
+//! over it. The older row gets its tombstone when the memtable becomes a segment, not before.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -17,22 +20,22 @@ use crate::format::manifest::SegmentEntry;
 use crate::scheme::Scheme;
 use crate::sketch::Signature;
 
-/// Keys taken from a memtable at a time.
+/// Keys fetched from a memtable at a time.
 const CHUNK: usize = 256;
 
-/// A segment with the rows that are hidden in one state.
+/// A segment with its tombstones in one state.
 #[derive(Debug, Clone)]
 pub struct SegmentView {
     /// The segment.
     pub segment: Arc<Segment>,
-    /// Its hidden rows.
+    /// Its tombstones.
     pub liveness: Liveness,
-    /// Rows that are not hidden.
+    /// The number of rows without a tombstone.
     pub live_rows: u32,
 }
 
 impl SegmentView {
-    /// The live row with a key.
+    /// Finds the live row of a key.
     pub fn find(&self, key: &[u8], hash: KeyHash) -> Result<Option<Found>> {
         match self.segment.find(key, hash)? {
             Some(found) if !self.liveness.is_hidden(found.row)? => Ok(Some(found)),
@@ -40,7 +43,7 @@ impl SegmentView {
         }
     }
 
-    /// Its entry for a manifest.
+    /// Returns the segment's manifest entry.
     pub fn entry(&self) -> SegmentEntry {
         SegmentEntry {
             id: self.segment.id(),
@@ -63,33 +66,33 @@ pub struct Stored {
     pub sequence: u64,
 }
 
-/// What one reader sees.
+/// Everything that one reader sees.
 #[derive(Debug, Clone)]
 pub struct State {
     /// The scheme of all signatures.
     pub scheme: Arc<Scheme>,
     /// The segments.
     pub segments: Arc<[SegmentView]>,
-    /// Fresh rows that are on their way into a segment.
+    /// The memtable that a checkpoint is turning into a segment.
     pub frozen: Option<Arc<Memtable>>,
-    /// Fresh rows.
+    /// The memtable that takes new commits.
     pub active: Arc<Memtable>,
-    /// The last commit that is seen.
+    /// The last visible commit.
     pub sequence: u64,
 }
 
 impl State {
-    /// The memtables, newest first.
+    /// Returns the memtables, newest first.
     pub fn memtables(&self) -> impl Iterator<Item = &Arc<Memtable>> {
         std::iter::once(&self.active).chain(&self.frozen)
     }
 
-    /// What the memtables say of a key; `None` if they say nothing.
+    /// Returns the version of a key in the memtables, or `None` if they do not have the key.
     pub fn fresh(&self, key: &[u8]) -> Option<Version> {
         self.memtables().find_map(|table| table.get(key, self.sequence))
     }
 
-    /// The set stored under a key.
+    /// Returns the set stored under a key.
     pub fn get(&self, key: &[u8]) -> Result<Option<Stored>> {
         if let Some(Version { sequence, signature }) = self.fresh(key) {
             return Ok(signature.map(|signature| Stored { signature, sequence }));
@@ -112,7 +115,7 @@ impl State {
         self.in_segments(key)
     }
 
-    /// How many sets are stored. Takes a lookup in the segments for each fresh key.
+    /// Counts the stored sets. Looks up each memtable key in the segments.
     pub fn live_rows(&self) -> Result<u64> {
         let mut rows: u64 = self.segments.iter().map(|view| u64::from(view.live_rows)).sum();
         let mut from = Bound::Unbounded;
@@ -128,14 +131,14 @@ impl State {
         }
     }
 
-    /// The next keys that the memtables know, without repeats.
+    /// Returns the next keys of the memtables, without duplicates.
     fn fresh_keys(&self, from: &Bound<Box<[u8]>>) -> Vec<Box<[u8]>> {
         let from = from.as_ref().map(|key| &**key);
         let mut keys = Vec::new();
         let mut end: Option<Box<[u8]>> = None;
         for table in self.memtables() {
             let chunk = table.next(from, Bound::Unbounded, self.sequence, CHUNK);
-            // A full chunk says nothing of what comes after it.
+            // A full chunk may have been cut, so keys above its last one must wait for the next call.
             if let (CHUNK, Some((last, _))) = (chunk.len(), chunk.last()) {
                 end = Some(end.map_or_else(|| last.clone(), |end| end.min(last.clone())));
             }

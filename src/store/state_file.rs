@@ -1,7 +1,8 @@
-//! The database file and its current state: how a state is read, and the steps that replace it.
+//! The database file: reads its current state and writes the next one.
 //!
-//! Normative: `format-spec/file.md` and `format-spec/steps.md`. Nothing that the old state refers to is
-//! touched before the new one is on disk twice.
+//! In: a file. Out: a superblock, manifest and commit mark that agree. Implements `format-spec/file.md` and
+//! `format-spec/steps.md`. Nothing that the old state refers to is overwritten before both superblocks hold the new
+//! state durably. It must not know what is in segments.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,33 +18,33 @@ use crate::format::{BLOCK, DATA_START, DatabaseId};
 use crate::scheme::Scheme;
 use crate::sync::thread;
 
-/// A state of the file, as its superblock and manifest tell it.
+/// A state of the file: its superblock and what that refers to.
 #[derive(Debug, Clone)]
 pub struct FileState {
     /// The current superblock.
     pub superblock: Superblock,
-    /// Which of the two superblocks hold it: at least one.
+    /// Which of the two slots hold it. At least one does.
     pub slots: [bool; 2],
-    /// The manifest it refers to.
+    /// The manifest that it refers to.
     pub manifest: Manifest,
-    /// The commit mark, if it belongs to the superblock's hot tier.
+    /// The commit mark, if it belongs to the superblock's log.
     pub mark: Option<CommitMark>,
 }
 
-/// How often a reader looks again before it calls superblocks damaged: a writer may be at work.
+/// Attempts before superblocks count as damaged. A writer may be replacing them at the same time.
 const TRIES: u32 = if cfg!(fuzzing) { 1 } else { 5 };
 
 /// Opens a file that should be a database.
 pub fn open(layer: &dyn FileLayer, path: &Path, access: Access) -> Result<Arc<dyn File>> {
     let kind = layer.kind(path).map_err(|error| Error::io("look at", path, error))?;
-    // A file that is not there is refused by the layer, in the system's own words.
+    // For a missing file, the error of the system's open call is better.
     if kind.is_some_and(|kind| kind != Kind::File) {
         return Err(Error::NotADatabase { path: path.into() });
     }
     layer.open(path, access).map_err(|error| Error::io("open", path, error))
 }
 
-/// Reads the current state. A writer that is just replacing it does not disturb.
+/// Reads the current state, even while a writer is replacing it.
 pub fn read(file: &dyn File, path: &Path) -> Result<FileState> {
     let mut tries = 1;
     loop {
@@ -94,8 +95,8 @@ fn read_once(file: &dyn File, path: &Path) -> Result<FileState> {
     Ok(FileState { superblock, slots, manifest, mark })
 }
 
-/// Makes a state's superblock the current one: slot A, sync, slot B, sync. The first sync is the point
-/// where the state becomes current; nothing of the old one may go before the second (STEP-1).
+/// Makes a superblock the current one: write slot A, sync, write slot B, sync. The state becomes current with the
+/// first sync. Nothing of the old state may be freed before the second (STEP-1).
 pub fn write_superblock(file: &dyn File, path: &Path, superblock: &Superblock) -> Result<()> {
     let block = superblock.encode();
     for slot in 0..2 {
@@ -106,9 +107,9 @@ pub fn write_superblock(file: &dyn File, path: &Path, superblock: &Superblock) -
     Ok(())
 }
 
-/// Makes a state durable that was read, in both superblocks, and says whether one was written for that.
-/// A killed writer may have left the state unsynced, so it is synced first: while one superblock is
-/// written, the other must not be in doubt (STEP-3).
+/// Makes a state that was read durable in both superblocks, and returns whether a superblock was written. A killed
+/// writer may have left the state unsynced, so the file is synced first. Otherwise a crash while one superblock is
+/// written could lose the other too (STEP-3).
 pub fn settle(file: &dyn File, path: &Path, state: &FileState) -> Result<bool> {
     sync(file, path)?;
     let Some(slot) = state.slots.iter().position(|holds| !holds) else { return Ok(false) };
@@ -123,14 +124,14 @@ pub fn sync(file: &dyn File, path: &Path) -> Result<()> {
     file.sync().map_err(|error| Error::io("sync", path, error))
 }
 
-/// Writes the commit mark. It is not synced.
+/// Writes the commit mark. Does not sync.
 pub fn write_mark(file: &dyn File, path: &Path, seal: Seal, mark: CommitMark) -> Result<()> {
     let bytes: [u8; MARK_BYTES] = mark.encode(seal);
     file.write_all_at(&bytes, MARK_OFFSET).map_err(|error| Error::io("write to", path, error))
 }
 
-/// Writes a manifest at an offset, and gives the superblock that refers to it. Refuses one that could not
-/// be read again.
+/// Writes a manifest at `offset` and returns the superblock that refers to it. Rejects a manifest that could not be
+/// read back.
 pub fn write_manifest(
     file: &dyn File,
     path: &Path,
@@ -155,12 +156,12 @@ pub fn write_manifest(
     })
 }
 
-/// What a reader must know to read databases of a scheme (SUPER-8).
+/// The features that a reader must support for a scheme (SUPER-8).
 fn required_features(scheme: &Scheme) -> u64 {
     if scheme.elements.are_kept() { KEPT_SETS } else { 0 }
 }
 
-/// Writes a whole new database file without segments. The caller gives it its name.
+/// Writes a new database file without segments. The caller names the file.
 pub fn write_new(
     file: &dyn File,
     path: &Path,

@@ -1,24 +1,26 @@
-//! Which appends a tier takes.
+//! Decides which appends a log accepts.
 //!
-//! In: the commits of an append, and what became of it. Out: leave to write them, or why not. It touches no
-//! file. A tier that broke takes nothing more: there may be parts on disk that nobody acknowledged, and a
-//! commit written behind them would be lost or joined to the wrong ones.
+//! In: the commits of an append, and how the append ended. Out: permission to write them, or an error. It touches
+//! no file.
+//!
+//! After a failure, a log accepts nothing more. The disk may hold parts that nobody acknowledged, and a commit
+//! written after them could be lost or joined to the wrong parts.
 
 use super::Commit;
 use crate::error::{Error, Result};
 use crate::format::hot_part::OPENING;
 
-/// What a tier knows of its appends.
+/// What a log knows about its appends.
 #[derive(Debug, Default)]
 pub(super) struct Admit {
-    /// The last commit that it took or that is sealed.
+    /// The last commit that was appended or checkpointed.
     last: Option<u64>,
-    /// Why it takes no more.
+    /// Why it accepts nothing more.
     broken: Option<String>,
 }
 
 impl Admit {
-    /// Checks that these commits are the next ones (HOT-8), of a tier that has not failed.
+    /// Checks that these commits are the next ones (HOT-8) and that the log has not failed.
     pub(super) fn check(&self, commits: &[Commit<'_>]) -> Result<()> {
         if let Some(reason) = &self.broken {
             return Err(Error::Poisoned { reason: reason.clone() });
@@ -38,22 +40,22 @@ impl Admit {
         Ok(())
     }
 
-    /// The commits are durable.
+    /// Records that the commits are durable.
     pub(super) fn took(&mut self, commits: &[Commit<'_>]) {
         self.last = commits.last().map(|commit| commit.sequence).or(self.last);
     }
 
-    /// All up to `sealed` is in the database file; commits that never were here among them.
+    /// Records that all commits up to `sealed` are checkpointed. Some of them may never have been in this log.
     pub(super) fn sealed(&mut self, sealed: u64) {
         self.last = self.last.max(Some(sealed));
     }
 
-    /// Whether it takes no more.
+    /// Whether the log accepts nothing more.
     pub(super) fn is_broken(&self) -> bool {
         self.broken.is_some()
     }
 
-    /// Something failed that leaves it open what is on disk.
+    /// Records a failure after which the contents of the disk are unknown.
     pub(super) fn broke(&mut self, error: &Error) {
         self.broken.get_or_insert_with(|| error.to_string());
     }

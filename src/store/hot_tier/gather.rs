@@ -1,7 +1,7 @@
-//! From parts in the order in which they stand to whole commits: the rules of a replay (HOT-11).
+//! Joins parts into whole commits: the rules of a replay (HOT-11).
 //!
-//! In: the bytes of parts, one after the other. Out: calls of the visitor, and what is wrong if the parts
-//! themselves tell. It must not know where the parts come from.
+//! In: decoded parts, in the order in which they are stored. Out: one call of the visitor per commit, and the
+//! damage that the parts themselves reveal. It must not know where the parts come from.
 #![deny(
     clippy::indexing_slicing,
     clippy::unwrap_used,
@@ -16,22 +16,22 @@ use super::Replayed;
 use crate::error::Result;
 use crate::format::hot_part::{OPENING, Part, TierId};
 
-/// Takes the sequence and payload of one commit.
+/// Receives the sequence and payload of one commit.
 pub type Visit<'a> = &'a mut dyn FnMut(u64, Vec<u8>) -> Result<()>;
 
-/// Gathers parts.
+/// The state of a replay.
 pub(super) struct Gather<'a> {
-    /// Whose parts.
+    /// The log that the parts belong to.
     pub(super) id: TierId,
     after: u64,
     visit: Visit<'a>,
     /// The last whole commit.
     last: u64,
-    /// What there is of the commit after it: how many parts, of how many, and their payloads.
+    /// The unfinished commit after it: parts so far, parts in all, and their payloads.
     part: u32,
     parts: u32,
     payload: Vec<u8>,
-    /// The place of the part before, sealed ones included.
+    /// The sequence and number of the previous part, including parts of checkpointed commits.
     before: Option<(u64, u32)>,
     /// Whether the first part was the opening part.
     opened: bool,
@@ -50,14 +50,14 @@ impl<'a> Gather<'a> {
         Gather { id, after, visit, last: after, part: 0, parts: 0, payload, before, opened, damage }
     }
 
-    /// Takes the next part. `false`: nothing after it counts.
+    /// Takes the next part. Returns `false` if nothing after it counts.
     pub(super) fn take(&mut self, part: &Part<'_>) -> Result<bool> {
         let place = (part.sequence, part.part);
         let before = self.before.replace(place);
         if before.is_none() {
             self.opened = place == (OPENING, 0) && part.parts == 1 && part.payload.is_empty();
         }
-        // The order holds among sealed parts, too: so a replay comes to an end, whatever sled gives it.
+        // Checkpointed parts must ascend too. So a replay ends, whatever sled returns.
         let ascends = before < Some(place);
         let sealed = part.sequence <= self.after;
         let next = place == (self.last.saturating_add(1), self.part)
@@ -83,22 +83,22 @@ impl<'a> Gather<'a> {
         Ok(true)
     }
 
-    /// Notes that something is wrong. What was noted first stays.
+    /// Records damage. The first record stays.
     pub(super) fn spoil(&mut self, damage: String) {
         self.damage.get_or_insert(damage);
     }
 
-    /// The last whole commit.
+    /// Returns the last whole commit.
     pub(super) fn last(&self) -> u64 {
         self.last
     }
 
-    /// Whether the parts end within a commit.
+    /// Whether the parts end in the middle of a commit.
     pub(super) fn is_within_a_commit(&self) -> bool {
         self.part > 0
     }
 
-    /// What the replay gave, after its last part.
+    /// Returns the result of the replay, after its last part.
     pub(super) fn finish(mut self) -> Replayed {
         if !self.opened {
             self.spoil("its opening part is missing (HOT-7)".into());
@@ -120,7 +120,7 @@ mod tests {
         Part { sequence, part, parts, payload }
     }
 
-    /// How many of these parts are taken after the opening part, and what the replay after 4 gives.
+    /// Returns how many of these parts are taken after the opening part, and the result of a replay after commit 4.
     fn gather(parts: &[Part<'_>]) -> (usize, Replayed) {
         let mut visit = |_, _| Ok(());
         let mut gather = Gather::new(ID, 4, &mut visit);
@@ -129,7 +129,7 @@ mod tests {
         (taken, gather.finish())
     }
 
-    /// HOT-6: a commit has one way to be cut.
+    /// HOT-6: there is only one way to cut a commit into parts.
     #[test]
     fn a_part_of_the_wrong_length_ends_the_replay() {
         let whole = [part(5, 0, 2, FULL), part(5, 1, 2, b"x")];
@@ -145,7 +145,7 @@ mod tests {
         }
     }
 
-    /// HOT-8: the order holds among sealed parts, too, or a reader that runs in a circle would never end.
+    /// HOT-8: checkpointed parts must ascend too, or a reader that runs in a circle would never end.
     #[test]
     fn sealed_parts_in_a_circle_end_the_replay() {
         let circle = [part(2, 0, 1, b"a"), part(3, 0, 1, b"b"), part(2, 0, 1, b"a")];
@@ -154,7 +154,7 @@ mod tests {
         assert!(replayed.damage.unwrap().contains("HOT-12"));
     }
 
-    /// HOT-7: the opening part is the first, and like no other.
+    /// HOT-7: the opening part comes first and is unlike any other.
     #[test]
     fn a_first_part_that_is_not_the_opening_part_is_damage() {
         for first in [part(1, 0, 1, b""), part(OPENING, 0, 1, b"x"), part(OPENING, 0, 2, b"")] {

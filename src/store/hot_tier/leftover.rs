@@ -1,8 +1,7 @@
-//! Whose a directory is that has the name of a tier, and how a tier of ours goes (HOT-2, STEP-12).
+//! Finds out who owns a log directory, and removes our own (HOT-2, STEP-12).
 //!
-//! In: a directory and the id of a tier. Out: whether it is that database's, or a removal of what is. A
-//! directory that does not say whose it is, and holds anything that nobody can have left in it by a crash, is
-//! somebody else's and is never touched.
+//! In: a directory and the id of a log or database. Out: its owner, or its removal. A directory without a readable
+//! id belongs to somebody else if it holds anything that a crash cannot explain. Such a directory is never touched.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -15,12 +14,12 @@ use crate::format::hot_part::{ID_BYTES, MAX_PART, OPENING, TierId, decode_part, 
 use crate::store::companions::{Companion, Leftover, database_of_tier};
 use crate::store::file_layer::{Access, FileLayer, Kind};
 
-/// The name of a tier that is being made or removed.
+/// Returns the name of a log directory that is being created or removed.
 pub fn unfinished_name(directory: &Path) -> PathBuf {
     Companion::NewHotTier.path(&database_of_tier(directory))
 }
 
-/// What stands where a tier of this database is made and removed.
+/// Tells who owns what is under that name.
 pub fn unfinished(
     layer: &Arc<dyn FileLayer>,
     directory: &Path,
@@ -29,12 +28,12 @@ pub fn unfinished(
     whose(layer, &unfinished_name(directory), database)
 }
 
-/// The name of a copy that sled reads.
+/// Returns the name of the copy that sled reads.
 pub fn replay_name(directory: &Path) -> PathBuf {
     Companion::HotTierCopy.path(&database_of_tier(directory))
 }
 
-/// What stands where a copy of this database's tier is made to be read.
+/// Tells who owns what is under that name.
 pub fn replay_copy(
     layer: &Arc<dyn FileLayer>,
     directory: &Path,
@@ -43,7 +42,7 @@ pub fn replay_copy(
     whose(layer, &replay_name(directory), database)
 }
 
-/// Removes a copy that a replay left that was killed. Refuses what is not ours.
+/// Removes the copy that a killed replay left. Fails if it is not ours.
 pub fn remove_replay(
     layer: &Arc<dyn FileLayer>,
     directory: &Path,
@@ -57,7 +56,7 @@ pub fn remove_replay(
     }
 }
 
-/// Whose a directory is that no state names.
+/// Tells who owns a directory that no state refers to.
 fn whose(layer: &Arc<dyn FileLayer>, new: &Path, database: DatabaseId) -> Result<Leftover> {
     let id = new.join(ID_NAME);
     if at(&id, "look at", layer.kind(&id))?.is_some_and(|kind| kind != Kind::File) {
@@ -74,8 +73,8 @@ fn whose(layer: &Arc<dyn FileLayer>, new: &Path, database: DatabaseId) -> Result
     }
 }
 
-/// Whether a directory holds nothing but what making a tier writes before its first sync: a crash may have
-/// left any of that in any state.
+/// Whether a directory holds only what the creation of a log writes before its first sync. A crash may leave any of
+/// that, in any state.
 fn is_blank(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<bool> {
     if at(directory, "look at", layer.kind(directory))? != Some(Kind::Directory) {
         return Ok(false);
@@ -107,8 +106,8 @@ fn is_blank(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// Whether a directory is a tier of this database: its id says so or, where that cannot be read, the first part
-/// of its log, which verifies for this tier alone.
+/// Whether a directory is a log of this database. Its id file decides. If that is unreadable, the first part of the
+/// log does, because it verifies for this log only.
 pub fn is_own(layer: &Arc<dyn FileLayer>, directory: &Path, id: TierId) -> Result<bool> {
     match identify(layer, directory)? {
         Found::Nothing => Ok(false),
@@ -126,8 +125,8 @@ pub fn is_own(layer: &Arc<dyn FileLayer>, directory: &Path, id: TierId) -> Resul
     }
 }
 
-/// Removes a tier of ours, of which nothing is open any more. It takes the name of an unfinished one first, for
-/// good: half removed under its own name it could not say whose it is, and nobody would dare to remove the rest.
+/// Removes a log of ours, which must be closed. Renames it durably to the unfinished name first. A half-removed
+/// directory under its own name might have no id left, and nobody could safely remove the rest.
 pub fn remove(layer: &Arc<dyn FileLayer>, directory: &Path, id: TierId) -> Result<()> {
     match is_own(layer, directory, id)? {
         true => remove_known(layer, directory, id.database),
@@ -135,7 +134,7 @@ pub fn remove(layer: &Arc<dyn FileLayer>, directory: &Path, id: TierId) -> Resul
     }
 }
 
-/// The same for a tier that is known to be this database's.
+/// Like [`remove`], for a directory that is known to belong to this database.
 pub fn remove_known(
     layer: &Arc<dyn FileLayer>,
     directory: &Path,
@@ -144,13 +143,13 @@ pub fn remove_known(
     remove_unfinished(layer, directory, database)?;
     let new = unfinished_name(directory);
     at(directory, "rename", layer.rename_new(directory, &new))?;
-    // Without this a power cut could take the new name back, but not what is removed under it.
+    // Without this sync, a power cut could undo the rename but not the removals after it.
     sync_parent(layer, directory)?;
     empty(layer, &new)?;
     sync_parent(layer, directory)
 }
 
-/// Removes what an interrupted creation or removal left. No database names it. Refuses what is not ours.
+/// Removes what an interrupted creation or removal left. No database refers to it. Fails if it is not ours.
 pub fn remove_unfinished(
     layer: &Arc<dyn FileLayer>,
     directory: &Path,
@@ -163,7 +162,7 @@ pub fn remove_unfinished(
     }
 }
 
-/// Removes a directory of ours. The id goes last, for as long as anything is left it says whose that is.
+/// Removes a directory of ours. The id file goes last, because it identifies the rest.
 pub(super) fn empty(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> {
     let names = at(directory, "read", layer.names(directory))?;
     let others: Vec<_> = names.iter().filter(|name| *name != OsStr::new(ID_NAME)).collect();
@@ -181,7 +180,7 @@ pub(super) fn empty(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> 
     at(directory, "remove", layer.remove_dir_all(directory))
 }
 
-/// What has the name of the tier at `directory`, or of an unfinished one, is somebody else's.
+/// The error for a directory of somebody else, under the name of our log or of an unfinished one.
 fn not_ours(path: &Path, directory: &Path) -> Error {
     Error::NotOurs { path: path.into(), database: database_of_tier(directory) }
 }

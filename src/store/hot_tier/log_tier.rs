@@ -1,14 +1,15 @@
-//! The tier in one plain file: parts one after the other, all I/O through the file layer (HOT-10).
+//! The log in one plain file: parts one after the other, with all I/O through the file layer (HOT-10).
 //!
-//! In: commits. Out: a log that grows at its end only. It must not know what a commit says.
+//! In: commits. Out: a file that only grows at its end. It must not know what a commit contains.
 //!
-//! Why no old bytes ever count as new ones: nothing that was acknowledged is ever cut or overwritten. An
-//! append that finds no space is cut off again, and that is synced before anything else is written, so none
-//! of its bytes is there when another takes its place (HOT-15). After any other failure the tier takes no
-//! more. A trim writes a new file, syncs it, and puts it in the place of the old one with a rename; until the
-//! directory is synced, a crash may leave either, and both hold every commit above the sealed one. No append
-//! goes into the new file before that sync, so no commit is acknowledged in a file that a crash could take
-//! away again.
+//! Old bytes are never mistaken for new ones:
+//! - Nothing that was acknowledged is ever truncated or overwritten.
+//! - An append that runs out of space is truncated, and the truncation is synced before anything else is written.
+//!   So none of its bytes remain when another append takes its place (HOT-15).
+//! - After any other failure, the log accepts nothing more.
+//! - A trim writes a new file, syncs it, and renames it over the old one. Until the directory is synced, a crash
+//!   may leave either file. Both hold every commit above the checkpointed sequence. No append goes into the new
+//!   file before that sync, so a crash cannot take an acknowledged commit away with it.
 #![deny(
     clippy::indexing_slicing,
     clippy::unwrap_used,
@@ -34,7 +35,7 @@ use crate::sync::{Mutex, MutexGuard, PoisonError};
 pub(super) const NAME: &str = "log";
 const NEW_NAME: &str = "log-new";
 
-/// How much a trim copies at a time.
+/// Bytes that a trim copies at a time.
 const COPY_BYTES: usize = 1 << 16;
 
 #[derive(Debug)]
@@ -44,7 +45,7 @@ struct LogTier {
     id: TierId,
     rights: Option<Rights>,
     state: Mutex<State>,
-    /// Held by the trim that is at work. Taken before the state.
+    /// Held by the running trim. Locked before `state`.
     trimming: Mutex<()>,
 }
 
@@ -53,12 +54,12 @@ struct State {
     file: Arc<dyn File>,
     /// Where the next part goes.
     end: u64,
-    /// Where each commit starts that was not trimmed, in order.
+    /// The sequence and start of each commit that was not trimmed, in order.
     starts: VecDeque<(u64, u64)>,
     admit: Admit,
 }
 
-/// Makes the log of a new tier: the opening part, synced.
+/// Creates the file of a new log, with the opening part, and syncs it.
 pub(super) fn prepare(
     layer: &Arc<dyn FileLayer>,
     directory: &Path,
@@ -68,7 +69,7 @@ pub(super) fn prepare(
     new_log(layer, &directory.join(NAME), (id, rights), |_, _| Ok(())).map(drop)
 }
 
-/// Opens the log of a tier that was just made.
+/// Opens the file of a log that was just created.
 pub(super) fn open(
     layer: &Arc<dyn FileLayer>,
     directory: &Path,
@@ -83,8 +84,8 @@ pub(super) fn open(
     Ok(Box::new(LogTier { layer, directory, id, rights, state, trimming: Mutex::default() }))
 }
 
-/// Makes a log with its opening part and what `fill` writes from a position on, and syncs it. Gives the
-/// length of the opening part, too.
+/// Creates a file with the opening part and what `fill` writes after it, and syncs it. Also returns the length of
+/// the opening part.
 fn new_log(
     layer: &Arc<dyn FileLayer>,
     path: &Path,
@@ -101,12 +102,12 @@ fn new_log(
 }
 
 impl LogTier {
-    /// The state, also if a thread panicked that held it: such a tier was marked as broken before.
+    /// Returns the state, even if a thread panicked while holding it: such a log was marked as broken before.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Refuses to replace a log that is not the one that is open (STEP-12).
+    /// Fails if the file under `path` is not the open one (STEP-12), so that a trim never replaces another log.
     fn check_own(&self, path: &Path, file: &dyn File) -> Result<()> {
         match has_name(&*self.layer, path, file)? {
             true => Ok(()),
@@ -116,8 +117,8 @@ impl LogTier {
 }
 
 impl State {
-    /// After a write that failed: takes back what it left behind the end (HOT-15), if only space was lacking.
-    /// Otherwise, and if that fails, it is not known what is there.
+    /// Undoes a failed write. If only space was lacking, truncates what it left after the end (HOT-15). Otherwise,
+    /// or if the truncation fails, the contents are unknown and the log is broken.
     fn undo(&mut self, error: &Error) {
         let full = matches!(error, Error::NoSpace { .. });
         if !full || self.file.set_len(self.end).and_then(|()| self.file.sync()).is_err() {
@@ -157,7 +158,8 @@ impl HotTier for LogTier {
         self.state().admit.is_broken()
     }
 
-    /// Appends go on while the commits that stay are copied, and wait only for what came meanwhile.
+    /// Appends continue while the remaining commits are copied. They wait only while the newest of those are
+    /// copied.
     fn trim(&self, sealed: u64) -> Result<()> {
         let _trimming = self.trimming.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.state();
@@ -186,7 +188,7 @@ impl HotTier for LogTier {
             at(&new, "sync", file.sync())?;
         }
         self.check_own(&path, &*old)?;
-        // From here on it is not known which log a crash would leave, until the directory is synced.
+        // Until the directory is synced, a crash may leave either file.
         let placed = at(&new, "rename", self.layer.rename(&new, &path))
             .and_then(|()| at(&self.directory, "sync", self.layer.sync_dir(&self.directory)));
         if let Err(error) = &placed {
@@ -205,7 +207,7 @@ impl HotTier for LogTier {
     }
 }
 
-/// Copies the bytes `from..end` of a file to the position `to` of another.
+/// Copies the bytes `from..end` of one file to the position `to` of another.
 fn copy(old: &dyn File, mut from: u64, end: u64, new: &dyn File, mut to: u64) -> io::Result<()> {
     let mut buffer = vec![0; COPY_BYTES];
     while from < end {
@@ -221,7 +223,7 @@ fn copy(old: &dyn File, mut from: u64, end: u64, new: &dyn File, mut to: u64) ->
     Ok(())
 }
 
-/// Gathers the parts of a log up to the first that does not verify.
+/// Passes the parts of a log to `gather`, up to the first that does not verify.
 pub(super) fn replay(
     layer: &Arc<dyn FileLayer>,
     directory: &Path,
@@ -246,7 +248,7 @@ pub(super) fn replay(
     }
 }
 
-/// A length in memory as one in a file.
+/// Converts a length in memory to a length in a file.
 fn bytes_of(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)
 }

@@ -1,12 +1,11 @@
-//! The hot tier: the commits since the last checkpoint, durable, in a directory beside the database.
-//! Mirrors `format-spec/hot-tier.md`.
+//! The write-ahead log: the commits since the last checkpoint, durable, in a directory beside the database.
 //!
-//! In: commits, as sequences with opaque payloads. Out: the same commits after a crash, or a prefix of them
-//! and what is wrong with the rest. It must not know what a commit says, and never decides whether a tier
-//! may be removed: the database file names its tier, this room only keeps it.
+//! In: commits, as sequences with opaque payloads. Out: the same commits after a crash, or a prefix of them and
+//! what is wrong with the rest. Implements `format-spec/hot-tier.md`. It must not know what a commit contains. It
+//! never decides whether a log may be removed: the database file names its log.
 //!
-//! A tier has two kinds, which keep one contract: [`HotTierKind::Log`], a plain file through the
-//! [file layer](super::file_layer), and [`HotTierKind::Sled`], on the real file system only. All that concerns sled is in
+//! There are two implementations with one contract: [`HotTierKind::Log`], a plain file through the [file
+//! layer](super::file_layer), and [`HotTierKind::Sled`], on the real file system only. Everything about sled is in
 //! `sled_tier`, behind four functions and the trait [`HotTier`].
 
 mod admit;
@@ -33,57 +32,58 @@ pub use leftover::{
     unfinished, unfinished_name,
 };
 
-/// One commit on its way into a tier.
+/// A commit to append.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Commit<'a> {
-    /// Its number: the one after the commit before it, or after a later one that is sealed.
+    /// Its number: one above the previous commit, or above the checkpointed sequence if that is higher.
     pub sequence: u64,
-    /// What it says.
+    /// The encoded contents.
     pub payload: &'a [u8],
 }
 
-/// A tier that is being written. It takes appends from one thread and trims from another.
+/// A log that is open for writing. One thread may append while another trims.
 pub trait HotTier: Send + Sync + fmt::Debug {
-    /// Adds commits, all or none of them: they are durable when this returns. After a failure the tier
-    /// [is broken](HotTier::is_broken), or it is as it was before.
+    /// Appends commits, all or none of them. They are durable on return. After an error the log either [is
+    /// broken](HotTier::is_broken) or is unchanged.
     fn append(&self, commits: &[Commit<'_>]) -> Result<()>;
 
-    /// Whether a failure left it unknown what is there. Such a tier takes no more: every later append is
+    /// Whether a failure left the contents unknown. A broken log accepts nothing more: every later append returns
     /// [`Error::Poisoned`].
     fn is_broken(&self) -> bool;
 
-    /// Forgets the commits up to `sealed`, which the database file has. This need not last: a replay skips
-    /// them anyway. The next append starts above `sealed`.
+    /// Drops the commits up to `sealed`, which the database file holds. The removal need not be durable, because a
+    /// replay skips those commits anyway. The next append must start above `sealed`.
     fn trim(&self, sealed: u64) -> Result<()>;
 
-    /// How many bytes its files have.
+    /// Returns the total bytes of the log's files.
     fn disk_bytes(&self) -> Result<u64>;
 }
 
-/// What stands where a tier would.
+/// What was found in place of a log directory.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Found {
-    /// Nothing.
+    /// There is nothing.
     Nothing,
-    /// Something that does not say whose it is, and why not.
+    /// Something without a readable id, and the reason.
     Unreadable(Error),
-    /// A tier that says whose it is.
+    /// A log with a readable id.
     Tier(TierId, HotTierKind),
 }
 
-/// What a replay gave.
+/// The result of a replay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replayed {
-    /// The last commit that was visited; if there was none, the one after which the replay began.
+    /// The last visited commit, or the starting point of the replay if there was none.
     pub last: u64,
-    /// Whether any part of it verified, which those of no other tier do.
+    /// Whether any part verified. Parts of another log never do.
     pub verified: bool,
-    /// What is wrong with the tier, if its own bytes tell. Commits that it held after `last` may be lost.
+    /// The damage that the log's own bytes reveal. Commits after `last` may be lost.
     pub damage: Option<String>,
 }
 
-/// Makes a tier, empty and durable (HOT-2). `Exists` if anything else has its name. A leftover `<directory>-new` and an
-/// empty tier with the same id are removed: no database ever named them. Those may use it who have these rights to the database.
+/// Creates an empty, durable log (HOT-2). Whoever has `rights` to the database may use it. Returns `Exists` if the
+/// name is taken. A leftover `<directory>-new` and an empty log with the same id are removed first, because no
+/// database ever referred to them.
 pub fn create(
     layer: &Arc<dyn FileLayer>,
     rights: Option<Rights>,
@@ -95,13 +95,13 @@ pub fn create(
         if !is_empty(layer, directory, id)? {
             return Err(Error::Exists { path: directory.to_path_buf() });
         }
-        // An earlier try failed after the rename, and could not remove what it had made.
+        // An earlier attempt failed after the rename and could not clean up.
         remove(layer, directory, id)?;
     }
     remove_unfinished(layer, directory, id.database)?;
     let made = build(layer, rights, directory, id, kind);
     if made.is_err() {
-        // Nobody names it yet. If it cannot be removed now, the next open of the database does it.
+        // Nothing refers to the new log yet. If it cannot be removed now, the next open of the database removes it.
         let named = layer.kind(directory).is_ok_and(|found| found.is_some());
         let _ = match named {
             true => remove(layer, directory, id),
@@ -111,7 +111,7 @@ pub fn create(
     made
 }
 
-/// Whether a directory is the tier with this id, whole and without commits.
+/// Whether a directory is the log with this id, undamaged and without commits.
 fn is_empty(layer: &Arc<dyn FileLayer>, directory: &Path, id: TierId) -> Result<bool> {
     if !matches!(identify(layer, directory)?, Found::Tier(found, _) if found == id) {
         return Ok(false);
@@ -151,14 +151,14 @@ fn build(
     }
 }
 
-/// Makes a directory for those who have these rights to a file.
+/// Creates a directory that is accessible to those who have `rights` to a file.
 fn create_dir(layer: &Arc<dyn FileLayer>, path: &Path, rights: Option<Rights>) -> Result<()> {
     at(path, "create", layer.create_dir(path))?;
     let set = rights.map_or(Ok(()), |rights| layer.set_dir_rights(path, &rights));
     at(path, "set the rights of", set)
 }
 
-/// Says whose tier a directory is, without reading its commits.
+/// Reads the id and kind of a log directory, without reading its commits.
 pub fn identify(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<Found> {
     let unreadable = |detail: &str| {
         let (what, detail) = ("hot tier", detail.to_string());
@@ -174,7 +174,7 @@ pub fn identify(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<Found> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return unreadable("it has no id"),
         other => at(&path, "open", other)?,
     };
-    // Room for one byte more, so that a file that is too long is seen to be.
+    // One byte more than needed, to detect a file that is too long.
     let mut bytes = [0; ID_BYTES + 1];
     let length = at(&path, "read", file.read_up_to(&mut bytes, 0))?;
     Ok(match decode_id(bytes.get(..length).unwrap_or_default()) {
@@ -183,13 +183,12 @@ pub fn identify(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<Found> {
     })
 }
 
-/// Visits the commits after `after`, in order and without a gap (HOT-11), and changes no byte of the tier
-/// (HOT-13). An error is one of the visitor or of the file system; damage is no error. The tier says itself of
-/// which kind it is.
+/// Visits the commits after `after`, in order and without a gap (HOT-11), and changes no byte of the log (HOT-13).
+/// Errors come from the visitor or the file system. Damage is not an error. The log's id file determines its kind.
 ///
-/// A sled tier is read by sled, in a thread of its own: if sled panics or stops answering, that is damage. The
-/// program's panic hook is left alone, so it may print what sled says. In a program built with `panic = "abort"` a
-/// damaged sled tier aborts.
+/// Sled reads its own files in a separate thread. If sled panics or stops responding, that counts as damage. The
+/// program's panic hook stays in place and may print sled's message. A program built with `panic = "abort"` aborts
+/// on a damaged sled log.
 pub fn replay(
     layer: &Arc<dyn FileLayer>,
     directory: &Path,
@@ -202,11 +201,11 @@ pub fn replay(
         Found::Nothing => return Err(Error::HotTierMissing { sealed: after, marked: None }),
         Found::Tier(found, kind) if found == id => kind,
         Found::Tier(..) => {
-            // Nothing in it would verify, and nothing of somebody else's is given to sled.
+            // Nothing in it would verify, and sled should not read files of somebody else.
             let damage = Some("it is the tier of another time or database (HOT-12)".into());
             return Ok(Replayed { last: after, verified: false, damage });
         }
-        // The parts say themselves whether they are of this tier.
+        // Each part verifies only for its own log, so reading on is safe.
         Found::Unreadable(error) => {
             gather.spoil(error.to_string());
             kind_by_names(layer, directory)?
@@ -219,7 +218,7 @@ pub fn replay(
     Ok(gather.finish())
 }
 
-/// Of which kind a tier is that lost its id: each has a name in the directory that the other has not (HOT-1).
+/// Determines the kind of a log without a readable id. Each kind has its own file name in the directory (HOT-1).
 fn kind_by_names(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<HotTierKind> {
     let kind_of = |name| {
         let path = directory.join(name);
@@ -238,7 +237,7 @@ fn sync_parent(layer: &Arc<dyn FileLayer>, path: &Path) -> Result<()> {
     at(parent, "sync", layer.sync_dir(parent))
 }
 
-/// The result of an operation on a path, with the crate's own error.
+/// Converts the result of an operation on a path to the crate's error type.
 fn at<T>(path: &Path, operation: &'static str, result: io::Result<T>) -> Result<T> {
     result.map_err(|error| Error::io(operation, path, error))
 }

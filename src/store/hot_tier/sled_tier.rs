@@ -1,19 +1,19 @@
-//! The tier in sled: the only file that uses it. Mirrors HOT-9 of `format-spec/hot-tier.md`.
+//! The log in sled. This is the only file that uses sled. Implements HOT-9 of `format-spec/hot-tier.md`.
 //!
-//! In: commits. Out: the same commits, from a copy of sled's files. It must not know what a commit says, and
-//! trusts nothing that sled gives back: parts carry their own checksum and order. A panic of sled ends here, too: every
-//! call of it is made under `catch_unwind`, in [`asked`] and in the thread of a replay. The program's panic hook is not
-//! touched.
+//! In: commits. Out: the same commits, read from a copy of sled's files. It must not know what a commit contains.
+//! It trusts nothing that sled returns: parts carry their own checksum and order. Panics of sled end here: every
+//! call is under `catch_unwind`, in [`asked`] or in the thread of a replay. The program's panic hook stays in
+//! place.
 //!
-//! What is asked of sled, and what is not:
-//! - one batch an append, which sled recovers whole or not at all;
-//! - `flush` writes its buffers, but ends in `sync_file_range`, which no power cut respects: our own
-//!   `sync_data` on its file `db` makes an append durable;
-//! - values of at most 4 KiB: pages stay below 128 KiB, beyond which sled would use files in `blobs/` that it
-//!   never syncs. Every append checks that there are none;
-//! - no flush thread (`flush_every_ms(None)`): it would only sync more often;
-//! - `mode` and `idgen_persist_interval` do nothing for us (0.34.7 never reads the former), and snapshots are
-//!   written only when an existing database is opened, which happens to copies alone.
+//! What is used of sled, and what is not:
+//! - One batch per append. Sled recovers a batch whole or not at all.
+//! - `flush` writes sled's buffers, but ends in `sync_file_range`, which does not survive a power cut. Our own
+//!   `sync_data` on its file `db` makes an append durable.
+//! - Values have at most 4 KiB, so pages stay below 128 KiB. Larger pages would go to files in `blobs/`, which sled
+//!   never syncs. Every append checks that there are none.
+//! - There is no flush thread (`flush_every_ms(None)`). It would only sync more often.
+//! - `mode` and `idgen_persist_interval` are left alone: 0.34.7 never reads the former. Snapshots are written only
+//!   when an existing database is opened, which happens to copies only.
 #![deny(
     clippy::indexing_slicing,
     clippy::unwrap_used,
@@ -51,24 +51,24 @@ const LOG: &str = "db";
 const BLOBS: &str = "blobs";
 const CONFIG: &str = "conf";
 
-/// sled's page cache. A tier is written, hardly read.
+/// The size of sled's page cache. A log is rarely read.
 const CACHE_BYTES: u64 = 16 << 20;
 
-/// Keys that a trim removes at a time, so that appends wait only for so many.
+/// Keys that a trim removes at a time. Appends wait for one such batch at most.
 const TRIM_KEYS: usize = 256;
 
-/// How long sled may take for its next answer in a replay. Opening a copy syncs it, which can take seconds.
+/// How long a replay waits for sled's next answer. Opening a copy syncs it, which can take seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a replay says of files that make sled panic.
+/// The damage reported for files that make sled panic.
 const PANICKED: &str = "sled cannot read it (HOT-12)";
 
 struct SledTier {
-    /// There until it is dropped.
+    /// `None` only while it is dropped.
     db: Option<Db>,
     /// The process that opened it.
     process: u32,
-    /// sled's log, for our own syncs.
+    /// Sled's log file, for our own syncs.
     log: fs::File,
     path: PathBuf,
     id: TierId,
@@ -81,7 +81,7 @@ impl fmt::Debug for SledTier {
     }
 }
 
-/// Makes the folder for sled in a tier that is being built.
+/// Creates the directory for sled in a log that is being built.
 pub(super) fn prepare(
     layer: &Arc<dyn FileLayer>,
     directory: &Path,
@@ -90,7 +90,8 @@ pub(super) fn prepare(
     create_dir(layer, &directory.join(NAME), rights)
 }
 
-/// Makes the sled database in a tier that has its name by now, with the opening part, and syncs it (HOT-2).
+/// Creates the sled database in a log directory that already has its final name, with the opening part, and syncs
+/// it (HOT-2).
 pub(super) fn create(
     layer: &Arc<dyn FileLayer>,
     directory: &Path,
@@ -118,7 +119,7 @@ pub(super) fn create(
     Ok(Box::new(SledTier { db: Some(db), process, log, path, id, admit: Mutex::default() }))
 }
 
-/// sled finds its files by itself, without a layer.
+/// Fails unless the layer is the real file system, because sled bypasses the layer.
 fn check_real(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<()> {
     if layer.is_real() {
         return Ok(());
@@ -132,7 +133,7 @@ fn config(path: &Path) -> Config {
     config.flush_every_ms(None).use_compression(false)
 }
 
-/// The key of a part (HOT-9).
+/// Returns the key of a part (HOT-9).
 fn key(sequence: u64, part: u32) -> [u8; 12] {
     let mut key = [0; 12];
     let (high, low) = key.split_at_mut(8);
@@ -141,7 +142,7 @@ fn key(sequence: u64, part: u32) -> [u8; 12] {
     key
 }
 
-/// Asks sled for something. A panic of sled is an error like any other.
+/// Calls sled, and turns its panics into errors.
 fn asked<T>(
     operation: &'static str,
     path: &Path,
@@ -160,10 +161,10 @@ impl Drop for SledTier {
     fn drop(&mut self) {
         let db = self.db.take();
         if self.process != std::process::id() {
-            // Closing sled writes to its files. Those are the business of the process that opened it.
+            // Closing sled writes to its files, and those belong to the process that opened it.
             std::mem::forget(db);
         } else {
-            // All that was acknowledged is synced already.
+            // Everything that was acknowledged is synced already.
             let _ = catch_unwind(AssertUnwindSafe(|| drop(db)));
         }
     }
@@ -217,7 +218,7 @@ impl HotTier for SledTier {
         self.admit().is_broken()
     }
 
-    /// Removes keys in small batches (HOT-14): it need not be atomic, and appends get between.
+    /// Removes keys in small batches (HOT-14). It need not be atomic, and appends can run in between.
     fn trim(&self, sealed: u64) -> Result<()> {
         let mut admit = self.admit();
         admit.check(&[])?;
@@ -251,7 +252,7 @@ impl HotTier for SledTier {
     }
 }
 
-/// Gathers the parts in a copy of sled's files (HOT-13).
+/// Passes the parts in a copy of sled's files to `gather` (HOT-13).
 pub(super) fn replay(
     layer: &Arc<dyn FileLayer>,
     directory: &Path,
@@ -268,7 +269,7 @@ pub(super) fn replay(
     replay_copy(copy.path(), gather)
 }
 
-/// A folder beside the tier for the copy, which says whose it is from the start.
+/// A directory for the copy. It has an id file from the start, so its owner is known.
 struct Aside<'a> {
     layer: &'a Arc<dyn FileLayer>,
     folder: PathBuf,
@@ -291,12 +292,12 @@ impl<'a> Aside<'a> {
 
 impl Drop for Aside<'_> {
     fn drop(&mut self) {
-        // What cannot be removed now is removed before the next copy is made.
+        // If this fails, the next replay removes it.
         let _ = empty(self.layer, &self.folder);
     }
 }
 
-/// What sled says next: a key with its value, or that it cannot go on.
+/// What sled returns next: a key and its value, or an error.
 type Answer = sled::Result<(IVec, IVec)>;
 
 fn replay_copy(copy: &Path, gather: &mut Gather<'_>) -> Result<()> {
@@ -330,7 +331,7 @@ fn replay_copy(copy: &Path, gather: &mut Gather<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Takes what sled gave as a key and its value. `false`: nothing after it counts.
+/// Takes a key and value from sled. Returns `false` if nothing after it counts.
 fn take_pair(found: &[u8], value: &[u8], gather: &mut Gather<'_>) -> Result<bool> {
     match decode_part(gather.id, value) {
         Ok((part, [])) if found == key(part.sequence, part.part) => return gather.take(&part),
@@ -340,12 +341,12 @@ fn take_pair(found: &[u8], value: &[u8], gather: &mut Gather<'_>) -> Result<bool
     Ok(false)
 }
 
-/// Takes an error of sled. That the system refused something is an error here, too; all else is damage.
+/// Takes an error from sled. Errors of the operating system are returned, and all others are damage.
 fn take_error(copy: &Path, error: sled::Error, gather: &mut Gather<'_>) -> Result<bool> {
     match error {
         sled::Error::Io(cause)
             if cause.raw_os_error().is_some()
-                // What bad positions and bad names give.
+                // Damaged positions and names cause these two.
                 && !matches!(cause.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::NotFound) =>
         {
             Err(Error::io("read", copy, cause))

@@ -1,4 +1,6 @@
-//! Writes the region of copies of a segment: rows whose signature an earlier row has too.
+//! Writes the region of duplicate rows of a segment: rows whose signature an earlier row has too.
+//!
+//! In: pairs of signature id and row. Out: pages of sorted pairs and their directory.
 
 use zerocopy::IntoBytes;
 
@@ -10,7 +12,7 @@ use crate::format::page;
 use crate::store::sorted_spill::SortedSpill;
 use crate::store::spill::Spill;
 
-/// Writes the region of copies.
+/// Writes the region of duplicate rows.
 pub(super) struct CopiesWriter<'a> {
     plan: &'a SegmentPlan,
     seal: Seal,

@@ -1,15 +1,17 @@
-//! Which signatures a segment being written has already: so that equal ones are stored once.
+//! Finds equal signatures while a segment is written, so that each is stored once.
 //!
-//! The table is bounded. When it is full, signatures in it are still found, and later ones are taken as
-//! new: a segment of many millions of rows may store a signature twice, which costs space and nothing
-//! else. A hash only proposes; the caller compares the signatures.
+//! In: hashes and ids. Out: the id of an equal signature. A hash only proposes an id, and the caller compares the
+//! signatures.
+//!
+//! The table is bounded. When it is full, it still finds the signatures in it, and later ones count as new. So a
+//! segment of many millions of rows may store a signature twice, which costs space and nothing else.
 
 use hashbrown::HashTable;
 
-/// Most signatures remembered: 36 MiB at the most.
+/// The most signatures remembered, in at most 36 MiB.
 const CAPACITY: usize = 1 << 21;
 
-/// A signature of the segment: enough to propose it, and its code, which its page is not asked for.
+/// A signature of the segment. The code is here so that comparing it needs no page read.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     hash: u64,
@@ -24,7 +26,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// The id that was remembered with a hash and a cardinality code, if `is_equal` to what is looked for.
+    /// Returns the id with this hash and cardinality code for which `is_equal` holds.
     pub fn find(&self, hash: u64, code: u32, mut is_equal: impl FnMut(u32) -> bool) -> Option<u32> {
         let proposed = |e: &Entry| e.hash == hash && e.code == code && is_equal(e.id);
         self.table.find(hash, proposed).map(|entry| entry.id)

@@ -1,4 +1,6 @@
-//! Which rows of a segment are hidden, page by page.
+//! The tombstones of a segment, read page by page.
+//!
+//! In: the manifest entry of a tombstone bitmap. Out: which rows are hidden. It must not know why.
 
 use crate::error::Result;
 use crate::format::liveness_page::{self, LivenessPage, ROWS_PER_PAGE};
@@ -6,7 +8,7 @@ use crate::format::manifest::LivenessEntry;
 use crate::format::page::PageKind;
 use crate::store::page_source::{Extent, Keep, PageSource, Pinned};
 
-/// The hidden rows of one state of a segment; none without a block.
+/// The tombstones of a segment in one state. Without a bitmap, no row is hidden.
 #[derive(Debug, Clone)]
 pub struct Liveness {
     rows: u32,
@@ -14,12 +16,12 @@ pub struct Liveness {
 }
 
 impl Liveness {
-    /// The liveness of a segment with so many rows, as a manifest gives it.
+    /// Creates the tombstones of a segment with `rows` rows, from its manifest entry.
     pub fn new(rows: u32, entry: Option<LivenessEntry>, source: &PageSource) -> Liveness {
         Liveness { rows, block: entry.map(|entry| (entry, source.clone())) }
     }
 
-    /// Where its block is, if any row is hidden.
+    /// Returns the manifest entry of the bitmap, if there is one.
     pub fn entry(&self) -> Option<LivenessEntry> {
         self.block.as_ref().map(|(entry, _)| *entry)
     }
@@ -34,13 +36,13 @@ impl Liveness {
         source.page(place, extent, Keep::Recent, |page| LivenessPage::new(page, rows)).map(Some)
     }
 
-    /// Whether a row is hidden.
+    /// Whether a row has a tombstone.
     pub fn is_hidden(&self, row: u32) -> Result<bool> {
         let page = self.page(row / ROWS_PER_PAGE)?;
         Ok(page.is_some_and(|page| page.is_hidden(row % ROWS_PER_PAGE)))
     }
 
-    /// One bit a row, 1 for a hidden one.
+    /// Returns one bit per row, 1 for a tombstone.
     pub fn bitmap(&self) -> Result<Vec<u8>> {
         let mut bitmap = Vec::with_capacity((self.rows as usize).div_ceil(8));
         for i in 0..liveness_page::page_count(self.rows) {
@@ -55,7 +57,7 @@ impl Liveness {
         Ok(bitmap)
     }
 
-    /// How many rows are hidden, counted.
+    /// Counts the tombstones.
     pub fn count_hidden(&self) -> Result<u32> {
         let pages = (0..liveness_page::page_count(self.rows)).map(|i| self.page(i));
         pages.map(|page| Ok(page?.map_or(0, |page| page.hidden()))).sum()

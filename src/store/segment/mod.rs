@@ -1,8 +1,8 @@
 //! Segments: immutable runs of rows, sorted by key. Layout: `format-spec/segment.md`.
 //!
-//! "Here is a key, give me its row; here is a row, give me its key; here is an id, give me its signature
-//! and its rows." A [`Segment`] answers from pages, through the cache; a [`writer::SegmentWriter`] takes
-//! rows in key order and makes one.
+//! "Here is a key, give me its row. Here is a row, give me its key. Here is an id, give me its signature and its
+//! rows." A [`Segment`] answers from pages, through the cache. A [`writer::SegmentWriter`] takes rows in key order
+//! and makes a segment.
 
 mod copies;
 pub mod elements;

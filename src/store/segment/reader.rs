@@ -1,8 +1,10 @@
-//! A segment, read page by page.
+//! An open segment, read page by page.
 //!
-//! A lookup by key reads one page of fences for each level below the root (which stays in memory), one
-//! leaf if the filter lets the key pass, and one page of signatures: three pages up to tens of millions
-//! of rows.
+//! In: keys, rows and signature ids. Out: rows, keys and signatures, from verified pages. It must not know about
+//! other segments or tombstones.
+//!
+//! A lookup by key reads one fence page for each level below the root (which stays in memory), one leaf if the
+//! filter lets the key pass, and one signature page. That is three pages up to tens of millions of rows.
 
 use std::sync::{Arc, OnceLock};
 
@@ -36,10 +38,10 @@ pub struct Segment {
     tables: Tables,
 }
 
-/// Units of the region of keys that share a place in their table.
+/// Units of the key region that share a position in their table.
 const UNITS_PER_PLACE: u64 = 64;
 
-/// The pages that are in memory, of the kinds that a query looks at many of.
+/// The resident pages, of the kinds of which a query reads many.
 #[derive(Debug)]
 pub struct Tables {
     /// Signature pages.
@@ -48,12 +50,12 @@ pub struct Tables {
     pub directory: Arc<PageTable<CachedPage>>,
     /// Short pages of the postings.
     pub short: Arc<PageTable<CachedPage>>,
-    /// Pages of sets.
+    /// Pages of kept sets.
     pub elements: Arc<PageTable<CachedPage>>,
-    /// Directory pages of sets.
+    /// Directory pages of kept sets.
     pub elements_directory: Arc<PageTable<CachedPage>>,
-    /// Leaf and fence pages. They have any length, and are found by the 4 KiB in which they start; where two
-    /// start, one is.
+    /// Leaf and fence pages. Their lengths vary, so they are found by the 4 KiB range in which they start. If two
+    /// start in one range, only one is in the table.
     keys: Arc<PageTable<CachedPage>>,
 }
 
@@ -73,10 +75,10 @@ impl Tables {
     }
 }
 
-/// A row that has a key.
+/// A row of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
-    /// Its number.
+    /// Its row number.
     pub row: u32,
     /// The id of its signature.
     pub id: u32,
@@ -84,7 +86,7 @@ pub struct Found {
     pub sequence: u64,
 }
 
-/// How a search goes down the fences.
+/// What a search in the fences looks for.
 #[derive(Clone, Copy)]
 enum Target<'a> {
     Key(&'a [u8]),
@@ -93,7 +95,7 @@ enum Target<'a> {
 }
 
 impl Segment {
-    /// Opens the segment of a manifest's entry. Reads its header page.
+    /// Opens the segment of a manifest entry. Reads its header page.
     pub fn open(source: PageSource, entry: &SegmentEntry, scheme: &Arc<Scheme>) -> Result<Segment> {
         let segment = Segment::open_at(source, entry.id, entry.offset, scheme)?;
         let header = &segment.header;
@@ -143,37 +145,37 @@ impl Segment {
         })
     }
 
-    /// Its block number.
+    /// Returns the number of its extent.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// Where it starts in the file.
+    /// Returns its offset in the file.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// What it is.
+    /// Returns its header.
     pub fn header(&self) -> &SegmentHeader {
         &self.header
     }
 
-    /// The checksum of its header page, which a manifest repeats.
+    /// Returns the checksum of its header page, which a manifest repeats.
     pub fn header_checksum(&self) -> u32 {
         self.header_checksum
     }
 
-    /// How many rows it has.
+    /// Returns the number of rows.
     pub fn rows(&self) -> u32 {
         self.header.rows
     }
 
-    /// The scheme of its signatures.
+    /// Returns the scheme of its signatures.
     pub fn scheme(&self) -> &Arc<Scheme> {
         &self.scheme
     }
 
-    /// Where its pages come from.
+    /// Returns the source of its pages.
     pub fn source(&self) -> &PageSource {
         &self.source
     }
@@ -190,15 +192,15 @@ impl Segment {
         let place = PagePlace { kind: PageKind::Fence, block: self.id, number };
         let extent = self.extent(self.header.keys, number, most);
         let fence = self.key_page(place, extent, |page| FencePage::new(page, level))?;
-        // In the cache it may stand as one of another level, and fences that are their own children would
-        // be followed for ever.
+        // A forged file may refer to a cached fence page of another level. Fences that are their own children would
+        // be followed forever.
         if fence.level() != level {
             return Err(self.lost("FENCE-2", format!("fences of level {level} have another")));
         }
         Ok(fence)
     }
 
-    /// A page of the region of keys.
+    /// Returns a page of the key region.
     fn key_page<V: View>(
         &self,
         place: PagePlace,
@@ -209,7 +211,7 @@ impl Segment {
         self.source.page_in(table, place, extent, Keep::Recent, view)
     }
 
-    /// The topmost fences. Once read they stay in memory.
+    /// Returns the root fence page. Once read, it stays in memory.
     pub fn root(&self) -> Result<&Pinned<FencePage>> {
         if let Some(root) = self.root.get() {
             return Ok(root);
@@ -219,7 +221,7 @@ impl Segment {
         Ok(self.root.get_or_init(|| root))
     }
 
-    /// A child of fences.
+    /// Returns a fence page that is a child of another.
     pub fn child_fence(&self, child: Child, level: u8) -> Result<Pinned<FencePage>> {
         self.check_inside(child)?;
         let fence = self.fence(child.page, level, INNER_BYTES as u64)?;
@@ -230,7 +232,7 @@ impl Segment {
         Ok(fence)
     }
 
-    /// FENCE-5: a child lies in the region of keys.
+    /// Checks FENCE-5: a child is in the key region.
     fn check_inside(&self, child: Child) -> Result<()> {
         if u64::from(child.page) * 64 < self.header.keys.length {
             return Ok(());
@@ -238,7 +240,7 @@ impl Segment {
         Err(self.lost("FENCE-5", format!("page {} lies outside of the keys", child.page)))
     }
 
-    /// The leaf that is a child of fences.
+    /// Returns the leaf page that is a child of a fence page.
     pub fn leaf(&self, child: Child) -> Result<Pinned<LeafPage>> {
         self.check_inside(child)?;
         let place = PagePlace { kind: PageKind::Leaf, block: self.id, number: child.page };
@@ -253,8 +255,8 @@ impl Segment {
         Ok(leaf)
     }
 
-    /// The leaf that a search leads to. With a key and its hash, `None` if a filter knows that the key is
-    /// not there.
+    /// Searches the fences for the leaf of a target. With a key and its hash, returns `None` if the filter excludes
+    /// the key.
     fn descend(
         &self,
         target: Target<'_>,
@@ -280,13 +282,13 @@ impl Segment {
         Ok(self.descend(target, None)?.expect("only a filter says no"))
     }
 
-    /// The row that has a key.
+    /// Finds the row of a key.
     pub fn find(&self, key: &[u8], hash: KeyHash) -> Result<Option<Found>> {
         let Some(leaf) = self.descend(Target::Key(key), Some(hash))? else { return Ok(None) };
         Ok(leaf.find(key).ok().map(|i| self.found(&leaf, i)))
     }
 
-    /// What is known of row `i` of a leaf.
+    /// Returns row `i` of a leaf.
     pub fn found(&self, leaf: &LeafPage, i: usize) -> Found {
         Found {
             row: leaf.first_row() + i as u32,
@@ -295,14 +297,14 @@ impl Segment {
         }
     }
 
-    /// The first row whose key is not below `key`; the number of rows if there is none.
+    /// Returns the first row whose key is not below `key`, or the number of rows.
     pub fn lower_bound(&self, key: &[u8]) -> Result<u32> {
         let leaf = self.leaf_for(Target::Key(key))?;
         let (Ok(i) | Err(i)) = leaf.find(key);
         Ok(leaf.first_row() + i as u32)
     }
 
-    /// The leaf with a row, and the row's place in it.
+    /// Returns the leaf of a row, and the row's position in it.
     pub fn leaf_of_row(&self, row: u32) -> Result<(Pinned<LeafPage>, usize)> {
         let leaf = self.leaf_for(Target::Row(row))?;
         match row.checked_sub(leaf.first_row()).map(|i| i as usize) {
@@ -311,14 +313,14 @@ impl Segment {
         }
     }
 
-    /// The key of a row.
+    /// Returns the key of a row.
     pub fn key_of_row(&self, row: u32) -> Result<Vec<u8>> {
         let (leaf, i) = self.leaf_of_row(row)?;
         let (prefix, suffix) = leaf.key(i);
         Ok([prefix, suffix].concat())
     }
 
-    /// All rows with an id, rising, one after the other to `visit` while it wants more.
+    /// Visits all rows with an id, in ascending order, until `visit` returns `false`.
     pub fn rows_of_id(&self, id: u32, visit: &mut dyn FnMut(u32) -> Result<bool>) -> Result<()> {
         let leaf = self.leaf_for(Target::Id(id))?;
         let Some(i) = leaf.first_with_id(id) else {
@@ -346,11 +348,11 @@ impl Segment {
         Ok(())
     }
 
-    /// The page of pairs where those of an id start.
+    /// Returns the page of duplicate rows in which those of an id start.
     fn first_copies_page(&self, id: u32) -> Result<Option<u32>> {
         let copies = self.header.copy_count();
         let (mut low, mut high) = (0, copies_page::directory_count(copies));
-        // The last directory page that starts below the id, and its last entry below it.
+        // Find the last directory page that starts below the id, and then its last entry below the id.
         while high - low > 1 {
             let middle = low.midpoint(high);
             let first = self.copies_directory(middle)?.first_ids().first().map(|id| id.get());
@@ -382,7 +384,7 @@ impl Segment {
         self.source.page(place, extent, Keep::Recent, |page| CopiesDirectory::new(page, count))
     }
 
-    /// All pairs of copies, for `check`.
+    /// Visits all duplicate rows, for `check`.
     pub fn each_copy(&self, visit: &mut dyn FnMut(Pair) -> Result<()>) -> Result<()> {
         let copies = self.header.copy_count();
         for page in 0..copies_page::page_count(copies) {
@@ -402,12 +404,12 @@ impl Segment {
         self.header.empty_id == Some(id)
     }
 
-    /// Signatures one page holds, all but the last.
+    /// Returns the number of signatures per page. The last page may have fewer.
     pub fn ids_per_page(&self) -> u32 {
         self.shape.per_page()
     }
 
-    /// The page with the signature of an id, and its place there.
+    /// Returns the page of a signature, and its position there.
     pub fn signature_page(&self, id: u32, keep: Keep) -> Result<(Pinned<SignaturePage>, usize)> {
         let per_page = self.shape.per_page();
         let (page, place_in_page) = (id / per_page, id % per_page);
@@ -427,17 +429,17 @@ impl Segment {
         Ok((self.source.page_in(table, place, extent, keep, view)?, place_in_page as usize))
     }
 
-    /// The pages that are in memory.
+    /// Returns the tables of resident pages.
     pub fn tables(&self) -> &Tables {
         &self.tables
     }
 
-    /// Pages that were not in memory when they were asked for, in all segments of the file.
+    /// Returns the number of cache misses, in all segments of the file.
     pub fn cache_misses(&self) -> u64 {
         self.source.cache().misses()
     }
 
-    /// The signature of an id, with its set if the scheme keeps sets.
+    /// Returns the signature of an id, with its set if the scheme keeps sets.
     pub fn signature(&self, id: u32) -> Result<Signature> {
         let (page, i) = self.signature_page(id, Keep::Recent)?;
         let elements = self.kept_elements(id)?;
@@ -445,7 +447,7 @@ impl Segment {
         signature.ok_or_else(|| self.lost("SIGP-1", format!("id {id} is in no page")))
     }
 
-    /// Damage that shows only when pages are put together.
+    /// The error for damage that shows only when pages are compared with each other.
     pub(crate) fn lost(&self, rule: &'static str, detail: String) -> Error {
         broken("segment", rule, self.offset, detail)
     }

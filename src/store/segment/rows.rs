@@ -1,5 +1,4 @@
-//! The rows of a segment in key order, from any row on, and their signatures: what ranges and merges
-//! read.
+//! Cursors over the rows of a segment in key order, and over their signatures. Ranges and merges use them.
 
 use super::{Found, Segment};
 use crate::error::Result;
@@ -7,7 +6,7 @@ use crate::format::leaf_page::LeafPage;
 use crate::format::signature_page::SignaturePage;
 use crate::store::page_source::{Keep, Pinned};
 
-/// A cursor over rows. It stands on a row, or past the last.
+/// A cursor over rows. It is at a row, or past the last one.
 #[derive(Debug)]
 pub struct RowCursor<'a> {
     segment: &'a Segment,
@@ -17,14 +16,14 @@ pub struct RowCursor<'a> {
 }
 
 impl<'a> RowCursor<'a> {
-    /// At a row; past the last if there is no such row.
+    /// Starts at a row, or past the last one if there is no such row.
     pub fn at(segment: &'a Segment, row: u32) -> Result<RowCursor<'a>> {
         let mut cursor = RowCursor { segment, row, leaf: None, key: Vec::new() };
         cursor.settle()?;
         Ok(cursor)
     }
 
-    /// Makes the leaf and the key those of the row.
+    /// Loads the leaf and the key of the current row.
     fn settle(&mut self) -> Result<()> {
         if self.row >= self.segment.rows() {
             self.leaf = None;
@@ -45,26 +44,26 @@ impl<'a> RowCursor<'a> {
         Ok(())
     }
 
-    /// The row's key and what is known of it; `None` past the last.
+    /// Returns the current key and row, or `None` past the last row.
     pub fn current(&self) -> Option<(&[u8], Found)> {
         let leaf = self.leaf.as_ref()?;
         let i = (self.row - leaf.first_row()) as usize;
         Some((&self.key, self.segment.found(leaf, i)))
     }
 
-    /// Goes to the next row.
+    /// Moves to the next row.
     pub fn advance(&mut self) -> Result<()> {
         self.row = self.row.saturating_add(1);
         self.settle()
     }
 
-    /// The segment.
+    /// Returns the segment.
     pub fn segment(&self) -> &'a Segment {
         self.segment
     }
 }
 
-/// Signatures of a segment, read page by page: for rows in order, whose ids mostly rise.
+/// Reads signatures and holds the last page. Made for rows in order, whose ids mostly ascend.
 #[derive(Debug)]
 pub struct SignatureCursor<'a> {
     segment: &'a Segment,
@@ -72,12 +71,12 @@ pub struct SignatureCursor<'a> {
 }
 
 impl<'a> SignatureCursor<'a> {
-    /// Over a segment.
+    /// Creates a cursor for a segment.
     pub fn new(segment: &'a Segment) -> SignatureCursor<'a> {
         SignatureCursor { segment, page: None }
     }
 
-    /// Copies the planes of an id, and gives its cardinality code.
+    /// Copies the planes of an id, and returns its cardinality code.
     pub fn read(&mut self, id: u32, planes: &mut Vec<u64>) -> Result<u32> {
         let number = id / self.segment.ids_per_page();
         if self.page.as_ref().is_none_or(|(held, _)| *held != number) {

@@ -1,8 +1,8 @@
-//! The leaves of a segment without its fences: for repair and salvage, when fences or other leaves are
-//! damaged.
+//! Finds the leaf pages of a segment without its fences, for repair and salvage of damaged files.
 //!
-//! Pages of the key region stand one after the other. A page that does not verify says nothing about its
-//! length, so the scan looks for the next one that does, unit by unit; a page knows its own place.
+//! In: a segment. Out: the leaf pages that verify. Pages of the key region follow each other. A page that does not
+//! verify does not reveal its length, so the scan tries every unit until one verifies. A page contains its own
+//! place, so it cannot be mistaken for another.
 
 use super::Segment;
 use crate::error::{Error, Result};
@@ -12,17 +12,17 @@ use crate::format::leaf_page::LeafPage;
 use crate::format::page::{AlignedBytes, Claim, HEADER_BYTES, Page, PageKind, PagePlace};
 use crate::store::page_source::PageSource;
 
-/// What stands at a unit of the keys.
+/// What was found at a unit of the key region.
 enum Here {
     /// A page, and its length in units.
     Page(PageKind, Page, u64),
     /// Nothing that verifies.
     Nothing,
-    /// The end of the file. A region may claim to go on for longer than anybody could look.
+    /// The end of the file. The claimed length of a region can be too large to scan.
     End,
 }
 
-/// A walk over the pages of keys.
+/// A scan of the key region.
 #[derive(Debug)]
 pub struct LeafScan<'a> {
     segment: &'a Segment,
@@ -30,12 +30,12 @@ pub struct LeafScan<'a> {
 }
 
 impl<'a> LeafScan<'a> {
-    /// From the first page.
+    /// Starts at the first page.
     pub fn new(segment: &'a Segment) -> LeafScan<'a> {
         LeafScan { segment, unit: 0 }
     }
 
-    /// The next leaf that verifies. Errors are those of reading the file.
+    /// Returns the next leaf that verifies. Errors are I/O errors.
     pub fn next_leaf(&mut self) -> Result<Option<LeafPage>> {
         let header = self.segment.header();
         while self.start() < header.keys.length {
@@ -57,12 +57,12 @@ impl<'a> LeafScan<'a> {
         Ok(None)
     }
 
-    /// Where this unit starts in the region.
+    /// The offset of the current unit in the region.
     fn start(&self) -> u64 {
         self.unit * position(UNIT)
     }
 
-    /// The page that starts at this unit, if one does.
+    /// Returns the page that starts at the current unit, if any.
     fn page_here(&self) -> Result<Here> {
         let source = self.segment.source();
         let region = self.segment.header().keys;

@@ -1,8 +1,9 @@
 //! Writes a segment from rows in key order, in one pass and in bounded memory.
 //!
-//! Signatures and keys grow side by side as two regions; each is spilled when it gets large. Only the
-//! header page needs to know how all ended, and it is made last. The caller copies the parts into the
-//! database file and syncs them.
+//! In: rows. Out: the regions of a segment, ready to be copied into a file. It must not know about manifests or
+//! syncs: the caller copies the regions into the database file and syncs them.
+//!
+//! Each region is spilled when it gets large. The header page describes all of them, so it is made last.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -32,14 +33,14 @@ use crate::store::file_layer::File;
 use crate::store::sorted_spill::SortedSpill;
 use crate::store::spill::{Spill, SpillPlace};
 
-/// What a new segment belongs to.
+/// The identity of a new segment.
 #[derive(Debug, Clone)]
 pub struct SegmentPlan {
     /// The database.
     pub database: DatabaseId,
     /// Its scheme.
     pub scheme: Arc<Scheme>,
-    /// The new segment's block number.
+    /// The number of the new segment's extent.
     pub block: u64,
     /// Where it may spill.
     pub spill: SpillPlace,
@@ -48,17 +49,17 @@ pub struct SegmentPlan {
 /// A row to be written.
 #[derive(Debug, Clone, Copy)]
 pub struct NewRow<'a> {
-    /// Above the key of the row before.
+    /// The key, above that of the previous row.
     pub key: &'a [u8],
-    /// The signature's planes.
+    /// The planes of the signature.
     pub planes: &'a [u64],
     /// Its cardinality code.
     pub code: u32,
-    /// Whether it is that of the empty set.
+    /// Whether this is the empty set.
     pub empty: bool,
-    /// How far its sequence lies after the segment's first.
+    /// The difference between its sequence and the segment's first sequence.
     pub sequence: u64,
-    /// Its encoded set, if the scheme keeps sets.
+    /// The encoded set, if the scheme keeps sets.
     pub set: &'a [u8],
 }
 
@@ -115,7 +116,7 @@ impl SegmentWriter {
         }
     }
 
-    /// How many rows it has.
+    /// Returns the number of rows.
     pub fn rows(&self) -> u32 {
         self.rows
     }
@@ -125,7 +126,7 @@ impl SegmentWriter {
         if self.rows == MAX_ROWS {
             return Err(Error::invalid("rows of a segment", format!("at most {MAX_ROWS}")));
         }
-        // Rows of a merge or a copy come from a file, which may have been forged.
+        // Rows of a merge or vacuum come from a file, which may be forged, so the order is checked.
         let last = match self.leaf.count().checked_sub(1) {
             Some(last) => self.leaf.key(last),
             None => &self.last_key,
@@ -158,7 +159,7 @@ impl SegmentWriter {
         }
     }
 
-    /// The id of an equal signature that is there already.
+    /// Returns the id of an equal signature that was written before.
     fn known_id(&self, row: &NewRow<'_>) -> Result<Option<u32>> {
         if row.empty {
             return Ok(self.empty_id);
@@ -174,7 +175,7 @@ impl SegmentWriter {
         failed.map(|()| found)
     }
 
-    /// Compares a row with the signature and the set of an id that was written before.
+    /// Compares a row with the signature and set of an earlier id.
     fn is_equal(&self, id: u32, row: &NewRow<'_>) -> Result<bool> {
         Ok(self.has_planes(id, row)?
             && self.elements.as_ref().map_or(Ok(true), |sets| sets.is_equal(id, row.set))?)
@@ -230,12 +231,12 @@ impl SegmentWriter {
         Ok(())
     }
 
-    /// The place of a page that starts at a byte of its region.
+    /// Returns the place of a page that starts at byte `start` of its region.
     fn place(&self, kind: PageKind, start: u64) -> Result<PagePlace> {
         place_at(kind, self.plan.block, start)
     }
 
-    /// Writes the leaf and gives it to the fences.
+    /// Writes the leaf page and adds it to the fences.
     fn flush_leaf(&mut self) -> Result<()> {
         let place = self.place(PageKind::Leaf, self.keys.length())?;
         self.keys.push(&page::encode(place, &self.leaf.encode(), self.seal))?;
@@ -253,8 +254,8 @@ impl SegmentWriter {
         self.push_fence(1, fence)
     }
 
-    /// Adds a child to the fences of a level. A level that outgrows one root page is cut into inner
-    /// pages, which are the children of the level above.
+    /// Adds a child to a level of fences. A level that outgrows one root page is split into inner pages, which
+    /// become children of the level above.
     fn push_fence(&mut self, level: usize, fence: Fence) -> Result<()> {
         if self.fences.len() < level {
             self.fences.push(Level::default());
@@ -275,7 +276,7 @@ impl SegmentWriter {
         self.write_fences(level, pending)
     }
 
-    /// Writes fences of a level as inner pages, and gives them to the level above.
+    /// Writes fences of a level as inner pages, and adds those to the level above.
     fn write_fences(&mut self, level: usize, fences: Vec<Fence>) -> Result<()> {
         let mut open = FenceBuilder::default();
         for fence in fences {
@@ -303,12 +304,12 @@ impl SegmentWriter {
         Ok(place.number)
     }
 
-    /// Ends the segment. `None` if it has no rows.
+    /// Finishes the segment. Returns `None` if it has no rows.
     pub fn finish(mut self) -> Result<Option<NewSegment>> {
         if self.rows == 0 {
             return Ok(None);
         }
-        // No more rows come: what they were compared with goes before postings need memory.
+        // No more rows will be compared, so free the table before postings need memory.
         self.known = Known::default();
         self.flush_signatures()?;
         self.flush_leaf()?;
@@ -363,13 +364,13 @@ impl SegmentWriter {
     }
 }
 
-/// Two rows with equal planes and sets have equal hashes.
+/// Hashes the planes and the set of a row.
 fn hash_of(row: &NewRow<'_>) -> u64 {
     let planes = xxh3_64(row.planes.as_bytes());
     if row.set.is_empty() { planes } else { planes ^ xxh3_64(row.set).rotate_left(32) }
 }
 
-/// A child of fences that are not written yet.
+/// A child of a fence page that is not written yet.
 #[derive(Debug)]
 struct Fence {
     child: Child,
@@ -383,7 +384,7 @@ impl Fence {
     }
 }
 
-/// One level of fences. Until it is cut it may become the root.
+/// One level of fences. It becomes the root unless it is split.
 #[derive(Debug, Default)]
 struct Level {
     pending: Vec<Fence>,
@@ -391,7 +392,7 @@ struct Level {
     cut: bool,
 }
 
-/// A segment that is complete but for its place and its sequences.
+/// A finished segment without an offset. Its first sequence can still be set.
 #[derive(Debug)]
 pub struct NewSegment {
     block: u64,
@@ -402,28 +403,28 @@ pub struct NewSegment {
 }
 
 impl NewSegment {
-    /// Its block number.
+    /// Returns the number of its extent.
     pub fn block(&self) -> u64 {
         self.block
     }
 
-    /// Its length in a file.
+    /// Returns its length in bytes.
     pub fn length(&self) -> u64 {
         self.header.length
     }
 
-    /// How many rows it has.
+    /// Returns the number of rows.
     pub fn rows(&self) -> u32 {
         self.header.rows
     }
 
-    /// Says which sequence the offsets of its rows count from.
+    /// Sets the sequence that the sequence offsets of its rows are relative to.
     pub fn set_first_sequence(&mut self, first: u64) {
         self.header.last_sequence += first - self.header.first_sequence;
         self.header.first_sequence = first;
     }
 
-    /// Writes it into a file at an offset, and gives its entry for a manifest. Nothing is synced.
+    /// Writes the segment into a file at `offset`, and returns its manifest entry. Does not sync.
     pub fn write_to(&self, file: &dyn File, path: &Path, offset: u64) -> Result<SegmentEntry> {
         let place = PagePlace { kind: PageKind::SegmentHeader, block: self.block, number: 0 };
         let header = page::encode(place, &self.header.encode(), self.seal);

@@ -1,6 +1,6 @@
-//! What a run did to the disk, one change after the other.
+//! The recorded changes of a run.
 //!
-//! Files and directories go by their numbers, because a write belongs to a file whatever its names become.
+//! Changes refer to files and directories by number, because a write belongs to a file whatever its names become.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -10,23 +10,23 @@ use std::sync::Arc;
 pub struct Place {
     /// The number of the directory.
     pub directory: u64,
-    /// The name there.
+    /// The name.
     pub name: OsString,
 }
 
-/// A change that was made, in the order in which changes were made.
+/// One change to the disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     /// Bytes were written to a file.
     Write {
         /// The number of the file.
         inode: u64,
-        /// Where.
+        /// The offset.
         offset: u64,
-        /// What.
+        /// The bytes.
         bytes: Arc<[u8]>,
     },
-    /// A file was cut or extended.
+    /// A file was truncated or extended.
     SetLen {
         /// The number of the file.
         inode: u64,
@@ -38,31 +38,31 @@ pub enum Change {
         /// The number of the file.
         inode: u64,
     },
-    /// A sync of a file failed. What was not durable by then may never become so: systems forget that
-    /// such pages were to be written, so that a second sync says nothing about them.
+    /// The sync of a file failed. What was not durable by then may never become durable: systems drop such pages
+    /// from their list of dirty pages, so a later successful sync does not cover them.
     FailedSync {
         /// The number of the file.
         inode: u64,
     },
-    /// A file was made.
+    /// A file was created.
     CreateFile {
         /// Its name.
         at: Place,
         /// Its number.
         inode: u64,
     },
-    /// A file got one more name.
+    /// A file got another name.
     Link {
         /// The new name.
         at: Place,
         /// The number of the file.
         inode: u64,
     },
-    /// A file or directory got another name.
+    /// A file or directory was renamed.
     Rename {
-        /// The name it had.
+        /// The old name.
         from: Place,
-        /// The name it has.
+        /// The new name.
         to: Place,
         /// Its number.
         inode: u64,
@@ -72,20 +72,20 @@ pub enum Change {
         /// The name.
         at: Place,
     },
-    /// A directory was made.
+    /// A directory was created.
     CreateDir {
         /// Its name.
         at: Place,
         /// Its number.
         inode: u64,
     },
-    /// An empty directory was removed. A removal of a whole directory is one such change or
-    /// [`Change::RemoveFile`] for each name in it, so that a crash can fall in between.
+    /// An empty directory was removed. Removing a tree records this or [`Change::RemoveFile`] for each name in it,
+    /// so that a crash can happen in between.
     RemoveDir {
         /// The name.
         at: Place,
     },
-    /// The names in a directory were synced.
+    /// A directory was synced.
     SyncDir {
         /// The number of the directory.
         directory: u64,

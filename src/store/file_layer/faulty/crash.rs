@@ -1,7 +1,7 @@
 //! The disks that a crash can leave.
 //!
-//! In: the changes of a run and a kind of crash. Out: a file system as the next process finds it, which
-//! shares nothing with the run. It must not know what is in the files.
+//! In: the changes of a run, and a kind of crash. Out: the file system that the next process finds. It shares no
+//! state with the run. It must not know what the files contain.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -12,41 +12,41 @@ use super::super::memory::{Bytes, Entry, MemoryFiles, write};
 use super::change::Change;
 use super::disk::{Disk, Unsynced, View};
 
-/// What a device writes at once or not at all.
+/// The number of bytes that a device writes atomically.
 const SECTOR: u64 = 512;
 
-/// How many unsynced writes are each lost, torn and garbled at one point of a run: the newest half, and
-/// as many spread over the older ones. What is left out here was new at an earlier point.
+/// How many unsynced writes are lost, torn and garbled, one at a time, at each point of a run. Half are the newest,
+/// and half are spread over the older ones. A write left out here was among the newest at an earlier point.
 const WRITES_AT_A_POINT: usize = 16;
 
-/// How the run ended. An index counts the unsynced changes of bytes, oldest first.
+/// How a run ended. An index counts the unsynced changes of bytes, oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CrashKind {
-    /// The process was killed: everything is there.
+    /// The process was killed: nothing is lost.
     Killed,
-    /// The power went: only synced bytes and synced names are there.
+    /// Power failed: only synced bytes and synced names remain.
     NothingUnsynced,
-    /// All bytes are there, but only synced names.
+    /// All bytes remain, but only synced names.
     LostNames,
-    /// All names are there, but only synced bytes.
+    /// All names remain, but only synced bytes.
     LostData,
-    /// All is there but this change of bytes.
+    /// Only this change of bytes is lost.
     LostWrite(usize),
-    /// All is there, but of this write only so many sectors, counted from the one it starts in.
+    /// Only this many sectors of this write arrive, counted from the one it starts in.
     TornWrite(usize, u64),
-    /// All is there, but where this write made the file longer are zeros, and elsewhere the old bytes.
+    /// Only the growth of this write arrives: zeros beyond the old end, and old bytes elsewhere.
     UnwrittenGrowth(usize),
-    /// All is there, but one sector of this write is garbage, as far as the write covers it.
+    /// One sector of this write is garbage, as far as the write covers it.
     GarbageSector(usize),
-    /// All is there, but only the first half of each unsynced write.
+    /// Only the first half of each unsynced write arrives.
     EveryWriteTorn,
-    /// All names are there, and each unsynced change of bytes by itself is there, lost, torn or in part
-    /// garbage, as this number has it.
+    /// All names remain. Each unsynced change of bytes arrives, is lost, is torn or is partly garbage, chosen by
+    /// this seed.
     Mixed(u64),
 }
 
-/// A walk over the points of a run. A step costs what the change costs; an image shares the bytes of all
-/// files that it does not alter.
+/// A walk over the points of a run. A step costs as much as its change. An image shares the bytes of all files that
+/// it does not alter.
 #[derive(Debug)]
 pub struct CrashWalk {
     changes: Vec<Change>,
@@ -59,17 +59,17 @@ impl CrashWalk {
         CrashWalk { changes, disk: Disk::new(start), at: 0 }
     }
 
-    /// How many changes were made at this point.
+    /// Returns the number of changes made so far.
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// The changes of the run, those to come too.
+    /// Returns all changes of the run, including later ones.
     pub fn changes(&self) -> &[Change] {
         &self.changes
     }
 
-    /// Makes the next change; `false` if there is none.
+    /// Makes the next change. Returns `false` if there is none.
     pub fn step(&mut self) -> bool {
         let Some(change) = self.changes.get(self.at) else { return false };
         self.disk.apply(change);
@@ -77,14 +77,14 @@ impl CrashWalk {
         true
     }
 
-    /// Goes on to where `at` changes were made, or to the end of the run. Never back.
+    /// Moves forward to where `at` changes were made, or to the end of the run. Never moves back.
     pub fn go_to(mut self, at: usize) -> CrashWalk {
         while self.at < at && self.step() {}
         self
     }
 
-    /// The crashes that can happen here, without those that leave the same disk as another: at most
-    /// seven, and six for each of [`WRITES_AT_A_POINT`] writes.
+    /// Returns the crashes that are possible here, without those that leave the same disk as another. There are at
+    /// most seven, and six for each of [`WRITES_AT_A_POINT`] writes.
     pub fn kinds(&self) -> Vec<CrashKind> {
         let place = |entry: Entry| (entry.path, entry.number);
         let current =
@@ -121,7 +121,7 @@ impl CrashWalk {
         kinds
     }
 
-    /// The disk after a crash here. A kind that cannot happen here leaves what [`CrashKind::Killed`] does.
+    /// Returns the disk after a crash here. A kind that is not possible here acts like [`CrashKind::Killed`].
     pub fn image(&self, kind: CrashKind) -> MemoryFiles {
         let (names, data) = match kind {
             CrashKind::NothingUnsynced => (View::Durable, View::Durable),
@@ -140,7 +140,7 @@ impl CrashWalk {
         }))
     }
 
-    /// Whether a crash leaves other bytes in a file than those of a view.
+    /// Whether a crash leaves bytes in a file that differ from both views.
     fn alters(&self, kind: CrashKind, inode: u64) -> bool {
         let unsynced = self.disk.unsynced();
         match kind {
@@ -158,7 +158,7 @@ impl CrashWalk {
         }
     }
 
-    /// What a crash does to one unsynced change, as a crash that does nothing else; `None` if it arrives.
+    /// Returns what a crash does to one unsynced change, as a kind of its own, or `None` if the change arrives.
     fn fate(&self, kind: CrashKind, i: usize, unsynced: &Unsynced) -> Option<CrashKind> {
         let half = match &unsynced.change {
             Change::Write { offset, bytes, .. } => sectors_of(*offset, bytes.len() as u64) / 2,
@@ -183,7 +183,7 @@ impl CrashWalk {
         }
     }
 
-    /// Makes a change of bytes as it arrives in a crash of this kind.
+    /// Applies a change of bytes as it arrives after a crash of this kind.
     fn arrive(&self, kind: CrashKind, unsynced: &Unsynced, all: &mut Vec<u8>) {
         if let CrashKind::LostWrite(_) = kind {
             return;
@@ -227,24 +227,24 @@ fn kinds_of_write(i: usize, unsynced: &Unsynced, kinds: &mut Vec<CrashKind>) {
     kinds.push(CrashKind::GarbageSector(i));
 }
 
-/// How many sectors a write touches. It writes something.
+/// Returns how many sectors a write touches. `length` must not be 0.
 fn sectors_of(offset: u64, length: u64) -> u64 {
     (offset + length - 1) / SECTOR - offset / SECTOR + 1
 }
 
-/// Where the last of so many sectors ends, counted from the one that `offset` is in.
+/// Returns the end of `sectors` sectors, counted from the one that contains `offset`.
 fn sector_end(offset: u64, sectors: u64) -> u64 {
     (offset / SECTOR).saturating_add(sectors).saturating_mul(SECTOR)
 }
 
-/// The part of a write that is in one of its sectors.
+/// Returns the part of a write that is in one random sector of it.
 fn garbage_range(offset: u64, length: u64, seed: u64) -> Range<u64> {
     let sector = xxh3_64_with_seed(b"sector", seed) % sectors_of(offset, length);
     let (start, end) = (sector_end(offset, sector), sector_end(offset, sector + 1));
     start.max(offset)..end.min(offset + length)
 }
 
-/// Which of so many unsynced changes are tried: all of a few.
+/// Returns which of `all` unsynced changes are tried: all, if they are few.
 fn spread(all: usize) -> impl Iterator<Item = usize> {
     let newest = all.min(WRITES_AT_A_POINT / 2);
     let older = all - newest;

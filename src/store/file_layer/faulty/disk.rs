@@ -1,14 +1,14 @@
-//! What of a run is durable and what is not yet.
+//! Tracks which changes of a run are durable.
 //!
-//! In: the changes of a run, one by one. Out: the bytes and names that a crash leaves. It must not know
-//! how crashes are chosen.
+//! In: the changes of a run, one by one. Out: the bytes and names that a crash leaves. It must not know how crashes
+//! are chosen.
 //!
-//! A file has bytes as of its last sync, bytes as the process sees them, and the changes between. A
-//! directory has names as of its last sync and names as the process sees them. Names and bytes are apart:
-//! a synced file may have no durable name, and a durable name may stand for an empty file.
+//! A file has its bytes as of the last sync, its bytes as the process sees them, and the changes in between. A
+//! directory has its names as of the last sync, and its names as the process sees them. Names and bytes are
+//! independent: a synced file may have no durable name, and a durable name may refer to an empty file.
 //!
-//! A rename into another directory is durable when that one is synced; until then the old name stays,
-//! even if the old directory is synced.
+//! A rename into another directory is durable when that directory is synced. Until then the old name stays, even if
+//! the old directory is synced.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -18,12 +18,12 @@ use std::sync::Arc;
 use super::super::memory::{Bytes, Entry, ROOT, write};
 use super::change::{Change, Place};
 
-/// The disk, at a point of a run.
+/// The disk at a point of a run.
 #[derive(Debug)]
 pub(super) struct Disk {
     files: BTreeMap<u64, Contents>,
     directories: BTreeMap<u64, Names>,
-    /// Renames whose new directory was not synced since, in order.
+    /// Renames whose target directory was not synced since, in order.
     moves: Vec<Move>,
     unsynced: Vec<Unsynced>,
 }
@@ -32,12 +32,12 @@ pub(super) struct Disk {
 struct Contents {
     durable: Bytes,
     current: Bytes,
-    /// A sync failed: what it should have written never becomes durable.
+    /// Whether a sync failed. What it should have written never becomes durable.
     doubted: bool,
 }
 
 impl Contents {
-    /// Durable bytes. While both views share them, nothing is unsynced.
+    /// Creates durable contents. While both views share their bytes, nothing is unsynced.
     fn of(bytes: &Bytes) -> Contents {
         Contents { durable: Bytes::clone(bytes), current: Bytes::clone(bytes), doubted: false }
     }
@@ -65,11 +65,11 @@ pub(super) struct Unsynced {
     pub(super) change: Change,
     /// Whether it made the file longer.
     pub(super) grew: bool,
-    /// A sync of it failed.
+    /// Whether a sync of it failed.
     doubtful: bool,
 }
 
-/// Which of two states is meant.
+/// Selects the durable or the current state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum View {
     Durable,
@@ -77,7 +77,7 @@ pub(super) enum View {
 }
 
 impl Disk {
-    /// A disk where these names and their bytes are durable.
+    /// Creates a disk on which these names and their bytes are durable.
     pub(super) fn new(start: &[Entry]) -> Disk {
         let mut disk = Disk {
             files: BTreeMap::new(),
@@ -155,7 +155,7 @@ impl Disk {
 
     fn rename(&mut self, from: &Place, to: &Place, inode: u64) {
         let there = self.current(to.directory).insert(to.name.clone(), inode);
-        // Two names of one file both stay.
+        // If both names refer to one file, both stay.
         if there != Some(inode) {
             self.current(from.directory).remove(&from.name);
             self.moves.push(Move { from: from.clone(), to: to.clone(), inode });
@@ -163,7 +163,7 @@ impl Disk {
     }
 
     fn sync_dir(&mut self, directory: u64) {
-        // A move into this directory is durable now, and with it the earlier moves of the same thing.
+        // A move into this directory becomes durable now, and so do earlier moves of the same file.
         let mut last = BTreeMap::new();
         for (i, m) in self.moves.iter().enumerate().filter(|(_, m)| m.to.directory == directory) {
             last.insert(m.inode, i);
@@ -190,12 +190,12 @@ impl Disk {
         &mut self.directories.entry(directory).or_default().current
     }
 
-    /// The changes of bytes that are not durable, in order.
+    /// Returns the changes of bytes that are not durable, in order.
     pub(super) fn unsynced(&self) -> &[Unsynced] {
         &self.unsynced
     }
 
-    /// The bytes of a file.
+    /// Returns the bytes of a file.
     pub(super) fn bytes(&self, inode: u64, view: View) -> Bytes {
         let contents = self.files.get(&inode);
         contents.map_or_else(Bytes::default, |contents| match view {
@@ -204,7 +204,7 @@ impl Disk {
         })
     }
 
-    /// The bytes of a file whose unsynced changes arrive as `arrive` has it, by their places in
+    /// Returns the bytes of a file after `arrive` has applied each unsynced change. It gets the change's index in
     /// [`Disk::unsynced`].
     pub(super) fn bytes_where(
         &self,
@@ -218,13 +218,13 @@ impl Disk {
         bytes
     }
 
-    /// All names of a view, a directory before what is in it, with these bytes in the files.
+    /// Returns all names of a view, each directory before its contents, with `bytes` as the contents of files.
     pub(super) fn entries(&self, view: View, bytes: impl Fn(u64) -> Bytes) -> Vec<Entry> {
         let (mut entries, mut seen) = (Vec::new(), BTreeSet::new());
         let mut open = vec![(PathBuf::from("/"), ROOT)];
         while let Some((path, number)) = open.pop() {
             if let Some(names) = self.directories.get(&number) {
-                // A directory has one name; only moves that overtook each other could say otherwise.
+                // A directory has one name. Only moves that overtook each other can give it two.
                 if !seen.insert(number) {
                     continue;
                 }
@@ -242,7 +242,7 @@ impl Disk {
     }
 }
 
-/// Makes a change of bytes.
+/// Applies a change of bytes.
 pub(super) fn apply_to(all: &mut Vec<u8>, change: &Change) {
     match change {
         Change::Write { offset, bytes, .. } => write(all, *offset as usize, bytes),

@@ -1,20 +1,20 @@
-//! Which operation is to fail, and how.
+//! Selects the operation that fails, and how it fails.
 
 use std::io;
 
-/// What an operation that fails does.
+/// What a failing operation does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
-    /// Nothing, and the error is that of a broken device (`EIO`).
+    /// It does nothing and reports a device error (`EIO`).
     Device,
-    /// Nothing, and the device is full (`ENOSPC`).
+    /// It does nothing and reports a full device (`ENOSPC`).
     Full,
-    /// Nothing, with an error of this kind.
+    /// It does nothing and reports an error of this kind.
     Kind(io::ErrorKind),
-    /// A write leaves so many of its first bytes, all of them at most, and then finds the device full.
-    /// Any other operation does nothing.
+    /// A write leaves up to this many of its first bytes, and then reports a full device. Any other operation does
+    /// nothing.
     ShortWrite(usize),
-    /// Nothing: it panics, as a defect would.
+    /// It does nothing and panics, as a defect would.
     Panic,
 }
 
@@ -39,24 +39,24 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// The next `succeed` changing operations succeed, the one after them fails.
+    /// Lets the next `succeed` changing operations succeed. The one after them fails.
     pub fn after(succeed: usize, failure: Failure) -> Fault {
         Fault { succeed, failure, syncs_only: false, sticky: false }
     }
 
-    /// The next `succeed` syncs of files or directories succeed, the one after them fails. No other
-    /// operation does.
+    /// Lets the next `succeed` syncs of files or directories succeed. The one after them fails. No other operation
+    /// fails.
     pub fn after_syncs(succeed: usize, failure: Failure) -> Fault {
         Fault { syncs_only: true, ..Fault::after(succeed, failure) }
     }
 
-    /// All later operations of the kind fail too.
+    /// Makes all later operations of the same kind fail too.
     pub fn sticky(self) -> Fault {
         Fault { sticky: true, ..self }
     }
 }
 
-/// The fault that is set, if any, and how often one struck.
+/// The armed fault, if any, and how often one struck.
 #[derive(Debug, Default)]
 pub(super) struct Armed {
     fault: Option<Fault>,
@@ -68,7 +68,7 @@ impl Armed {
         *self = Armed { fault, struck: 0 };
     }
 
-    /// How the operation that is about to be made fails, if it does.
+    /// Returns how the next operation fails, if it does.
     pub(super) fn strike(&mut self, is_sync: bool) -> Option<Failure> {
         let fault = self.fault.filter(|f| f.succeed == 0 && (is_sync || !f.syncs_only))?;
         self.struck += 1;

@@ -1,6 +1,6 @@
 //! An open file of a file system that can fail and crash.
 //!
-//! In: positions and bytes. Out: what the file in memory answers, or the failure that was asked for.
+//! In: positions and bytes. Out: what the file in memory answers, or the armed failure.
 
 use std::io;
 use std::ops::Range;

@@ -1,12 +1,12 @@
-//! A file system that records every change, rebuilds the disk that a crash at any point would leave, and
-//! can fail any operation.
+//! A file system for crash tests. It records every change, can rebuild the disk that a crash at any point would
+//! leave, and can make any operation fail.
 //!
-//! In: operations. Out: what [`super::memory`] answers, or the failure that was asked for. It must not
-//! know what the store does: it assumes only what POSIX promises.
+//! In: operations. Out: what [`super::memory`] answers, or the armed failure. It must not know what the store does,
+//! and assumes only what POSIX promises.
 //!
-//! A test runs the store on it once, counts the [`operations`](FaultyFiles::operations), and then either
-//! fails each of them in turn ([`arm`](FaultyFiles::arm)) or opens each disk of
-//! [`for_each_crash`](FaultyFiles::for_each_crash). Locks are in no image: a crash frees them.
+//! A test runs the store on it once and counts the [`operations`](FaultyFiles::operations). Then it makes each of
+//! them fail in turn ([`arm`](FaultyFiles::arm)), or opens each disk of
+//! [`for_each_crash`](FaultyFiles::for_each_crash). Images hold no locks, because a crash releases them.
 
 mod change;
 mod crash;
@@ -31,7 +31,7 @@ use super::{Access, File, FileLayer, Identity, Kind, Lock, Rights};
 use fault::Armed;
 use file::FaultyFile;
 
-/// A file system that can fail and crash. A clone is the same file system.
+/// A file system that can fail and crash. Clones share it.
 #[derive(Debug, Clone)]
 pub struct FaultyFiles {
     running: MemoryFiles,
@@ -39,12 +39,12 @@ pub struct FaultyFiles {
     state: Arc<Mutex<State>>,
 }
 
-/// Held while a change is made, so that the record has the order in which changes were made.
+/// Locked during a change, so that the record has the true order of changes.
 #[derive(Debug, Default)]
 struct State {
     changes: Vec<Change>,
     armed: Armed,
-    /// Bytes of inodes that cannot be read.
+    /// Byte ranges of files that cannot be read.
     unreadable: Vec<(u64, Range<u64>)>,
 }
 
@@ -55,19 +55,19 @@ impl Default for FaultyFiles {
 }
 
 impl FaultyFiles {
-    /// An empty file system.
+    /// Creates an empty file system.
     pub fn new() -> FaultyFiles {
         FaultyFiles::resume(MemoryFiles::new())
     }
 
-    /// Goes on from a disk, all of which counts as durable: after a crash, say, to crash again.
+    /// Continues from a disk, all of which counts as durable. For example, to crash again after a crash.
     pub fn resume(disk: MemoryFiles) -> FaultyFiles {
         let start = disk.entries().into();
         FaultyFiles { running: disk, start, state: Arc::default() }
     }
 
-    /// The file system as the next process finds it if this one was killed after the first `at` changes.
-    /// Nothing is lost, and what was not durable still is not: the power may go later.
+    /// Returns the file system that the next process finds if this one is killed after the first `at` changes.
+    /// Nothing is lost. What was not durable is still not durable, because power may fail later.
     pub fn killed_at(&self, at: usize) -> FaultyFiles {
         let walk = self.walk().go_to(at);
         let running = walk.image(CrashKind::Killed).numbered_after(&self.running);
@@ -78,60 +78,60 @@ impl FaultyFiles {
         FaultyFiles { running, start, state: Arc::new(Mutex::new(state)) }
     }
 
-    /// What the running process sees.
+    /// Returns what the running process sees.
     pub fn running(&self) -> &MemoryFiles {
         &self.running
     }
 
-    /// How many changes were made.
+    /// Returns the number of changes made.
     pub fn operations(&self) -> usize {
         self.state().changes.len()
     }
 
-    /// The changes that were made, in order.
+    /// Returns the changes made, in order.
     pub fn changes(&self) -> Vec<Change> {
         self.state().changes.clone()
     }
 
-    /// Sets the fault to come, in place of any other, and counts from here.
+    /// Arms a fault in place of any other. It counts operations from here.
     pub fn arm(&self, fault: Fault) {
         self.state().armed.set(Some(fault));
     }
 
-    /// No more faults.
+    /// Disarms the fault.
     pub fn disarm(&self) {
         self.state().armed.set(None);
     }
 
-    /// From now on, reads that touch these bytes of a file fail.
+    /// Makes reads that touch these bytes of a file fail from now on.
     pub fn refuse_reads(&self, path: impl AsRef<Path>, bytes: Range<u64>) -> io::Result<()> {
         let inode = self.running.number(path.as_ref())?;
         self.state().unreadable.push((inode, bytes));
         Ok(())
     }
 
-    /// How many operations failed since a fault was set.
+    /// Returns how many operations failed since a fault was armed.
     pub fn struck(&self) -> usize {
         self.state().armed.struck
     }
 
-    /// Walks over the crashes of the run so far.
+    /// Returns a walk over the crashes of the run so far.
     pub fn walk(&self) -> CrashWalk {
         CrashWalk::new(&self.start, self.changes())
     }
 
-    /// The disk that is found after a crash right after the first `at` changes. For many images use
+    /// Returns the disk after a crash right after the first `at` changes. For many images use
     /// [`FaultyFiles::for_each_crash`] or [`FaultyFiles::walk`], which do not start over each time.
     pub fn crash_image(&self, at: usize, kind: CrashKind) -> MemoryFiles {
         self.walk().go_to(at).image(kind)
     }
 
-    /// The crashes that can happen right after the first `at` changes; see [`CrashWalk::kinds`].
+    /// Returns the crashes that are possible right after the first `at` changes. See [`CrashWalk::kinds`].
     pub fn images_at(&self, at: usize) -> Vec<CrashKind> {
         self.walk().go_to(at).kinds()
     }
 
-    /// Hands out the disk after each kind of crash after each number of changes, from none to all.
+    /// Visits the disk after each kind of crash, after each number of changes from none to all.
     pub fn for_each_crash(&self, mut visit: impl FnMut(usize, CrashKind, MemoryFiles)) {
         let mut walk = self.walk();
         loop {
@@ -148,7 +148,7 @@ impl FaultyFiles {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes a change and records it, unless it is to fail.
+    /// Makes a change and records it, unless a fault strikes.
     fn change<T>(&self, act: impl FnOnce() -> io::Result<(T, Change)>) -> io::Result<T> {
         let mut state = self.state();
         if let Some(failure) = state.armed.strike(false) {
@@ -238,7 +238,7 @@ impl FileLayer for FaultyFiles {
             return Err(io::ErrorKind::NotADirectory.into());
         }
         let below = self.running.entries().into_iter().filter(|e| e.path.starts_with(&path));
-        // What is in a directory goes before it.
+        // Remove the contents of a directory before the directory.
         for entry in below.collect::<Vec<_>>().into_iter().rev() {
             if entry.bytes.is_some() {
                 self.remove_file(&entry.path)?;

@@ -1,4 +1,4 @@
-//! File systems in memory as tests see them: made from bytes, looked into, copied.
+//! Builds, inspects and copies in-memory file systems, for tests.
 //!
 //! In: names with their bytes. Out: a file system that holds them, and back.
 
@@ -15,16 +15,16 @@ use crate::sync::atomic::Ordering;
 /// A name in a copy of the file system.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// The whole path.
+    /// The full path.
     pub path: PathBuf,
-    /// The number of the file or directory. Two names of one file have the same.
+    /// The number of the file or directory. Two names of one file share it.
     pub number: u64,
-    /// What is in a file; `None` for a directory.
+    /// The contents of a file, or `None` for a directory.
     pub bytes: Option<Bytes>,
 }
 
 impl MemoryFiles {
-    /// The same file system with a file, in place of what had its name, and the directories above it.
+    /// Adds a file and the directories above it. Replaces what had its name.
     pub fn with_file(self, path: impl AsRef<Path>, bytes: impl Into<Vec<u8>>) -> MemoryFiles {
         let path = tidy(path.as_ref());
         let mut names = self.table();
@@ -43,7 +43,7 @@ impl MemoryFiles {
         self
     }
 
-    /// What is in a file; `None` if there is no such file.
+    /// Returns the contents of a file, or `None` if there is no such file.
     pub fn contents(&self, path: impl AsRef<Path>) -> Option<Vec<u8>> {
         match self.table().nodes.get(&tidy(path.as_ref())) {
             Some(Node::File(inode)) => Some(inode.bytes().to_vec()),
@@ -51,12 +51,12 @@ impl MemoryFiles {
         }
     }
 
-    /// The paths of all files, in order.
+    /// Returns the paths of all files, in order.
     pub fn files(&self) -> Vec<PathBuf> {
         self.entries().into_iter().filter(|e| e.bytes.is_some()).map(|e| e.path).collect()
     }
 
-    /// All names, a directory before what is in it. The bytes are shared until they change.
+    /// Returns all names, each directory before its contents. Bytes are shared until they change.
     pub fn entries(&self) -> Vec<Entry> {
         let names = self.table();
         let entry = |(path, node): (&PathBuf, &Node)| {
@@ -69,14 +69,14 @@ impl MemoryFiles {
         names.nodes.iter().map(entry).collect()
     }
 
-    /// A new file system with these names, of which each directory comes before what is in it.
+    /// Creates a file system with these names. Each directory must come before its contents.
     pub fn from_entries(entries: impl IntoIterator<Item = Entry>) -> MemoryFiles {
         let files = MemoryFiles::new();
         files.table().fill(entries);
         files
     }
 
-    /// The same file system, which gives no number again that another one gave.
+    /// Makes this file system use no inode number that `other` has used.
     pub(in super::super) fn numbered_after(self, other: &MemoryFiles) -> MemoryFiles {
         let last = other.table().last;
         let mut names = self.table();
@@ -85,7 +85,7 @@ impl MemoryFiles {
         self
     }
 
-    /// The number of the directory that holds the last part of a path, and that part.
+    /// Returns the number of the directory that contains a path, and the last component of the path.
     pub(in super::super) fn place(&self, path: &Path) -> io::Result<(u64, std::ffi::OsString)> {
         let path = tidy(path);
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
@@ -94,14 +94,14 @@ impl MemoryFiles {
         Ok((self.table().directory(parent)?, name.to_os_string()))
     }
 
-    /// The number of what stands at a path.
+    /// Returns the number of the file or directory at a path.
     pub(in super::super) fn number(&self, path: &Path) -> io::Result<u64> {
         self.table().find(&tidy(path)).map(Node::number)
     }
 }
 
 impl Names {
-    /// Adds names that another file system had, with their numbers.
+    /// Adds names from another file system, with their numbers.
     pub(super) fn fill(&mut self, entries: impl IntoIterator<Item = Entry>) {
         let mut inodes: HashMap<u64, Arc<Inode>> = HashMap::new();
         for Entry { path, number, bytes } in entries {

@@ -1,9 +1,9 @@
-//! One file in memory: its bytes, its number, how many names it has; and the handle to it.
+//! One file in memory: its bytes, its number and its link count. Also the handle to it.
 //!
 //! In: positions and bytes. Out: bytes. It must not know names.
 //!
-//! The bytes are shared until they are written: a copy of a whole file system costs nothing until
-//! somebody changes it, which is what makes thousands of crash images affordable.
+//! Bytes are shared until they are written. So a copy of a whole file system is almost free, which makes thousands
+//! of crash images affordable.
 
 use std::io;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::sync::{PoisonError, RwLock};
 /// The bytes of a file, shared with copies of the file system.
 pub type Bytes = Arc<Vec<u8>>;
 
-/// A file, whatever its names.
+/// A file, independent of its names.
 #[derive(Debug)]
 pub(super) struct Inode {
     pub(super) number: u64,
@@ -49,7 +49,7 @@ impl Inode {
 pub(super) struct MemoryFile {
     pub(super) inode: Arc<Inode>,
     pub(super) writable: bool,
-    /// The longest that a file may become.
+    /// The largest length of a file.
     pub(super) limit: Arc<AtomicU64>,
 }
 
@@ -58,7 +58,7 @@ impl MemoryFile {
         if self.writable { Ok(()) } else { Err(io::ErrorKind::PermissionDenied.into()) }
     }
 
-    /// The length as an index, if a file may be so long.
+    /// Returns the length as an index, if a file may be that long.
     fn check_length(&self, length: Option<u64>) -> io::Result<usize> {
         let limit = self.limit.load(Ordering::Relaxed);
         length
@@ -84,7 +84,7 @@ impl File for MemoryFile {
         }
         let end = offset.checked_add(bytes.len() as u64);
         self.inode.change(|all| {
-            // A full device refuses growth, not a change of what is there.
+            // A full device rejects growth, but not overwrites.
             let inside = end.is_some_and(|end| end <= all.len() as u64);
             let end = match end {
                 Some(end) if inside => end as usize,
@@ -120,14 +120,14 @@ impl File for MemoryFile {
     }
 }
 
-/// Makes room for a file of `length` bytes. Where memory is short, that is a full device. Room grows in proportion, so
-/// that a file which grows byte by byte is copied a constant number of times for each byte.
+/// Reserves memory for a file of `length` bytes. A failed allocation counts as a full device. Capacity grows in
+/// proportion, so a file that grows byte by byte is copied a constant number of times per byte.
 fn make_room(all: &mut Vec<u8>, length: usize) -> io::Result<()> {
     let more = length.saturating_sub(all.len());
     all.try_reserve(more).map_err(|_| io::ErrorKind::StorageFull.into())
 }
 
-/// Puts `bytes` at `start`, with zeros between the old end and there.
+/// Writes `bytes` at `start`, and fills a gap after the old end with zeros.
 pub(in super::super) fn write(all: &mut Vec<u8>, start: usize, bytes: &[u8]) {
     let end = start + bytes.len();
     if all.len() < end {

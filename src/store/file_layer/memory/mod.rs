@@ -1,11 +1,10 @@
-//! A file system of byte vectors.
+//! A file system in memory.
 //!
-//! In: paths and bytes. Out: the same errors that an operating system gives for the same mistakes. It
-//! must not know what the bytes mean, and touches no disk: it opens a database from bytes alone, and it
-//! is the running view under [`super::faulty`].
+//! In: paths and bytes. Out: bytes, and the errors that an operating system gives. It must not know what the bytes
+//! mean. It touches no disk, so it can open a database from bytes alone. [`super::faulty`] builds on it.
 //!
-//! A relative path counts from the root. There are no symbolic links, so a path is made canonical by its
-//! parts alone. Inode numbers are never used again.
+//! A relative path starts at the root. There are no symbolic links, so a path is made canonical without lookups.
+//! Inode numbers are never reused.
 
 #[cfg(any(test, feature = "internals"))]
 mod images;
@@ -32,14 +31,13 @@ use crate::sync::{Mutex, MutexGuard, PoisonError};
 use inode::{Inode, MemoryFile};
 use names::{Names, Node, tidy};
 
-/// The longest a file may become unless told otherwise. A length read from damaged bytes must not take
-/// the memory of the machine.
+/// The default limit of a file's length. A length read from damaged bytes must not exhaust the machine's memory.
 const DEFAULT_LIMIT: u64 = 1 << 30;
 
-/// The number of the root directory.
+/// The inode number of the root directory.
 pub const ROOT: u64 = 1;
 
-/// A file system in memory. A clone is the same file system.
+/// A file system in memory. Clones share it.
 #[derive(Debug, Clone)]
 pub struct MemoryFiles {
     names: Arc<Mutex<Names>>,
@@ -53,13 +51,13 @@ impl Default for MemoryFiles {
 }
 
 impl MemoryFiles {
-    /// A file system with a root and nothing in it.
+    /// Creates a file system with only a root directory.
     pub fn new() -> MemoryFiles {
         let limit = Arc::new(AtomicU64::new(DEFAULT_LIMIT));
         MemoryFiles { names: Arc::new(Mutex::new(Names::new())), limit }
     }
 
-    /// The same file system, where no file grows beyond `bytes` from now on: `StorageFull` says so.
+    /// Limits the length of files from now on. Longer writes fail with `StorageFull`.
     pub fn limited_to(self, bytes: u64) -> MemoryFiles {
         self.limit.store(bytes, Ordering::Relaxed);
         self
@@ -181,7 +179,7 @@ impl Lock for MemoryLock {}
 impl Drop for MemoryLock {
     fn drop(&mut self) {
         let mut names = self.files.table();
-        // The file may be gone already, with its directory.
+        // The file may already be gone, with its directory.
         let _ = names.remove_file(&self.path);
         names.locks.remove(&self.path);
     }

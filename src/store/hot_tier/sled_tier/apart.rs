@@ -1,28 +1,27 @@
-//! Runs a reader that may panic or never answer, apart from everything else.
+//! Runs a reader that may panic or hang in its own thread.
 //!
-//! In: a reader and a time limit. Out: what it read, item by item, and how it ended. It must not know what
-//! is read.
+//! In: a reader and a time limit. Out: its items, one by one, and how it ended. It must not know what is read.
 //!
-//! The reader gets a thread of its own. A panic is caught there and nowhere else; the program's panic hook is left as it
-//! is, and may print it. A thread that never answers cannot be ended from outside: it is left behind, asleep.
+//! A panic is caught in that thread. The program's panic hook stays in place and may print it. A thread that hangs
+//! cannot be stopped from outside, so it is left behind.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-/// The name of the threads that read.
+/// The name of reader threads.
 const THREAD: &str = "ringer-replay";
 
-/// How many items may wait between the threads.
+/// How many items may be queued between the threads.
 const WAITING: usize = 16;
 
 /// How a reader ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ended {
-    /// It read to its end.
+    /// It read to the end.
     Well,
-    /// The taker wanted no more.
+    /// The consumer wanted no more.
     Stopped,
     /// It panicked.
     Panicked,
@@ -30,14 +29,14 @@ pub(super) enum Ended {
     Silent,
 }
 
-/// A message of the reader's thread.
+/// A message from the reader's thread.
 enum Message<T> {
     Item(T),
     End(Ended),
 }
 
-/// Reads in a thread of its own. `read` gives items to the function it gets, until that says `false`; each
-/// goes to `take`, which says whether it wants more. `limit` bounds the wait for each item and for the end.
+/// Reads in a separate thread. `read` passes items to its argument until that returns `false`. Each item goes to
+/// `take`, which returns whether it wants more. `limit` bounds the wait for each item and for the end.
 pub(super) fn read_apart<T: Send + 'static>(
     limit: Duration,
     read: impl FnOnce(&mut dyn FnMut(T) -> bool) + Send + 'static,
@@ -46,15 +45,15 @@ pub(super) fn read_apart<T: Send + 'static>(
     let (sender, items) = sync_channel(WAITING);
     let (running, finished) = sync_channel::<()>(0);
     let thread = thread::Builder::new().name(THREAD.into()).spawn(move || {
-        // Dropped last: then the thread counts as finished.
+        // Dropped last, which signals that the thread has finished.
         let _running = running;
         let give = &mut |item| sender.send(Message::Item(item)).is_ok();
-        // What the reader had is gone after a panic: nothing half done is looked at.
+        // After a panic the reader's state is dropped unused, so it need not be unwind-safe.
         let ended = match catch_unwind(AssertUnwindSafe(|| read(give))) {
             Ok(()) => Ended::Well,
             Err(_) => Ended::Panicked,
         };
-        // Given to a taker that is gone, if it wanted no more.
+        // This fails if the consumer wanted no more and is gone.
         let _ = sender.send(Message::End(ended));
     })?;
     let ended = loop {
@@ -70,8 +69,8 @@ pub(super) fn read_apart<T: Send + 'static>(
         }
     };
     drop(items);
-    // What the reader does after its last item (closing its files) is no concern of the taker, who may
-    // remove those files, so it is waited for; a panic there changes nothing.
+    // Wait until the reader has closed its files, because the caller may remove them next. A panic at this point
+    // changes nothing.
     if ended != Ended::Silent && finished.recv_timeout(limit) == Err(RecvTimeoutError::Disconnected)
     {
         let _ = thread.join();

@@ -1,7 +1,7 @@
-//! A copy of a folder's files, for a reader that would change them. Gone when it is dropped.
+//! A copy of a directory's files, for a reader that would change the originals. Dropping it removes the copy.
 //!
-//! In: a folder, and a name for the copy. Out: the copy. What the files are is not looked at; folders inside
-//! are left out, and files that end in `.generating`: unfinished ones, of which sled could not read the rest.
+//! In: a directory, and a name for the copy. Out: the copy. It must not know what the files contain. It leaves out
+//! subdirectories, and files that end in `.generating`: those are unfinished, and sled could not read past them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use super::super::at;
 use crate::error::Result;
 
-/// A folder that is removed when this is dropped.
+/// A directory that is removed on drop.
 #[derive(Debug)]
 pub(super) struct Copied(PathBuf);
 
 impl Copied {
-    /// Copies the files (HOT-13). The name is ours: what an earlier copy left behind there is removed.
+    /// Copies the files (HOT-13). The name is ours, so an earlier copy found there is removed.
     pub(super) fn of(folder: &Path, copy: PathBuf) -> Result<Copied> {
         if copy.exists() {
             at(&copy, "remove", fs::remove_dir_all(&copy))?;
@@ -33,13 +33,13 @@ impl Copied {
         Ok(copied)
     }
 
-    /// Where it is.
+    /// Returns the path of the copy.
     pub(super) fn path(&self) -> &Path {
         &self.0
     }
 }
 
-/// A folder that nobody else can look into.
+/// Creates a directory that only its owner can access.
 fn private_dir(path: &Path) -> std::io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
@@ -49,7 +49,7 @@ fn private_dir(path: &Path) -> std::io::Result<()> {
 
 impl Drop for Copied {
     fn drop(&mut self) {
-        // What cannot be removed now is removed before the next copy is made.
+        // If this fails, the next replay removes it.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

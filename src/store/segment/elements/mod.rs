@@ -1,7 +1,7 @@
-//! The sets of a segment whose scheme keeps them. Layout: `format-spec/elements.md`.
+//! The kept sets of a segment. Layout: `format-spec/elements.md`.
 //!
-//! "Here is an id, give me its elements." A [`SetReader`] answers from pages, through the cache; an [`ElementsWriter`]
-//! takes encoded sets in the order of their ids.
+//! "Here is an id, give me its elements." A [`SetReader`] answers from pages, through the cache. An
+//! [`ElementsWriter`] takes encoded sets in the order of their ids.
 
 mod reader;
 mod rebuilt;

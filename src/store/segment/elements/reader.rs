@@ -1,7 +1,11 @@
-//! Reads sets: from an id to its start in the directory, and from there to its bytes.
+//! Reads kept sets.
 //!
-//! Bytes of one page are used where they lie; those of several are put together first. A reader holds the pages that it
-//! read last, so that ids in order read each page once, whatever the cache does.
+//! In: a signature id. Out: the elements of its set. The directory gives the start of the encoded set, and elements
+//! pages give its bytes. A set within one page is decoded in place. A set that spans pages is copied together
+//! first.
+//!
+//! A reader holds the pages that it read last. So reading ids in order reads each page once, whatever the cache
+//! does.
 
 use std::sync::Arc;
 
@@ -17,12 +21,12 @@ use crate::store::page_source::{Keep, Pinned};
 use crate::store::segment::Segment;
 
 impl Segment {
-    /// Appends the elements of an id, rising. Appends nothing if the scheme keeps no sets.
+    /// Appends the elements of an id, in ascending order. Appends nothing if the scheme keeps no sets.
     pub fn elements(&self, id: u32, into: &mut Vec<u64>) -> Result<()> {
         SetReader::new(self, Keep::Recent).elements(id, into)
     }
 
-    /// The elements of an id; `None` if the scheme keeps no sets.
+    /// Returns the elements of an id, or `None` if the scheme keeps no sets.
     pub(in crate::store::segment) fn kept_elements(&self, id: u32) -> Result<Option<Arc<[u64]>>> {
         if self.header().elements.is_none() {
             return Ok(None);
@@ -33,22 +37,22 @@ impl Segment {
     }
 }
 
-/// Reads sets of a segment one after the other.
+/// Reads sets of a segment, one after the other.
 #[derive(Debug)]
 pub struct SetReader<'a> {
     segment: &'a Segment,
     keep: Keep,
     directory: Option<(u32, Pinned<ElementsDirectory>)>,
     page: Option<(u32, Pinned<ElementsPage>)>,
-    /// Bytes of a set that several pages hold.
+    /// The bytes of a set that spans pages.
     gathered: Vec<u8>,
     elements: Vec<u64>,
-    /// Starts made anew, if damaged directory pages are to be done without.
+    /// Recomputed starts, if the reader should work around damaged directory pages.
     rebuilt: Option<Rebuilt>,
 }
 
 impl<'a> SetReader<'a> {
-    /// Over a segment.
+    /// Creates a reader for a segment.
     pub fn new(segment: &'a Segment, keep: Keep) -> SetReader<'a> {
         SetReader {
             segment,
@@ -61,18 +65,18 @@ impl<'a> SetReader<'a> {
         }
     }
 
-    /// The same, but a directory page that cannot be read is made anew from the sets.
+    /// Creates a reader that recomputes unreadable directory pages from the sets.
     pub fn mending(segment: &'a Segment, keep: Keep) -> SetReader<'a> {
         SetReader { rebuilt: Some(Rebuilt::default()), ..SetReader::new(segment, keep) }
     }
 
-    /// Reads the directory page that has the start of an id.
+    /// Reads the directory page that contains the start of an id.
     pub fn check_directory(&mut self, id: u32) -> Result<()> {
         let Some((shape, _)) = self.shape() else { return Ok(()) };
         self.directory_page(shape, id / STARTS_PER_PAGE).map(drop)
     }
 
-    /// Appends the elements of an id, rising. Appends nothing if the scheme keeps no sets.
+    /// Appends the elements of an id, in ascending order. Appends nothing if the scheme keeps no sets.
     pub fn elements(&mut self, id: u32, into: &mut Vec<u64>) -> Result<()> {
         let Some((shape, kept)) = self.shape() else { return Ok(()) };
         let before = into.len();
@@ -86,7 +90,7 @@ impl<'a> SetReader<'a> {
         self.check(id, whole, into.len() - before, range.0)
     }
 
-    /// KEPT-8 and KEPT-9, for a set that was decoded.
+    /// Checks KEPT-8 and KEPT-9 for a decoded set.
     fn check(&self, id: u32, whole: Result<bool>, count: usize, start: u64) -> Result<()> {
         let region = self.segment.header().elements.map_or(0, |kept| kept.region.offset);
         let offset = self.segment.offset() + region + 24 + start + start / BYTES_PER_PAGE * 24;
@@ -101,7 +105,8 @@ impl<'a> SetReader<'a> {
         Ok(())
     }
 
-    /// The encoded set of an id, which was decoded once to see that it is one; no bytes if the scheme keeps no sets.
+    /// Returns the encoded set of an id, after decoding it once as a check. Returns no bytes if the scheme keeps no
+    /// sets.
     pub fn set(&mut self, id: u32) -> Result<&[u8]> {
         let Some((shape, _)) = self.shape() else { return Ok(&[]) };
         let mut elements = std::mem::take(&mut self.elements);
@@ -117,11 +122,11 @@ impl<'a> SetReader<'a> {
         Some((self.segment.header().elements_shape()?, KeptShape::of(self.segment.scheme())?))
     }
 
-    /// Where the set of an id starts and ends.
+    /// Returns where the set of an id starts and ends.
     fn range(&mut self, shape: ElementsShape, id: u32) -> Result<(u64, u64)> {
         let start = self.start(shape, id)?;
         let end = if id + 1 < shape.ids { self.start(shape, id + 1)? } else { shape.set_bytes };
-        // Within a page they rise; from page to page they may not.
+        // Starts ascend within a page, but a damaged file may break the order from page to page.
         match end.checked_sub(start) {
             Some(length) if (1..=MAX_SET_BYTES).contains(&length) => Ok((start, end)),
             _ => {
@@ -151,8 +156,8 @@ impl<'a> SetReader<'a> {
         }
     }
 
-    /// Makes the starts of a directory page anew: from the last page before it that can be read or was passed before, set by
-    /// set.
+    /// Recomputes the starts of a directory page. Begins at the nearest earlier page whose first start is readable
+    /// or already computed, and walks from set to set.
     fn rebuild(&mut self, shape: ElementsShape, page: u32) -> Result<()> {
         let Some(mut rebuilt) = self.rebuilt.take() else { return Ok(()) };
         let made = self.rebuild_into(&mut rebuilt, shape, page);
@@ -190,11 +195,11 @@ impl<'a> SetReader<'a> {
         Ok(())
     }
 
-    /// Where the set that starts at a byte ends.
+    /// Returns where the set that starts at `start` ends.
     fn end_of(&mut self, shape: ElementsShape, start: u64) -> Result<u64> {
         let Some((_, kept)) = self.shape() else { return Ok(start) };
         let mut elements = std::mem::take(&mut self.elements);
-        // Most sets are short: so much is looked at first, and more if that is cut short.
+        // Most sets are short, so try a few bytes first, and more if the set is cut.
         let mut most = 256;
         let end = loop {
             let end = shape.set_bytes.min(start.saturating_add(most));
@@ -219,7 +224,7 @@ impl<'a> SetReader<'a> {
         end
     }
 
-    /// Bytes of sets, from the page that holds them or put together from several.
+    /// Returns bytes of sets, from one page or copied together from several.
     fn bytes(&mut self, shape: ElementsShape, (start, end): (u64, u64)) -> Result<&[u8]> {
         let within = (start % BYTES_PER_PAGE) as usize;
         let length = (end - start) as usize;
@@ -276,7 +281,7 @@ impl<'a> SetReader<'a> {
     }
 }
 
-/// A page in the cache that is shorter than the header says.
+/// The error for a page that is shorter than the header says.
 fn cut_short() -> Error {
     broken("elements page", "KEPT-6", 20, "it is cut short")
 }

@@ -1,15 +1,16 @@
-//! Starts of sets made anew. Sets follow each other without gaps and know where they end, so directory pages that are
-//! damaged can be done without.
+//! Recomputed starts of sets, in place of damaged directory pages.
+//!
+//! Sets follow each other without gaps, and each encodes its own length. So their starts can be recomputed.
 
 use std::collections::BTreeMap;
 
-/// Most pages whose starts are remembered: 13 MB of them.
+/// The most pages whose starts are kept in memory, 13 MB in all.
 const MOST_PAGES: usize = 1024;
 
-/// What is known of directory pages that were made anew.
+/// The recomputed directory pages.
 #[derive(Debug)]
 pub(super) struct Rebuilt {
-    /// The first start of each page that was passed on the way to another: no page is passed twice.
+    /// The first start of each page that was walked over, so that no page is walked twice.
     firsts: BTreeMap<u32, u64>,
     /// All starts of some pages.
     pages: BTreeMap<u32, Vec<u64>>,
@@ -23,22 +24,22 @@ impl Default for Rebuilt {
 }
 
 impl Rebuilt {
-    /// A start, if the page was made anew.
+    /// Returns a start, if its page was recomputed.
     pub(super) fn start(&self, page: u32, place: usize) -> Option<u64> {
         self.pages.get(&page)?.get(place).copied()
     }
 
-    /// The last page up to this one whose first start is known.
+    /// Returns the last page up to `page` whose first start is known, with that start.
     pub(super) fn last_known(&self, page: u32) -> (u32, u64) {
         self.firsts.range(..=page).next_back().map_or((0, 0), |(page, start)| (*page, *start))
     }
 
-    /// Takes the first start of a page.
+    /// Records the first start of a page.
     pub(super) fn passed(&mut self, page: u32, start: u64) {
         self.firsts.insert(page, start);
     }
 
-    /// Takes all starts of a page.
+    /// Records all starts of a page.
     pub(super) fn insert(&mut self, page: u32, starts: Vec<u64>) {
         if self.pages.len() >= MOST_PAGES {
             self.pages.pop_first();

@@ -1,4 +1,6 @@
-//! Writes the region of sets: pages as they fill, the directory at the end.
+//! Writes the region of kept sets: pages as they fill, and the directory at the end.
+//!
+//! In: encoded sets, in the order of their ids. Out: the pages of the region.
 
 use crate::error::{Error, Result};
 use crate::format::bytes::Seal;
@@ -10,7 +12,7 @@ use crate::format::segment_header::MAX_REGION_BYTES;
 use crate::store::segment::writer::SegmentPlan;
 use crate::store::spill::Spill;
 
-/// Sets that are being written.
+/// A region of sets that is being written.
 #[derive(Debug)]
 pub struct ElementsWriter {
     block: u64,
@@ -18,23 +20,23 @@ pub struct ElementsWriter {
     pages: Spill,
     /// The payload of the page that is not full yet.
     open: Vec<u8>,
-    /// Where each set starts, as in the directory.
+    /// The start of each set, encoded as in the directory.
     starts: Spill,
     set_bytes: u64,
     ids: u32,
 }
 
-/// The region of sets of a new segment.
+/// The finished region of sets.
 #[derive(Debug)]
 pub struct NewElements {
     /// All pages.
     pub pages: Spill,
-    /// Bytes of all encoded sets together.
+    /// The total bytes of all encoded sets.
     pub set_bytes: u64,
 }
 
 impl ElementsWriter {
-    /// Starts a region; `None` if the scheme keeps no sets.
+    /// Starts a region, or returns `None` if the scheme keeps no sets.
     pub fn new(plan: &SegmentPlan) -> Option<ElementsWriter> {
         plan.scheme.elements.are_kept().then(|| ElementsWriter {
             block: plan.block,
@@ -50,7 +52,7 @@ impl ElementsWriter {
     /// Adds the encoded set of the next id.
     pub fn push(&mut self, set: &[u8]) -> Result<()> {
         let shape = self.shape();
-        // Room for the directory that will follow.
+        // Leave space for the directory that will follow.
         if shape.region_bytes().saturating_add(set.len() as u64 + 2 * 8_192) > MAX_REGION_BYTES {
             return Err(Error::invalid(
                 "the sets of a segment",
@@ -87,7 +89,7 @@ impl ElementsWriter {
         Ok(())
     }
 
-    /// Whether the set of an id that was written before has these bytes.
+    /// Whether the set of an earlier id has these bytes.
     pub fn is_equal(&self, id: u32, set: &[u8]) -> Result<bool> {
         let start = self.start(id)?;
         let end = if id + 1 == self.ids { self.set_bytes } else { self.start(id + 1)? };
@@ -116,7 +118,7 @@ impl ElementsWriter {
         Ok(decode_start(&start))
     }
 
-    /// Fills a buffer with bytes of sets, all of one page.
+    /// Fills a buffer with bytes of sets, all from one page.
     fn read(&self, buffer: &mut [u8], at: u64) -> Result<()> {
         let (page, within) = (at / BYTES_PER_PAGE, at % BYTES_PER_PAGE);
         let start = page * PageKind::Elements.max_bytes() as u64;
@@ -127,7 +129,7 @@ impl ElementsWriter {
         Ok(())
     }
 
-    /// Ends the region: the last page, and the directory.
+    /// Ends the region: writes the last page and the directory.
     pub fn finish(mut self) -> Result<NewElements> {
         self.flush()?;
         let shape = self.shape();

@@ -1,4 +1,4 @@
-//! Postings as a whole, for `check`: every page, and what pages say of each other.
+//! Checks the postings of a segment as a whole: every page, and that the pages agree with each other.
 
 use super::writer::PostingsWriter;
 use crate::error::Result;
@@ -11,14 +11,14 @@ use crate::store::segment::rows::SignatureCursor;
 use crate::store::spill::SpillPlace;
 
 impl Segment {
-    /// POST-2 to POST-5: the directory counts the short entries, which rise in their buckets.
+    /// Checks POST-2 to POST-5: the directory counts the short entries, and these ascend in each bucket.
     pub fn check_short_postings(&self) -> Result<()> {
         let shape = self.header().posting_shape();
         let mut entries = 0;
         let mut page: Option<(u64, Pinned<_>)> = None;
         for number in 0..shape.directory_pages() {
             let directory = self.posting_directory(shape, number)?;
-            // Where all buckets are long, none of them tells.
+            // The page's start is checked too, because a page with only long buckets has no other count.
             if directory.start() != Some(entries) {
                 let detail =
                     format!("directory page {number} does not start where the one before ends");
@@ -53,8 +53,8 @@ impl Segment {
         Err(self.lost("POST-3", format!("the directory counts {entries} short entries")))
     }
 
-    /// POST-6 to POST-9: the list table rises, and the lists have the lengths that it says and follow each
-    /// other to the end of the region.
+    /// Checks POST-6 to POST-9: the list table ascends, lists have the lengths it gives, and they follow each other
+    /// without gaps to the end of the region.
     pub fn check_long_postings(&self) -> Result<()> {
         let header = self.header();
         let shape = header.posting_shape();
@@ -82,7 +82,7 @@ impl Segment {
         Err(self.lost("POST-9", "bytes behind the last list".into()))
     }
 
-    /// One list from its first page; gives the number of the page after it.
+    /// Checks one list from its first page, and returns the number of the page after it.
     fn check_list(
         &self,
         shape: PostingShape,
@@ -104,8 +104,8 @@ impl Segment {
         Ok(number)
     }
 
-    /// POST-10: makes the postings anew from the signatures and compares the bytes. What does not fit into
-    /// memory goes to the place.
+    /// Checks POST-10: rebuilds the postings from the signatures and compares the bytes. What does not fit in
+    /// memory is spilled to `place`.
     pub fn check_postings_anew(&self, place: &SpillPlace) -> Result<()> {
         let header = self.header();
         let mut writer = PostingsWriter::new(self.scheme(), place);

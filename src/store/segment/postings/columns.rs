@@ -1,8 +1,9 @@
-//! The slot values of all signatures as they stand in postings, slot by slot: written once as signatures come, read back slot after
-//! slot.
+//! The slot values of all signatures, stored by slot.
 //!
-//! Values are collected for some thousand signatures, turned, and spilled: chunk after chunk, in a chunk slot
-//! after slot. So a column is read in long pieces, whatever its length.
+//! In: signatures, in the order of their ids. Out: the values of one slot after the other, as postings store them.
+//!
+//! Values are collected for a few thousand signatures, transposed, and spilled. Chunks follow each other, and
+//! within a chunk slots do. So a column is read in long pieces.
 
 use crate::error::Result;
 use crate::format::bytes::PutBytes;
@@ -12,20 +13,20 @@ use crate::sketch::SlotReader;
 use crate::store::spill::{Spill, SpillPlace};
 use byteorder::{ByteOrder, LittleEndian};
 
-/// Values of a chunk, about: they stay in the second-level cache until they are turned.
+/// Approximate values per chunk. They stay in the second-level cache until they are transposed.
 const CHUNK_VALUES: usize = 1 << 17;
 
-/// Fewest signatures of a chunk, however many slots there are.
+/// The fewest signatures per chunk, however many slots there are.
 const LEAST_CHUNK: usize = 256;
 
-/// Values of all slots.
+/// The values of all slots.
 #[derive(Debug)]
 pub(super) struct Columns {
     slots: SlotReader,
-    /// Bytes of a value.
+    /// Bytes per value.
     width: usize,
     chunk_ids: usize,
-    /// The values of the chunk that is not full yet, signature after signature.
+    /// The values of the unfinished chunk, signature by signature.
     open: Vec<u32>,
     ids: usize,
     spill: Spill,
@@ -48,7 +49,7 @@ impl Columns {
         self.slots.count()
     }
 
-    /// The values of the next signature.
+    /// Adds the values of the next signature.
     pub(super) fn push(&mut self, planes: &[u64]) -> Result<()> {
         let start = self.open.len();
         self.open.resize(start + self.count(), 0);
@@ -59,7 +60,7 @@ impl Columns {
         if self.ids.is_multiple_of(self.chunk_ids) { self.flush() } else { Ok(()) }
     }
 
-    /// Spills what is open. Must come before reading.
+    /// Spills the unfinished chunk. Must be called before reading.
     pub(super) fn flush(&mut self) -> Result<()> {
         let count = self.count();
         let mut bytes = Vec::with_capacity(self.open.len() * self.width);
@@ -74,7 +75,7 @@ impl Columns {
         self.spill.push(&bytes)
     }
 
-    /// The values of a slot in order, as pieces with the id of their first. The id `skip` is left out.
+    /// Visits the values of a slot in order, in pieces with the id of their first value. Leaves out the id `skip`.
     pub(super) fn read(
         &self,
         slot: usize,

@@ -1,8 +1,8 @@
-//! The lists of one query, found and read together.
+//! Finds and reads the posting lists of one query together.
 //!
-//! Each list is a few cache lines somewhere in memory. Asking for all of them before looking at the first costs about
-//! as much as waiting for one, so there are three steps, each of which asks for what the next one looks at: a
-//! query that takes each step for many segments before the next one waits the least.
+//! In: slots and values. Out: the ids of their lists. Each list is a few scattered cache lines. Prefetching all of
+//! them costs about as much as waiting for one. So there are three steps, and each prefetches what the next one
+//! reads. A query over many segments should take each step for all of them before the next step.
 
 use super::reader::{Place, PostingList};
 use crate::error::{Error, Result};
@@ -23,15 +23,15 @@ pub struct ListReader<'a> {
     short: PageTableView<'a, CachedPage>,
 }
 
-/// Where the directory speaks of a list, if that is in memory.
+/// The directory entry of a list, if its page is in memory.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'r> {
     line: Option<&'r Line>,
-    /// The place of its bucket there.
+    /// The position of its bucket in the line.
     place: u32,
 }
 
-/// A list that was found, and its entries if they are in memory and in one page.
+/// A list that was found. Its entries are included if they are in memory and in one page.
 #[derive(Debug, Clone, Copy)]
 pub struct FoundList<'r> {
     /// The list.
@@ -40,7 +40,7 @@ pub struct FoundList<'r> {
     range: (u32, u32),
 }
 
-/// A slot and a value, as postings have it, of which a list is wanted.
+/// A slot and a value, as postings store it, whose list is wanted.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted {
     pub(super) slot: u32,
@@ -48,7 +48,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// A slot and one of its values; an error if the scheme of these postings has none such.
+    /// Creates a request for a slot and value. Fails if the scheme does not have them.
     pub fn new(shape: PostingShape, slot: usize, value: u32) -> Result<Wanted> {
         let slot = u32::try_from(slot).unwrap_or(u32::MAX);
         if !shape.holds(slot, value) {
@@ -60,19 +60,19 @@ impl Wanted {
 }
 
 impl<'a> ListReader<'a> {
-    /// For a segment.
+    /// Creates a reader for a segment.
     pub fn new(segment: &'a Segment) -> ListReader<'a> {
         let (tables, shape) = (segment.tables(), segment.header().posting_shape());
         let (directory, short) = (tables.directory.view(), tables.short.view());
         ListReader { segment, shape, directory, short }
     }
 
-    /// The segment.
+    /// Returns the segment.
     pub fn segment(&self) -> &'a Segment {
         self.segment
     }
 
-    /// The first step: asks for some lists.
+    /// Step one: looks up directory entries, and prefetches them.
     pub fn ask<'r>(&'r self, wanted: &[Wanted], asked: &mut Vec<Asked<'r>>) {
         for Wanted { slot, value } in wanted {
             let (page, block, place) =
@@ -86,7 +86,7 @@ impl<'a> ListReader<'a> {
         }
     }
 
-    /// The second step: appends the lists that were asked for and are not empty. Asks for what is in them.
+    /// Step two: appends the lists that are not empty, and prefetches their entries.
     pub fn find<'r>(
         &'r self,
         wanted: &[Wanted],
@@ -118,7 +118,7 @@ impl<'a> ListReader<'a> {
         Ok(())
     }
 
-    /// The third step: appends the ids of all of these lists, one list after the other.
+    /// Step three: appends the ids of these lists, one list after the other.
     pub fn read(&self, lists: &[FoundList<'_>], ids: &mut Vec<u32>) -> Result<()> {
         for FoundList { list, lines, range } in lists {
             match lines {
@@ -133,7 +133,8 @@ impl<'a> ListReader<'a> {
         Ok(())
     }
 
-    /// The page of a short list and its entries there, unless it goes on in the next or claims more than there are.
+    /// Returns the page of a short list and its range of entries. Returns `None` if the list continues on the next
+    /// page or claims more entries than there are.
     #[inline]
     fn in_one_page(&self, list: &PostingList) -> Option<(u32, (usize, usize))> {
         let Place::Short(entry) = list.place else { return None };

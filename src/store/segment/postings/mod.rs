@@ -1,7 +1,7 @@
 //! Postings: which signatures of a segment have a value in a slot. Layout: `format-spec/postings.md`.
 //!
-//! "Here is a slot and a value, give me the ids." Lists are derived from the signatures and canonical: the
-//! same signatures give the same bytes, so `check` makes them anew and compares.
+//! "Here is a slot and a value, give me the ids." Postings are derived from the signatures and canonical: equal
+//! signatures give equal bytes. So `check` can rebuild and compare them.
 
 mod check;
 mod columns;

@@ -1,8 +1,8 @@
-//! Postings in order into pages.
+//! Writes sorted postings into pages.
 //!
-//! Entries come in rising order of bucket, value and id. The directory and the short pages know their places
-//! from the start; those of the list table and of the lists depend on how many short entries there are, so
-//! they are kept without headers until the end.
+//! In: entries in ascending order of bucket, value and id. Out: the pages of the region. The positions of directory
+//! and short pages are known from the start. Those of the list table and the lists depend on the number of short
+//! entries, so these pages are kept without headers until the end.
 
 use byteorder::{ByteOrder, LittleEndian};
 use zerocopy::little_endian::U32;
@@ -20,7 +20,7 @@ use crate::format::posting_shape::{
 use crate::format::segment_header::MAX_REGION_BYTES;
 use crate::store::spill::{Spill, SpillPlace};
 
-/// The place of a page that starts at a byte of its region.
+/// Returns the place of a page that starts at byte `start` of its region.
 pub(in crate::store::segment) fn place_at(
     kind: PageKind,
     block: u64,
@@ -34,25 +34,25 @@ fn too_long() -> Error {
     Error::invalid("a segment's region", "at most 256 GiB; keep segments smaller")
 }
 
-/// The region of postings, complete.
+/// The finished region of postings.
 #[derive(Debug)]
 pub struct NewPostings {
     /// Its bytes, in order.
     pub parts: [Spill; 3],
-    /// Entries in the short pages.
+    /// The number of entries in the short pages.
     pub short: u64,
-    /// Lists in the list table.
+    /// The number of lists in the list table.
     pub lists: u32,
 }
 
 impl NewPostings {
-    /// Bytes of the region.
+    /// Returns the length of the region in bytes.
     pub fn length(&self) -> u64 {
         self.parts.iter().map(Spill::length).sum()
     }
 }
 
-/// Pages that are being filled.
+/// The pages that are being filled.
 pub(super) struct PostingPages {
     block: u64,
     seal: Seal,
@@ -60,11 +60,11 @@ pub(super) struct PostingPages {
     directory: Directory,
     short: Short,
     lists: Lists,
-    /// The bucket that entries are being added to, counted over all slots.
+    /// The current bucket, counted over all slots.
     bucket: u64,
     /// Its entries, while they are few.
     pending: Vec<u64>,
-    /// Whether they are many, and go into lists.
+    /// Whether its entries are many and go into lists.
     long: bool,
 }
 
@@ -72,10 +72,10 @@ struct Directory {
     spill: Spill,
     payload: Vec<u8>,
     block: BlockBuilder,
-    /// Buckets before the block, and how many it has when it is full.
+    /// The number of buckets before the open block, and how many the block will have.
     buckets: u64,
     length: u32,
-    /// Short entries before the bucket that is next, and those of them before the block.
+    /// The number of short entries before the next bucket, and before the open block.
     entries: u64,
     first: u64,
 }
@@ -88,16 +88,16 @@ struct Short {
 }
 
 struct Lists {
-    /// Payloads, each after its length of 4 bytes.
+    /// Payloads, each after its length in 4 bytes.
     payloads: Spill,
-    /// Units of their pages.
+    /// The total length of their pages, in units of 64 bytes.
     units: u64,
-    /// Entries of the list table whose pages are counted from the first list.
+    /// Entries of the list table. Their page numbers count from the first list.
     table: Spill,
     count: u32,
     page: ListPageBuilder,
     open: Vec<u32>,
-    /// The list that is open: its slot, value, length and first page.
+    /// The open list: its slot, value, length and first page.
     list: Option<(u16, u32, u32, u64)>,
 }
 
@@ -146,8 +146,8 @@ impl PostingPages {
         })
     }
 
-    /// Adds an entry of a bucket: the low part of a value and an id, below bits that say nothing. Buckets
-    /// rise, and so do the entries of each.
+    /// Adds an entry to a bucket. The low bits of the entry are the low part of a value and an id. Higher bits are
+    /// ignored. Buckets must ascend, and so must the entries of each.
     pub(super) fn push(&mut self, bucket: u64, entry: u64) -> Result<()> {
         if bucket != self.bucket {
             self.close_bucket()?;
@@ -166,8 +166,8 @@ impl PostingPages {
         self.push_long(entry)
     }
 
-    /// Adds all entries of some buckets: above those bits of an entry that [`push`](Self::push) takes it has its bucket, counted
-    /// from the first.
+    /// Adds all entries of some buckets. Above the bits that [`push`](Self::push) uses, an entry has its bucket
+    /// number, counted from `first`.
     pub(super) fn push_all(&mut self, first: u64, entries: &[u64]) -> Result<()> {
         self.close_bucket()?;
         let width = self.shape.width();
@@ -183,7 +183,7 @@ impl PostingPages {
         Ok(())
     }
 
-    /// Adds entries of buckets of the block that is open.
+    /// Adds entries whose buckets are in the open block.
     fn push_in_block(&mut self, first: u64, entries: &[u64]) -> Result<()> {
         let (shape, width, directory) = (self.shape, self.shape.width(), &mut self.directory);
         let (start, block) = (first.wrapping_sub(directory.buckets), &mut directory.block);
@@ -219,7 +219,7 @@ impl PostingPages {
         self.lists.push(slot, value, id, shape.id_bits())
     }
 
-    /// Writes the entries of the bucket that was begun.
+    /// Writes the entries of the current bucket.
     fn close_bucket(&mut self) -> Result<()> {
         if self.long {
             return self.close_long();
@@ -244,7 +244,7 @@ impl PostingPages {
         Ok(())
     }
 
-    /// Writes the entries of a bucket that are few: into short pages, unless the bucket is too long for its block.
+    /// Writes a bucket with few entries: into short pages, unless its block has no room for the count.
     fn push_few(&mut self, entries: &[u64]) -> Result<()> {
         self.skip_buckets(self.bucket)?;
         let block = &mut self.directory.block;
@@ -277,7 +277,7 @@ impl PostingPages {
         Ok(())
     }
 
-    /// Goes on to the block of a bucket; buckets of those before it of which nothing is said have no entries.
+    /// Closes blocks until `bucket` is in the open one. Skipped buckets are empty.
     #[inline]
     fn reach(&mut self, bucket: u64) -> Result<()> {
         while bucket - self.directory.buckets >= u64::from(self.directory.length) {
@@ -286,7 +286,7 @@ impl PostingPages {
         Ok(())
     }
 
-    /// Buckets before this one have no entries, if nothing is said of them yet.
+    /// Marks the buckets between the last one and `bucket` as empty.
     fn skip_buckets(&mut self, bucket: u64) -> Result<()> {
         self.reach(bucket)?;
         let block = &mut self.directory.block;
@@ -294,7 +294,7 @@ impl PostingPages {
         Ok(())
     }
 
-    /// Ends the block that is open; buckets that it lacks have no entries.
+    /// Closes the open block. Its missing buckets are empty.
     fn close_block(&mut self) -> Result<()> {
         let (shape, directory) = (self.shape, &mut self.directory);
         let page = &mut directory.payload;
@@ -357,7 +357,7 @@ impl PostingPages {
 }
 
 impl Directory {
-    /// How many buckets the block that starts with a bucket has.
+    /// Returns the number of buckets in the block that starts at bucket `first`.
     fn length_of_block(shape: PostingShape, first: u64) -> u32 {
         (shape.buckets() - first).min(shape.block_buckets().into()) as u32
     }
@@ -384,7 +384,7 @@ impl Lists {
         Ok(())
     }
 
-    /// Ends the list that is open.
+    /// Ends the open list.
     fn close(&mut self, id_bits: u32) -> Result<()> {
         let tail = std::mem::take(&mut self.open);
         let room = PageKind::PostingList.max_payload();
@@ -402,7 +402,7 @@ impl Lists {
         self.table.push(TableEntry::new(slot, value, length, page).as_bytes())
     }
 
-    /// Ends the page that is open.
+    /// Ends the open page.
     fn flush(&mut self, tail: &[u32], id_bits: u32) -> Result<()> {
         let (slot, value) = self.list.map_or((0, 0), |(slot, value, ..)| (slot, value));
         let payload = self.page.take(slot, value, tail, id_bits);
@@ -411,7 +411,8 @@ impl Lists {
         self.payloads.push(&payload)
     }
 
-    /// The list table and the lists with their headers. They start at these bytes of the region.
+    /// Returns the list table and the lists, with page headers. They start at bytes `table` and `lists` of the
+    /// region.
     fn seal(self, block: u64, seal: Seal, table: u64, lists: u64) -> Result<Spill> {
         let mut sealed = Spill::new(self.table.place());
         let mut buffer = vec![0; 16 * index(TABLE_PER_PAGE.min(self.count))];

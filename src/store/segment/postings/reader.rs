@@ -1,8 +1,8 @@
-//! Lists of postings from pages, through the cache.
+//! Reads posting lists from pages, through the cache.
 //!
-//! Finding a list reads one directory page; a long one, or an empty one near it, also a page of the list table (a few more
-//! where there are more than 510 long lists). Reading it reads one or two short pages, or the pages of the list. Nothing
-//! is allocated.
+//! In: a slot and a value. Out: the ids that have it. Finding a list reads one directory page. If its bucket is
+//! long, it also reads a page of the list table, or a few where there are more than 510 long lists. Reading a list
+//! reads one or two short pages, or the pages of the list. Nothing is allocated.
 
 use super::many::Wanted;
 use crate::error::Result;
@@ -14,7 +14,7 @@ use crate::format::segment_header::Region;
 use crate::store::page_source::{Extent, Keep, Pinned};
 use crate::store::segment::Segment;
 
-/// Where the ids with a value in a slot are: found, but not read. Belongs to the segment that gave it.
+/// The position of a posting list, not yet read. Valid only for the segment that returned it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PostingList {
     pub(super) slot: u32,
@@ -32,13 +32,13 @@ pub(super) enum Place {
 }
 
 impl PostingList {
-    /// How many ids it has, known without reading them. Exact for long lists and where a bucket holds one
-    /// value; otherwise the entries of its bucket, which are no fewer.
+    /// Returns the number of ids, without reading them. It is exact for long lists, and where each bucket has one
+    /// value. Otherwise it is the number of entries in the bucket, an upper bound.
     pub fn length(&self) -> u32 {
         self.length
     }
 
-    /// Whether it certainly has no ids.
+    /// Whether the list certainly has no ids.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
@@ -50,13 +50,13 @@ impl Segment {
         self.extent(self.header().postings, place.number, most)
     }
 
-    /// The ids that have a value in a slot.
+    /// Finds the list of ids that have this value in this slot.
     pub fn posting_list(&self, slot: usize, value: u32) -> Result<PostingList> {
         let wanted = Wanted::new(self.header().posting_shape(), slot, value)?;
         self.find_list(wanted.slot, wanted.value)
     }
 
-    /// The same for a slot that there is, and a value as it stands in postings.
+    /// Like [`posting_list`](Segment::posting_list), for a valid slot and a value as postings store it.
     pub(super) fn find_list(&self, slot: u32, value: u32) -> Result<PostingList> {
         let shape = self.header().posting_shape();
         let (bucket, _) = shape.bucket(slot, value);
@@ -71,7 +71,7 @@ impl Segment {
         Ok(PostingList { slot, value, length, place })
     }
 
-    /// Page `i` of the directory of postings.
+    /// Returns page `i` of the posting directory.
     pub(super) fn posting_directory(
         &self,
         shape: PostingShape,
@@ -86,7 +86,7 @@ impl Segment {
         })
     }
 
-    /// Page `i` of the short entries.
+    /// Returns page `i` of the short entries.
     pub(super) fn short_page(&self, shape: PostingShape, i: u64) -> Result<Pinned<ShortPage>> {
         let place = shape.short_place(self.id(), i);
         let count = shape.short_in_page(self.header().short_postings, i);
@@ -96,7 +96,7 @@ impl Segment {
         })
     }
 
-    /// Page `i` of the list table.
+    /// Returns page `i` of the list table.
     pub(super) fn list_table(&self, shape: PostingShape, i: u32) -> Result<Pinned<ListTable>> {
         let header = self.header();
         let place = shape.table_place(self.id(), header.short_postings, i);
@@ -108,7 +108,7 @@ impl Segment {
         })
     }
 
-    /// The page of a list that has this number.
+    /// Returns the list page with this number.
     pub(super) fn list_page(&self, shape: PostingShape, number: u32) -> Result<Pinned<ListPage>> {
         if u64::from(number) * 64 >= self.header().postings.length {
             return Err(self.lost("POST-9", format!("page {number} lies outside of the postings")));
@@ -119,14 +119,14 @@ impl Segment {
         })
     }
 
-    /// The entry of the list table for a value.
+    /// Returns the list table's entry for a value.
     fn long_list(&self, shape: PostingShape, slot: u32, value: u32) -> Result<Option<TableEntry>> {
         let lists = self.header().long_lists;
         if lists == 0 {
             return Err(self.lost("POST-9", "a long bucket without a list table".into()));
         }
         let (mut low, mut high) = (0, lists.div_ceil(TABLE_PER_PAGE));
-        // The last page that does not start above the value.
+        // Find the last page that does not start above the value.
         while high - low > 1 {
             let middle = low.midpoint(high);
             let page = self.list_table(shape, middle)?;
@@ -138,7 +138,7 @@ impl Segment {
         Ok(found.ok().and_then(|i| page.entries().get(i).copied()))
     }
 
-    /// Appends the ids of a list, rising.
+    /// Appends the ids of a list, in ascending order.
     pub fn read_postings(&self, list: &PostingList, ids: &mut Vec<u32>) -> Result<()> {
         let mut cursor = self.posting_cursor(list)?;
         loop {
@@ -149,7 +149,7 @@ impl Segment {
         }
     }
 
-    /// The ids of a list, block by block.
+    /// Returns a cursor over the ids of a list.
     pub fn posting_cursor(&self, list: &PostingList) -> Result<PostingCursor<'_>> {
         let shape = self.header().posting_shape();
         let state = match list.place {
@@ -174,9 +174,9 @@ pub struct PostingCursor<'a> {
     segment: &'a Segment,
     shape: PostingShape,
     list: PostingList,
-    /// Entries of the bucket, or ids of the list, that belong to pages not begun or to the rest of a bucket.
+    /// Entries of the bucket, or ids of the list, that were not read yet. Ids of the held list page do not count.
     left: u32,
-    /// The last id given: the next one is above it.
+    /// The last id so far. Every later id must be above it.
     last: Option<u32>,
     state: State,
     buffer: [u32; BLOCK_IDS],
@@ -189,8 +189,8 @@ enum State {
 }
 
 impl PostingCursor<'_> {
-    /// The next ids, rising, above all before: at least one and at most 128; none at the end and ever
-    /// after. After an error the list ends.
+    /// Returns the next ids, at least 1 and at most 128. They ascend, within and across blocks. Returns an empty
+    /// block at the end and ever after. After an error the list ends.
     pub fn next_block(&mut self) -> Result<&[u32]> {
         let next = match self.state {
             State::Short { .. } => self.next_short(),

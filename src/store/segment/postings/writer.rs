@@ -1,8 +1,9 @@
-//! Makes the postings of a segment in bounded memory, without comparing entries.
+//! Builds the postings of a segment in bounded memory, with a radix sort.
 //!
-//! Slot after slot, entries are dealt by the top bits of their values into parts that fit the first-level
-//! cache, and each part is sorted there, digit after digit. Ids come in order and every step keeps it. A slot
-//! that does not fit into memory is done in several passes over its values.
+//! In: signatures, in the order of their ids. Out: the region of postings. Slot by slot, entries are distributed by
+//! the top bits of their values into parts that fit the first-level cache. Each part is then sorted digit by digit.
+//! Ids arrive in order, and every step is stable. A slot that does not fit in memory takes several passes over its
+//! values.
 
 use std::ops::Range;
 
@@ -15,36 +16,36 @@ use crate::scheme::Scheme;
 use crate::store::sorted_spill::SortedSpill;
 use crate::store::spill::SpillPlace;
 
-/// Least memory for sorting.
+/// The least memory for sorting.
 const LEAST_BYTES: usize = 8 << 20;
 
-/// Bytes of an entry while it is sorted: where it came from and where it goes.
+/// Bytes per entry while it is sorted: one source and one target.
 const ENTRY_BYTES: usize = 16;
 
-/// Parts have about 2^11 entries.
+/// A part has about 2^11 entries.
 const PART_BITS: u32 = 11;
 
-/// The most parts: each is a stream of writes.
+/// The most parts, as each is a separate stream of writes.
 const MOST_PART_BITS: u32 = 10;
 
-/// The longest digit.
+/// The most bits of a digit.
 const DIGIT_BITS: u32 = 11;
 
-/// Fewer entries than this are sorted by comparing: counters for digits would be more work.
+/// Fewer entries than this are sorted by comparison, which beats clearing the digit counters.
 const FEW: usize = 64;
 
-/// Postings being collected.
+/// Postings that are being collected.
 #[derive(Debug)]
 pub struct PostingsWriter {
     scheme: Scheme,
     columns: Columns,
     place: SpillPlace,
-    /// Entries that may be sorted at once.
+    /// The most entries that are sorted at once.
     most: usize,
 }
 
 impl PostingsWriter {
-    /// No signatures yet.
+    /// Creates a writer without signatures.
     pub fn new(scheme: &Scheme, place: &SpillPlace) -> PostingsWriter {
         PostingsWriter {
             scheme: scheme.clone(),
@@ -54,18 +55,18 @@ impl PostingsWriter {
         }
     }
 
-    /// Lets so many entries be sorted at once.
+    /// Sets the number of entries that are sorted at once.
     #[cfg(test)]
     pub(super) fn with_most(self, most: usize) -> PostingsWriter {
         PostingsWriter { most, ..self }
     }
 
-    /// Takes the next signature, that of the empty set too.
+    /// Adds the next signature, including that of the empty set.
     pub fn push(&mut self, planes: &[u64]) -> Result<()> {
         if self.columns.count() == 0 { Ok(()) } else { self.columns.push(planes) }
     }
 
-    /// The region of postings for the signatures that came, which were so many.
+    /// Returns the region of postings for the `ids` signatures that were pushed.
     pub fn finish(
         mut self,
         block: u64,
@@ -93,20 +94,20 @@ impl PostingsWriter {
     }
 }
 
-/// How entries are dealt into parts.
+/// How entries are distributed into parts.
 #[derive(Debug, Clone, Copy)]
 struct Parts {
     shape: PostingShape,
-    /// Top bits of a value that give its part.
+    /// The number of top bits of a value that select its part.
     part_bits: u32,
-    /// The others.
+    /// The number of other bits.
     rest_bits: u32,
 }
 
 impl Parts {
     fn new(shape: PostingShape) -> Parts {
         let bits = shape.ids().checked_ilog2().unwrap_or(0).saturating_sub(PART_BITS);
-        // A part is a run of whole buckets, because these have fewer entries.
+        // A part consists of whole buckets, so that buckets are never split.
         let part_bits = bits.min(MOST_PART_BITS).min(shape.bucket_bits());
         Parts { shape, part_bits, rest_bits: shape.value_bits() - part_bits }
     }
@@ -116,19 +117,19 @@ impl Parts {
         (u64::from(value) >> self.rest_bits) as usize
     }
 
-    /// What is sorted: the part of a value that its part does not give, and an id.
+    /// Returns the sort key: the bits of the value that the part does not imply, and the id.
     #[inline]
     fn entry(self, value: u32, id: u64) -> u64 {
         (u64::from(value) & low_mask(self.rest_bits)) << self.shape.id_bits() | id
     }
 
-    /// The first bucket of a part, counted over all slots.
+    /// Returns the first bucket of a part, counted over all slots.
     fn first_bucket(self, slot: usize, part: usize) -> u64 {
         let part = (slot as u64) << self.part_bits | part as u64;
         part << (self.shape.bucket_bits() - self.part_bits)
     }
 
-    /// Gives a sorted entry of a part to the pages.
+    /// Passes a sorted entry of a part to the pages.
     #[inline]
     fn give(self, pages: &mut PostingPages, first_bucket: u64, entry: u64) -> Result<()> {
         pages.push(first_bucket | entry >> self.shape.width(), entry)
@@ -209,7 +210,7 @@ impl Sort<'_> {
         Ok(())
     }
 
-    /// Entries of one part that are too many for memory. They are in order where the part is one value.
+    /// Sorts the entries of one part that does not fit in memory. A part with a single value is already in order.
     fn large_part(&mut self, slot: usize, part: usize) -> Result<()> {
         let (parts, pages) = (self.parts, &mut self.pages);
         let mut sorter = SortedSpill::new(self.place);
@@ -231,8 +232,8 @@ impl Sort<'_> {
     }
 }
 
-/// Sorts different numbers that are in order but for `bits` bits above the lowest `shift`. They end up in
-/// either of the two places.
+/// Sorts distinct numbers by `bits` bits above the lowest `shift`. They are already in order of the lowest bits.
+/// Returns whichever buffer the result ended in.
 fn sort_by_digits<'a>(
     mut numbers: &'a mut [u64],
     scratch: &'a mut Vec<u64>,
@@ -250,7 +251,7 @@ fn sort_by_digits<'a>(
         scratch.resize(numbers.len(), 0);
     }
     let mut sorted = &mut scratch[..numbers.len()];
-    // More counters than numbers would be more work than another pass.
+    // More counters than numbers would cost more than another pass.
     let passes = bits.div_ceil(DIGIT_BITS.min(numbers.len().ilog2() + 1));
     let digit_bits = bits.div_ceil(passes);
     let mask = low_mask(digit_bits);
