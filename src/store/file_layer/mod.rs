@@ -1,13 +1,15 @@
-//! The only door to the file system: everything that the store does to a disk goes through these two
-//! traits (sled's own files excepted).
+//! The interface to the file system. All disk access of the store goes through these two traits, except for sled's
+//! own files.
 //!
-//! Three layers implement them: [`real`], the operating system; [`memory`], a file system of byte
-//! vectors, which also opens a database from bytes alone; and [`faulty`], which records every change,
-//! rebuilds the disk that a crash at any point would leave, and can fail any operation. So a crash test
-//! is an ordinary test.
+//! In: paths, positions and bytes. Out: bytes, and the errors of an operating system. A layer must not know what
+//! the bytes mean.
 //!
-//! What a layer promises is what POSIX promises and no more: a write may be lost, torn or reordered until
-//! the file is synced; a name may be lost until its directory is synced.
+//! There are three layers: [`real`] is the operating system. [`memory`] keeps files in memory, and can open a
+//! database from bytes alone. [`faulty`] records every change, can rebuild the disk that a crash at any point would
+//! leave, and can make any operation fail. So a crash test is an ordinary test.
+//!
+//! A layer promises what POSIX promises and no more. A write may be lost, torn or reordered until the file is
+//! synced. A name may be lost until its directory is synced.
 
 #[cfg(any(test, feature = "internals"))]
 pub mod faulty;
@@ -23,38 +25,37 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A file system, or something that behaves like one.
+/// A file system.
 pub trait FileLayer: Send + Sync + fmt::Debug {
-    /// Whether its paths are those of the operating system, so that others may use them, too.
+    /// Whether its paths are those of the operating system, so that code outside of the layer can use them too.
     fn is_real(&self) -> bool {
         false
     }
 
-    /// The same file system, with every name in `folder` looked up in the directory that has this path now,
-    /// also if it is moved later, and without following links. Paths outside of it are refused. `None` if the
-    /// layer has neither links nor moves to guard against.
+    /// Returns a layer that is bound to `folder`. It resolves names in the directory that has this path now, even
+    /// if that is moved later. It follows no links and rejects paths outside of the directory. Returns `None` if
+    /// the layer has neither links nor moves to guard against.
     fn anchored(&self, _folder: &Path) -> io::Result<Option<Arc<dyn FileLayer>>> {
         Ok(None)
     }
 
-    /// Opens a file. `CreateNew` fails with `AlreadyExists` if anything has that name, and makes a file that
-    /// nobody else may open: see [`File::set_rights`].
+    /// Opens a file. `CreateNew` fails with `AlreadyExists` if the name is taken. A new file is private to its
+    /// owner until [`File::set_rights`].
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>>;
 
-    /// What stands at a path, if anything. A link is followed, unless the layer is anchored.
+    /// Returns the kind of what is at a path, if anything. Follows links, unless the layer is anchored.
     fn kind(&self, path: &Path) -> io::Result<Option<Kind>>;
 
-    /// The path without links and relative parts. The file must exist.
+    /// Returns the path without links and relative components. The file must exist.
     fn canonical(&self, path: &Path) -> io::Result<PathBuf>;
 
-    /// Gives the file `from` the name `to` too, and fails with `AlreadyExists` rather than replace
-    /// anything. The caller removes the name `from`.
+    /// Gives the file `from` the additional name `to`. Fails with `AlreadyExists` instead of replacing anything.
     fn link(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Gives a file or directory a new name, replacing a file of that name.
+    /// Renames a file or directory, and replaces a file that has the new name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Gives a file a new name, and fails with `AlreadyExists` rather than replace anything.
+    /// Renames a file or directory. Fails with `AlreadyExists` instead of replacing anything.
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
         match self.kind(to)? {
             Some(_) => Err(io::ErrorKind::AlreadyExists.into()),
@@ -62,7 +63,7 @@ pub trait FileLayer: Send + Sync + fmt::Debug {
         }
     }
 
-    /// Which file has a name now; `None` if there is none. A link is not followed.
+    /// Returns the identity of the file that has a name, or `None`. Does not follow links.
     fn identity(&self, path: &Path) -> io::Result<Option<Identity>> {
         match self.open(path, Access::Read) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -73,23 +74,22 @@ pub trait FileLayer: Send + Sync + fmt::Debug {
     /// Removes a name of a file.
     fn remove_file(&self, path: &Path) -> io::Result<()>;
 
-    /// Makes a directory that nobody else may look into: see [`FileLayer::set_dir_rights`]. Its parent must
-    /// exist.
+    /// Creates a directory. Its parent must exist. The directory is private to its owner until
+    /// [`FileLayer::set_dir_rights`].
     fn create_dir(&self, path: &Path) -> io::Result<()>;
 
-    /// The names in a directory, in order.
+    /// Returns the names in a directory, sorted.
     fn names(&self, path: &Path) -> io::Result<Vec<OsString>>;
 
-    /// Removes a directory and what is in it.
+    /// Removes a directory and its contents.
     fn remove_dir_all(&self, path: &Path) -> io::Result<()>;
 
-    /// Lets those look into a directory that a file with these rights is for, as far as the layer knows of
-    /// rights.
+    /// Opens a directory to those who may use a file with these rights, if the layer supports rights.
     fn set_dir_rights(&self, _path: &Path, _rights: &Rights) -> io::Result<()> {
         Ok(())
     }
 
-    /// How many bytes a name in a directory may have.
+    /// Returns the most bytes that a name in a directory may have.
     fn longest_name(&self, _folder: &Path) -> io::Result<usize> {
         Ok(255)
     }
@@ -97,51 +97,49 @@ pub trait FileLayer: Send + Sync + fmt::Debug {
     /// Makes the names in a directory durable.
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
 
-    /// Whether somebody holds the lock that a file of this name stands for. Makes no file.
+    /// Whether somebody holds the lock of this name. Creates no file.
     fn is_locked(&self, _path: &Path) -> io::Result<bool> {
         Ok(false)
     }
 
-    /// Takes the lock that a file of this name stands for, making the file if need be; `None` if
-    /// somebody holds it. Never waits. A file that is not empty is no lock: `AlreadyExists`. A new file gets
-    /// these rights, or those that the system gives new files. Dropping the lock removes the file, then frees
-    /// the lock.
+    /// Takes the lock of this name, and creates its file if needed. Returns `None` if somebody holds the lock.
+    /// Never waits. A file that is not empty is not a lock, and gives `AlreadyExists`. A new file gets `rights`, or
+    /// the system's default. Dropping the lock removes the file and then releases the lock.
     fn try_lock(&self, path: &Path, rights: Option<&Rights>) -> io::Result<Option<Box<dyn Lock>>>;
 }
 
-/// An open file, read and written at positions. Shared by threads.
+/// An open file, read and written at positions. Threads may share it.
 pub trait File: Send + Sync + fmt::Debug {
-    /// Reads some bytes at `offset`; 0 only at the end of the file (or of `buffer`).
+    /// Reads some bytes at `offset`. Returns 0 only at the end of the file, or if `buffer` is empty.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// Writes all bytes at `offset`, or fails after having written any part of them.
+    /// Writes all bytes at `offset`. On failure, any part of them may have been written.
     fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
 
     /// Makes data and length durable.
     fn sync(&self) -> io::Result<()>;
 
-    /// Cuts or extends (with zeros) the file.
+    /// Truncates the file, or extends it with zeros.
     fn set_len(&self, length: u64) -> io::Result<()>;
 
-    /// The length in bytes.
+    /// Returns the length in bytes.
     fn length(&self) -> io::Result<u64>;
 
-    /// Which file it is.
+    /// Returns the identity of the file.
     fn identity(&self) -> io::Result<Identity>;
 
-    /// Who may use it, as far as the layer knows of rights.
+    /// Returns who may use the file, if the layer supports rights.
     fn rights(&self) -> io::Result<Option<Rights>> {
         Ok(None)
     }
 
-    /// Gives the file these rights: mode and group and, where the system allows it, the owner. Where it does
-    /// not allow the group, the mode is narrowed instead: nobody may use the file who may not use the one that
-    /// the rights came from.
+    /// Sets mode and group, and the owner where the system allows it. If the group cannot be set, the mode is
+    /// narrowed: nobody may use this file who may not use the one that the rights came from.
     fn set_rights(&self, _rights: &Rights) -> io::Result<()> {
         Ok(())
     }
 
-    /// Reads bytes until `buffer` is full or the file ends, and says how many.
+    /// Reads until `buffer` is full or the file ends, and returns the number of bytes.
     fn read_up_to(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let mut done = 0;
         while done < buffer.len() {
@@ -158,7 +156,7 @@ pub trait File: Send + Sync + fmt::Debug {
 
 /// A held writer lock.
 pub trait Lock: Send + Sync + fmt::Debug {
-    /// The rights of its file, as far as the layer knows of rights.
+    /// Returns the rights of the lock file, if the layer supports rights.
     fn rights(&self) -> io::Result<Option<Rights>> {
         Ok(None)
     }
@@ -167,16 +165,16 @@ pub trait Lock: Send + Sync + fmt::Debug {
 /// Who may use a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rights {
-    /// Permission bits.
+    /// The permission bits.
     pub mode: u32,
-    /// The owner; `None` leaves a file with whoever makes it.
+    /// The owner. `None` means whoever creates the file.
     pub owner: Option<u32>,
     /// The group.
     pub group: u32,
 }
 
 impl Rights {
-    /// The rights of a copy: it belongs to whoever makes it.
+    /// Returns the rights for a copy, which belongs to whoever creates it.
     pub fn of_copy(self) -> Rights {
         Rights { owner: None, ..self }
     }
@@ -185,38 +183,38 @@ impl Rights {
 /// How a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// An existing file, to be read.
+    /// An existing file, for reading.
     Read,
-    /// An existing file, to be read and written.
+    /// An existing file, for reading and writing.
     Write,
-    /// A new file, to be read and written.
+    /// A new file, for reading and writing.
     CreateNew,
 }
 
-/// What a name stands for.
+/// The kind of a file system entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file.
     File,
     /// A directory.
     Directory,
-    /// A FIFO, device or the like.
+    /// A FIFO, a device, or something else.
     Other,
 }
 
-/// Which file an open file is, whatever its names.
+/// The identity of a file, independent of its names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     /// The device it is on.
     pub device: u64,
-    /// Its number there.
+    /// Its inode number.
     pub inode: u64,
-    /// How many names it has.
+    /// The number of its names.
     pub links: u64,
 }
 
 impl Identity {
-    /// Whether both are one file, however many names it had at each time.
+    /// Whether both are the same file. Ignores the link count, which may have changed.
     pub fn is_same(&self, other: &Identity) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
     }

@@ -1,4 +1,4 @@
-//! What every file layer promises, asked of each of them.
+//! Tests of what every file layer promises, run on each of them.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -214,12 +214,12 @@ fn a_lock_is_held_by_one_and_leaves_no_file() {
         assert!(layer.try_lock(&here.join("other"), None).unwrap().is_some());
         drop(lock);
         assert_eq!(layer.kind(&path).unwrap(), None);
-        // A file that a killed holder left stands for no lock.
+        // A file that a killed holder left is not locked.
         make(layer, &path, b"");
         drop(layer.try_lock(&path, None).unwrap().expect("free"));
         assert_eq!(layer.kind(&path).unwrap(), None);
         assert_eq!(kind_of(layer.try_lock(&here.join("no/lock"), None)), ErrorKind::NotFound);
-        // A file with something in it is somebody's.
+        // A file that is not empty belongs to somebody else.
         make(layer, &path, b"a letter");
         assert_eq!(kind_of(layer.try_lock(&path, None)), ErrorKind::AlreadyExists);
         assert_eq!(read(layer, &path), b"a letter");

@@ -1,4 +1,4 @@
-//! What every kind of tier promises, asked of both of them.
+//! Tests of what every kind of log promises, run on both.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use crate::store::file_layer::real::RealFiles;
 
 pub(super) const ID: TierId = TierId { database: *b"0123456789abcdef", tier: 7 };
 
-/// A place for tiers, and the layer that it is on.
+/// A place for a log, and its file layer.
 #[derive(Clone)]
 pub(super) struct Place {
     pub(super) layer: Arc<dyn FileLayer>,
@@ -33,7 +33,7 @@ impl Place {
         create(&self.layer, None, &self.directory, ID, self.kind)
     }
 
-    /// The commits after `after`, and what else the replay gave.
+    /// Returns the commits after `after`, and the result of the replay.
     pub(super) fn replay(&self, after: u64) -> (Vec<(u64, Vec<u8>)>, Replayed) {
         self.replay_as(ID, after)
     }
@@ -48,7 +48,7 @@ impl Place {
         (commits, replayed.expect("a replay"))
     }
 
-    /// Commits `sequences`, one append each, with the payloads that [`payload`] gives.
+    /// Appends the commits `sequences` one by one, with payloads from [`payload`].
     pub(super) fn append(&self, tier: &dyn HotTier, sequences: std::ops::RangeInclusive<u64>) {
         for sequence in sequences {
             let payload = payload(sequence);
@@ -68,14 +68,14 @@ pub(super) fn expected(after: u64, last: u64) -> Vec<(u64, Vec<u8>)> {
     (after..last).map(|before| before + 1).map(|sequence| (sequence, payload(sequence))).collect()
 }
 
-/// A payload for a commit: empty, short, or up to five parts long.
+/// Returns a payload for a commit: empty, short, or up to five parts long.
 pub(super) fn payload(sequence: u64) -> Vec<u8> {
     let lengths = [0, 1, 30, MAX_PAYLOAD, 5000, MAX_PAYLOAD + 1, 2 * MAX_PAYLOAD, 19_000];
     let length = lengths[sequence as usize % lengths.len()];
     (0..length as u64).map(|i| (i * 7 + sequence * 131) as u8).collect()
 }
 
-/// Both kinds on the real file system, and the log in memory.
+/// Runs a test for both kinds on the real file system, and for the plain file in memory.
 fn on_every_kind(promise: fn(&Place)) {
     for kind in [HotTierKind::Sled, HotTierKind::Log] {
         let folder = tempfile::tempdir().unwrap();
@@ -85,7 +85,7 @@ fn on_every_kind(promise: fn(&Place)) {
     promise(&Place { layer, directory: "/corpus.ringer-hot".into(), kind: HotTierKind::Log });
 }
 
-/// HOT-1, HOT-7: a new tier says whose it is and holds nothing.
+/// HOT-1, HOT-7: a new log has its id and no commits.
 #[test]
 fn a_new_tier_is_empty_and_says_whose_it_is() {
     on_every_kind(|place| {
@@ -111,7 +111,7 @@ fn commits_of_all_lengths_come_back_after_the_tier_is_dropped() {
     });
 }
 
-/// A killed writer drops nothing: what was acknowledged is there while the tier is open.
+/// A killed writer runs no destructors, so acknowledged commits must be readable while the log is open.
 #[test]
 fn commits_are_there_while_the_writer_still_has_the_tier() {
     on_every_kind(|place| {
@@ -123,7 +123,7 @@ fn commits_are_there_while_the_writer_still_has_the_tier() {
     });
 }
 
-/// HOT-11: what is sealed is skipped, whether it was trimmed or not.
+/// HOT-11: checkpointed commits are skipped, whether they were trimmed or not.
 #[test]
 fn sealed_commits_are_skipped() {
     on_every_kind(|place| {
@@ -165,7 +165,7 @@ fn a_payload_of_many_parts_comes_back() {
     });
 }
 
-/// HOT-14: what is trimmed is gone, what is not stays, and appends go on.
+/// HOT-14: trimmed commits are gone, the others stay, and appends go on.
 #[test]
 fn trimmed_commits_are_forgotten() {
     on_every_kind(|place| {
@@ -188,7 +188,7 @@ fn trimmed_commits_are_forgotten() {
     });
 }
 
-/// HOT-14: commits that come while others are trimmed are kept.
+/// HOT-14: commits that arrive during a trim are kept.
 #[test]
 fn appends_and_trims_of_two_threads_keep_every_commit() {
     on_every_kind(|place| {
@@ -215,7 +215,7 @@ fn appends_and_trims_of_two_threads_keep_every_commit() {
     });
 }
 
-/// HOT-8: the tier takes the next commit and no other; what a bulk load sealed may be left out.
+/// HOT-8: the log takes only the next commit. Sequences that a bulk load checkpointed may be skipped.
 #[test]
 fn a_gap_between_commits_is_refused() {
     on_every_kind(|place| {
@@ -241,7 +241,7 @@ fn a_gap_between_commits_is_refused() {
     });
 }
 
-/// HOT-8: sealed sequences need not have been in the tier, also if they were never trimmed.
+/// HOT-8: checkpointed sequences need not have been in the log, even without a trim.
 #[test]
 fn a_gap_below_the_sealed_commit_is_none() {
     on_every_kind(|place| {
@@ -255,7 +255,7 @@ fn a_gap_below_the_sealed_commit_is_none() {
     });
 }
 
-/// HOT-4, HOT-12: a tier of another database gives nothing, and stays as it is.
+/// HOT-4, HOT-12: a log of another database gives nothing and is left alone.
 #[test]
 fn a_foreign_tier_gives_nothing() {
     on_every_kind(|place| {
@@ -271,7 +271,7 @@ fn a_foreign_tier_gives_nothing() {
     });
 }
 
-/// HOT-12: without its id file the tier is damaged, and what is in it can still be read by who knows the id.
+/// HOT-12: a log without its id file is damaged, but whoever knows the id can read it.
 #[test]
 fn a_tier_without_its_id_is_damaged_and_readable() {
     on_every_kind(|place| {
@@ -305,7 +305,7 @@ fn a_later_version_or_something_else_in_its_place_is_unreadable() {
     });
 }
 
-/// HOT-2: nothing is replaced but the remains of a tier that nobody ever named.
+/// HOT-2: nothing is replaced except the leftover of a log that no database ever referred to.
 #[test]
 fn a_tier_is_made_only_where_none_stands() {
     on_every_kind(|place| {
@@ -325,7 +325,7 @@ fn a_tier_is_made_only_where_none_stands() {
     });
 }
 
-/// A try that fails after the rename, and cannot remove what it made, leaves an empty tier. The next try replaces it.
+/// An attempt that fails after the rename, and cannot clean up, leaves an empty log. The next attempt replaces it.
 #[test]
 fn an_empty_tier_of_an_earlier_try_is_replaced() {
     on_every_kind(|place| {
@@ -342,8 +342,8 @@ fn an_empty_tier_of_an_earlier_try_is_replaced() {
     });
 }
 
-/// STEP-12: what has a leftover's name is removed if nothing can be lost with it or if it carries the id of the
-/// database; anything else is refused and left as it is.
+/// STEP-12: what has the name of a leftover is removed if it is blank or has the id of the database. Anything else
+/// is an error and is left alone.
 #[test]
 fn what_is_no_leftover_is_refused() {
     on_every_kind(|place| {
@@ -380,7 +380,7 @@ fn what_is_no_leftover_is_refused() {
     });
 }
 
-/// STEP-12: a tier of another database is not removed.
+/// STEP-12: a log of another database is not removed.
 #[test]
 fn a_tier_of_another_database_is_not_removed() {
     on_every_kind(|place| {
@@ -392,7 +392,7 @@ fn a_tier_of_another_database_is_not_removed() {
     });
 }
 
-/// HOT-1: a directory with nothing in it is taken for a log that is missing, and none is made.
+/// HOT-1: an empty directory counts as a log whose file is missing. No file is created in it.
 #[test]
 fn a_tier_that_lost_everything_is_damaged_and_left_as_it_is() {
     on_every_kind(|place| {

@@ -1,10 +1,10 @@
-//! Against a map of maps.
+//! Compares the memtable with a map of maps.
 
 use super::*;
 use crate::sketch::{Sketcher, SlotReader};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// Against a map of maps: every key at every commit, and ranges while keys are still coming in.
+/// Checks every key at every commit, and ranges while keys still arrive.
 #[test]
 fn every_commit_can_be_read_again() {
     every_commit_of(Scheme::precise());
@@ -60,7 +60,7 @@ fn every_commit_of(scheme: Scheme) {
     found_by_their_slots(&table, &oracle);
 }
 
-/// Every key that has a signature is found at every commit, by each of the signature's slots.
+/// Checks that every key is found at every commit, by each slot of its signature.
 fn found_by_their_slots(
     table: &Memtable,
     oracle: &BTreeMap<Vec<u8>, BTreeMap<u64, Option<Signature>>>,

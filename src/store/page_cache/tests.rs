@@ -1,8 +1,8 @@
-//! The cache against a list that is searched from one end to the other.
+//! Compares the cache with a list that is searched linearly.
 
 use super::*;
 
-/// A page of a stated size that knows whose it is.
+/// A page with a given size and its key.
 #[derive(Debug, PartialEq)]
 struct Page {
     key: PageKey,
@@ -23,13 +23,13 @@ fn page(key: PageKey, bytes: usize) -> Arc<Page> {
     Arc::new(Page { key, bytes })
 }
 
-/// Numbers below a limit that look random, the same in each run.
+/// Returns a generator of pseudorandom numbers below a limit, the same in each run.
 fn dice(seed: u64) -> impl FnMut(u64) -> u64 {
     let mut random = testkit::random::Random(seed);
     move |limit| random.below(limit)
 }
 
-/// What one shard must hold, the least recently used first.
+/// What one shard must hold, least recently used first.
 #[derive(Default)]
 struct Model {
     budget: usize,
@@ -219,7 +219,7 @@ fn threads_share_pages_within_the_budget() {
     assert!(kept <= budget);
 }
 
-/// A page with a place in a table.
+/// A page with a position in a table.
 #[derive(Debug)]
 struct Flagged(std::sync::atomic::AtomicBool);
 
@@ -244,13 +244,13 @@ fn a_table_knows_what_is_resident_and_use_there_counts() {
     let resident = || (0..100).filter(|n| table.get(*n).is_some()).collect::<Vec<u32>>();
     (0..10).for_each(insert);
     assert_eq!(resident(), (0..10).collect::<Vec<u32>>());
-    // Used in the table only, the oldest pages are given another round.
+    // The oldest pages were used through the table only, so they get a second chance.
     for n in [0, 2] {
         table.get(n).unwrap().0.store(true, Ordering::Relaxed);
     }
     (10..13).for_each(insert);
     assert_eq!(resident(), [0, 2, 5, 6, 7, 8, 9, 10, 11, 12]);
-    // All of them used: still one goes.
+    // If all of them were used, one is evicted all the same.
     resident().iter().for_each(|n| table.get(*n).unwrap().0.store(true, Ordering::Relaxed));
     insert(50);
     assert_eq!((resident().len(), table.get(50).is_some()), (10, true));

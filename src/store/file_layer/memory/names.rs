@@ -1,7 +1,7 @@
-//! The names of a file system in memory.
+//! The names of an in-memory file system.
 //!
-//! In: tidy paths. Out: what stands there, or the error that an operating system would give. It must not
-//! know what is in the files.
+//! In: canonical paths. Out: files and directories, or the error that an operating system would give. It must not
+//! know what the files contain.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -12,7 +12,7 @@ use super::ROOT;
 use super::inode::{Bytes, Inode};
 use crate::sync::atomic::Ordering;
 
-/// What a name stands for.
+/// What a name refers to.
 #[derive(Debug, Clone)]
 pub(super) enum Node {
     File(Arc<Inode>),
@@ -28,12 +28,12 @@ impl Node {
     }
 }
 
-/// All names. Paths order by their parts, so what is below a directory follows it without a gap.
+/// All names. Paths sort by component, so the contents of a directory follow it without a gap.
 #[derive(Debug)]
 pub(super) struct Names {
     pub(super) nodes: BTreeMap<PathBuf, Node>,
     pub(super) locks: BTreeSet<PathBuf>,
-    /// The last number that was given.
+    /// The last inode number in use.
     pub(super) last: u64,
 }
 
@@ -43,13 +43,13 @@ impl Names {
         Names { nodes, locks: BTreeSet::new(), last: ROOT }
     }
 
-    /// A number that nothing had yet.
+    /// Returns an unused inode number.
     pub(super) fn next(&mut self) -> u64 {
         self.last += 1;
         self.last
     }
 
-    /// What stands at a path; it is an error if that is nothing.
+    /// Returns what is at a path. Fails if there is nothing.
     pub(super) fn find(&self, path: &Path) -> io::Result<&Node> {
         if let Some(parent) = path.parent() {
             self.directory(parent)?;
@@ -57,7 +57,7 @@ impl Names {
         self.nodes.get(path).ok_or(io::ErrorKind::NotFound.into())
     }
 
-    /// The number of a directory.
+    /// Returns the number of a directory.
     pub(super) fn directory(&self, path: &Path) -> io::Result<u64> {
         match self.nodes.get(path) {
             Some(Node::Directory(number)) => Ok(*number),
@@ -121,7 +121,7 @@ impl Names {
         }
         let is_directory = matches!(node, Node::Directory(_));
         match self.nodes.get(to) {
-            // Two names of one file both stay, as POSIX has it.
+            // If both names refer to one file, POSIX keeps both.
             Some(there) if there.number() == node.number() => return Ok(()),
             Some(Node::File(_)) if is_directory => {
                 return Err(io::ErrorKind::NotADirectory.into());
@@ -142,20 +142,20 @@ impl Names {
             let (Some(node), Ok(rest)) = (self.nodes.remove(&path), path.strip_prefix(from)) else {
                 continue;
             };
-            // Joining an empty rest would add a slash.
+            // Joining an empty path would add a slash.
             let new = if rest.as_os_str().is_empty() { to.to_path_buf() } else { to.join(rest) };
             self.nodes.insert(new, node);
         }
         Ok(())
     }
 
-    /// A path that is there and all paths below it.
+    /// Returns an existing path and all paths below it.
     pub(super) fn below(&self, path: &Path) -> Vec<PathBuf> {
         let from = self.nodes.range(path.to_path_buf()..);
         from.map(|(p, _)| p).take_while(|p| p.starts_with(path)).cloned().collect()
     }
 
-    /// Removes what stands at a path and below it, if anything.
+    /// Removes a path and everything below it, if it exists.
     pub(super) fn remove_below(&mut self, path: &Path) {
         for path in self.below(path) {
             if let Some(Node::File(inode)) = self.nodes.remove(&path) {
@@ -165,7 +165,7 @@ impl Names {
     }
 }
 
-/// The path from the root without `.` and `..`.
+/// Makes a path absolute, and removes `.` and `..`.
 pub(super) fn tidy(path: &Path) -> PathBuf {
     let mut tidy = PathBuf::from("/");
     for part in path.components() {

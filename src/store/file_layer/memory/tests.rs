@@ -1,4 +1,4 @@
-//! What only files in memory can do; the rest is in the contract of all layers.
+//! Tests of what only in-memory files can do. The tests of all layers cover the rest.
 
 use super::*;
 use std::io::ErrorKind;

@@ -1,7 +1,7 @@
-//! The operating system's files, seen from one folder that stays open.
+//! The operating system's files, relative to one directory that is kept open.
 //!
-//! In: paths that begin with the folder's. Out: what the names in it stand for, wherever the folder is moved to.
-//! No link is followed, at the last name or before it.
+//! In: paths that start with the directory's path. Out: the files in that directory, wherever it is moved to. It
+//! follows no link, neither at the last component nor before it.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -12,22 +12,22 @@ use super::super::{Access, File, FileLayer, Identity, Kind, Lock, Rights};
 use super::system::Folder;
 use super::{check_regular, kind_of, lock, opened, shown, taken};
 
-/// The files in and below a folder.
+/// The files in and below a directory.
 #[derive(Debug)]
 pub(super) struct AnchoredFiles {
-    /// How the folder is called in paths.
+    /// The path of the directory, as it appears in paths.
     prefix: PathBuf,
     folder: Arc<Folder>,
 }
 
 impl AnchoredFiles {
     pub(super) fn new(folder: &Path) -> io::Result<AnchoredFiles> {
-        // A path that has the prefix `.` does not say so.
+        // `strip_prefix` does not recognise `.` as a prefix of a bare name.
         let prefix = if folder == Path::new(".") { Path::new("") } else { folder };
         Ok(AnchoredFiles { prefix: prefix.into(), folder: Arc::new(Folder::open(shown(folder))?) })
     }
 
-    /// The names on the way from the folder to a path.
+    /// Returns the names on the way from the directory to a path.
     fn names_to<'a>(&self, path: &'a Path) -> io::Result<Vec<&'a OsStr>> {
         let outside = || io::Error::new(io::ErrorKind::InvalidInput, "outside of the folder");
         let below = path.strip_prefix(&self.prefix).map_err(|_| outside())?;
@@ -39,7 +39,7 @@ impl AnchoredFiles {
         below.components().filter_map(name).collect()
     }
 
-    /// The folder of a path, open, and the name in it.
+    /// Opens the parent directory of a path, and returns it with the last name.
     fn place<'a>(&self, path: &'a Path) -> io::Result<(Arc<Folder>, &'a OsStr)> {
         let names = self.names_to(path)?;
         let (name, above) = names.split_last().ok_or(io::ErrorKind::InvalidInput)?;

@@ -1,8 +1,9 @@
-//! The writer's lock: an advisory lock on an empty file beside the database (STEP-11).
+//! The writer lock: an advisory lock on an empty file beside the database (STEP-11).
 //!
-//! In: an open directory and a name. Out: the lock, or that somebody holds it. Never waits. A link, a directory
-//! or a file with something in it is no lock, and is left as it is. A process forked from the holder shares the
-//! lock's open file, so dropping it there must neither remove the file nor unlock it.
+//! In: an open directory and a name. Out: the lock, or that somebody holds it. It never waits for the holder.
+//!
+//! A link, a directory, or a file that is not empty is not a lock, and is left alone. A process forked from the
+//! holder shares the open lock file, so dropping the lock there must neither remove the file nor release the lock.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
@@ -14,12 +15,12 @@ use super::super::{Access, Lock, Rights};
 use super::check_regular;
 use super::system::{self, Folder};
 
-/// How often a lock is tried again because its file was removed between opening and locking it. Each
-/// time somebody else held the lock, so after so many the answer is that it is held.
+/// Attempts to lock a file that was removed between opening and locking it. Each such removal means that somebody
+/// else held the lock. After this many, the lock counts as held.
 const ATTEMPTS: usize = 64;
 
-/// How often a lock is looked at again that is held, perhaps only by somebody who asks whether it is, or that
-/// may not be opened, perhaps only because whoever makes it has not set its rights yet.
+/// Attempts to take a lock that is held, or whose file cannot be opened. The holder may only be checking the lock.
+/// The creator may not have set its rights yet.
 const LOOKS: usize = 3;
 
 /// A lock that this process holds until it is dropped.
@@ -42,8 +43,8 @@ impl Drop for RealLock {
         if self.process != std::process::id() {
             return;
         }
-        // Whoever replaced the file, or wrote to it, against the rules, keeps theirs. A file that cannot be
-        // removed is left: it stands for no lock once this one is freed.
+        // If somebody replaced the file or wrote to it, it is theirs and stays. A file that cannot be removed does
+        // no harm: once it is unlocked, it is free to take.
         let ours = stands_for(&self.folder, &self.name, &self.file).unwrap_or(false);
         if ours && self.file.metadata().is_ok_and(|found| found.len() == 0) {
             let _ = self.folder.remove_file(&self.name);
@@ -52,19 +53,19 @@ impl Drop for RealLock {
     }
 }
 
-/// What came of trying to lock an open file.
+/// The result of an attempt to lock an open file.
 #[derive(Debug)]
 pub(super) enum Attempt {
     Taken(RealLock),
     /// Somebody else holds it.
     Held,
-    /// The file was removed since it was opened.
+    /// The file was removed after it was opened.
     Stale,
 }
 
-/// Whether somebody holds a lock. Makes no file.
+/// Whether somebody holds a lock. Creates no file.
 pub(super) fn is_locked(folder: &Folder, name: &OsStr) -> io::Result<bool> {
-    // Looked at first: opening a device may do something. A link is no lock, as when it is taken.
+    // Check the kind first, because opening a device may have side effects. A link is not a lock.
     let Some(found) = folder.look(name)? else { return Ok(false) };
     check_regular(found.kind)?;
     let file = match folder.open_file(name, Access::Read) {
@@ -79,7 +80,7 @@ pub(super) fn is_locked(folder: &Folder, name: &OsStr) -> io::Result<bool> {
     }
 }
 
-/// Takes a lock.
+/// Takes a lock, or returns `None` if it is held.
 pub(super) fn try_lock(
     folder: &Arc<Folder>,
     name: &OsStr,
@@ -110,12 +111,12 @@ pub(super) fn try_lock(
     Ok(None)
 }
 
-/// Opens the file of a lock, or makes it; `None` if it came or went just now.
+/// Opens or creates a lock file. Returns `None` if it was created or removed at the same time.
 fn open(folder: &Folder, name: &OsStr, rights: Option<&Rights>) -> io::Result<Option<File>> {
     let Some(found) = folder.look(name)? else { return create(folder, name, rights) };
     check_regular(found.kind)?;
     let opened = match folder.open_file(name, Access::Write) {
-        // To lock a file, reading it is enough.
+        // Read access is enough to lock a file.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             folder.open_file(name, Access::Read)
         }
@@ -142,14 +143,14 @@ fn create(folder: &Folder, name: &OsStr, rights: Option<&Rights>) -> io::Result<
     if let Some(rights) = rights
         && let Err(error) = system::set_rights(&file, rights)
     {
-        // Nobody else may open it.
+        // Without its rights, nobody else could open it.
         let _ = folder.remove_file(name);
         return Err(error);
     }
     Ok(Some(file))
 }
 
-/// A lock holds nothing: a file with something in it is somebody's.
+/// Fails if a lock file is not empty, because it then belongs to somebody else.
 fn check_empty(file: &File) -> io::Result<()> {
     match file.metadata()?.len() {
         0 => Ok(()),
@@ -157,8 +158,8 @@ fn check_empty(file: &File) -> io::Result<()> {
     }
 }
 
-/// Locks a file that was opened by this name. The last holder removes the file before it frees the lock:
-/// then this would be a lock on a file that nobody else will find.
+/// Locks a file that was opened under this name. The last holder removes the file before it releases the lock. In
+/// that case the lock is on a file that nobody else can find, so it is stale.
 pub(super) fn lock_opened(folder: &Arc<Folder>, name: &OsStr, file: File) -> io::Result<Attempt> {
     match file.try_lock() {
         Ok(()) if stands_for(folder, name, &file)? => {
@@ -171,7 +172,7 @@ pub(super) fn lock_opened(folder: &Arc<Folder>, name: &OsStr, file: File) -> io:
     }
 }
 
-/// Whether the name still belongs to this open file.
+/// Whether the name still refers to this open file.
 fn stands_for(folder: &Folder, name: &OsStr, file: &File) -> io::Result<bool> {
     let Some(named) = folder.look(name)? else { return Ok(false) };
     Ok(named.identity.is_same(&system::look_at(file)?.identity))

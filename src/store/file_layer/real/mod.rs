@@ -1,10 +1,10 @@
 //! The operating system's files.
 //!
-//! In: paths and positions. Out: bytes, and the system's own errors, unchanged. It must not know what the
-//! bytes mean, and it never waits: a FIFO or device at a path is refused, and a held lock is an answer.
+//! In: paths and positions. Out: bytes, and the system's own errors, unchanged. It must not know what the bytes
+//! mean. It never blocks: it rejects a FIFO or device, and reports a held lock.
 //!
-//! [`RealFiles`] takes any path and follows a link to a database. [`anchored`](FileLayer::anchored) to a folder,
-//! it keeps that folder open, uses names in it and in folders below it, and follows no link.
+//! [`RealFiles`] takes any path, and follows a link to a database. If it is [`anchored`](FileLayer::anchored) to a
+//! directory, it keeps that directory open, uses only names in or below it, and follows no link.
 
 mod anchored;
 mod lock;
@@ -134,7 +134,7 @@ impl File for RealFile {
     }
 
     fn sync(&self) -> io::Result<()> {
-        // Flushes a changed length too: without it the data could not be read back.
+        // This also flushes a changed length, which is needed to read the data back.
         self.0.sync_data()
     }
 
@@ -159,7 +159,7 @@ impl File for RealFile {
     }
 }
 
-/// The folder of a path, open, and the name in it.
+/// Opens the parent directory of a path, and returns it with the last name.
 fn place(path: &Path) -> io::Result<(Folder, OsString)> {
     match path.file_name() {
         Some(name) => {
@@ -170,12 +170,12 @@ fn place(path: &Path) -> io::Result<(Folder, OsString)> {
     }
 }
 
-/// The parent of a bare file name is the empty path.
+/// Replaces the empty path, the parent of a bare file name, by `.`.
 fn shown(path: &Path) -> &Path {
     if path.as_os_str().is_empty() { Path::new(".") } else { path }
 }
 
-/// A file that was opened, unless its name has come to stand for something else since it was looked at.
+/// Wraps an open file. Checks its kind again, because the name may have been replaced since the first check.
 fn opened(file: fs::File) -> io::Result<Arc<dyn File>> {
     check_regular(system::look_at(&file)?.kind)?;
     Ok(Arc::new(RealFile(file)))

@@ -1,4 +1,4 @@
-//! What only the operating system's files can show; the rest is in the contract of all layers.
+//! Tests of what only the operating system's files can do. The tests of all layers cover the rest.
 
 use super::lock::Attempt;
 use super::*;
@@ -41,7 +41,7 @@ fn a_lock_whose_file_was_replaced_leaves_the_new_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("lock");
     let first = RealFiles.try_lock(&path, None).unwrap().expect("free");
-    // The old file keeps its number while the lock holds it open.
+    // The old file keeps its inode number while the lock holds it open.
     fs::remove_file(&path).unwrap();
     let second = RealFiles.try_lock(&path, None).unwrap().expect("a new file, a new lock");
     drop(first);
@@ -76,7 +76,7 @@ fn threads_that_take_and_free_a_lock_never_hold_it_together() {
         for _ in 0..4 {
             scope.spawn(|| {
                 for _ in 0..500 {
-                    // Between the check of a name and its opening the file may vanish, never fail.
+                    // If the file vanishes between check and open, this is not an error.
                     let Some(lock) = RealFiles.try_lock(&path, None).unwrap() else { continue };
                     assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
                     taken.fetch_add(1, Ordering::SeqCst);
@@ -97,7 +97,7 @@ fn a_read_only_folder_gives_the_systems_error() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o500)).unwrap();
-    // The super user may write anywhere; the kernel's own file system refuses new files even so.
+    // The superuser may write anywhere, but even then `/sys` rejects new files.
     let free = fs::write(folder.path().join("probe"), b"").is_ok();
     let place = if free { PathBuf::from("/sys") } else { folder.path().to_path_buf() };
     for error in [

@@ -1,8 +1,8 @@
-//! An open directory of Unix, and the names in it.
+//! An open directory on Unix, and the names in it.
 //!
 //! In: names without a slash. Out: open files, and the system's own errors. Every call is relative to the open
-//! directory, so moving or replacing a directory above it changes nothing; new files are made with `O_EXCL` and
-//! mode 0600, and no call but [`Folder::open_followed`] and [`Folder::look_through`] follows a link.
+//! directory. So moving or replacing a directory above it changes nothing. New files are created with `O_EXCL` and
+//! mode 0600. Only [`Folder::open_followed`] and [`Folder::look_through`] follow links.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -16,7 +16,7 @@ use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat};
 
 use super::super::{Access, Identity, Kind, Rights};
 
-/// A directory, open so that names in it can be used.
+/// An open directory.
 #[derive(Debug)]
 pub(super) struct Folder(OwnedFd);
 
@@ -27,38 +27,38 @@ pub(super) struct Looked {
     pub(super) identity: Identity,
 }
 
-/// Opening a directory with this needs only the right to search it, as using its names does.
+/// Opens a directory with no more than search permission, which using its names needs anyway.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const SEARCH: OFlags = OFlags::PATH;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 const SEARCH: OFlags = OFlags::RDONLY;
 
-/// `O_NONBLOCK` does nothing to a regular file. Opening a FIFO would wait for its other end without it.
+/// `O_NONBLOCK` has no effect on a regular file. Without it, opening a FIFO would block.
 const PLAIN: OFlags = OFlags::CLOEXEC.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 
-/// Mode of a new file and of a new directory until they get the rights they should have.
+/// The modes of new files and directories, until their rights are set.
 const OWNER_FILE: Mode = Mode::from_raw_mode(0o600);
 const OWNER_FOLDER: Mode = Mode::from_raw_mode(0o700);
 
 impl Folder {
-    /// Opens a directory by its path. Links on the way are followed.
+    /// Opens a directory by its path. Follows links on the way.
     pub(super) fn open(path: &Path) -> io::Result<Folder> {
         let flags = SEARCH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Folder(fs::open(path, flags, Mode::empty())?))
     }
 
-    /// A directory in it.
+    /// Opens a subdirectory.
     pub(super) fn sub(&self, name: &OsStr) -> io::Result<Folder> {
         let flags = SEARCH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(Folder(fs::openat(&self.0, name, flags, Mode::empty())?))
     }
 
-    /// What has a name, if anything.
+    /// Returns what has a name, if anything.
     pub(super) fn look(&self, name: &OsStr) -> io::Result<Option<Looked>> {
         self.look_with(name, AtFlags::SYMLINK_NOFOLLOW)
     }
 
-    /// The same, with a link followed.
+    /// Like [`look`](Folder::look), but follows a link.
     pub(super) fn look_through(&self, name: &OsStr) -> io::Result<Option<Looked>> {
         self.look_with(name, AtFlags::empty())
     }
@@ -71,7 +71,7 @@ impl Folder {
         }
     }
 
-    /// Opens a file. The caller has looked what is there, and looks at what was opened.
+    /// Opens a file. The caller checks the kind before and after opening.
     pub(super) fn open_file(&self, name: &OsStr, access: Access) -> io::Result<File> {
         let flags = match access {
             Access::Read => OFlags::RDONLY,
@@ -81,13 +81,13 @@ impl Folder {
         Ok(fs::openat(&self.0, name, flags | OFlags::NOFOLLOW | PLAIN, OWNER_FILE)?.into())
     }
 
-    /// Opens a file that exists, through a link if there is one.
+    /// Opens an existing file, and follows a link.
     pub(super) fn open_followed(&self, name: &OsStr, access: Access) -> io::Result<File> {
         let flags = if access == Access::Read { OFlags::RDONLY } else { OFlags::RDWR };
         Ok(fs::openat(&self.0, name, flags | PLAIN, Mode::empty())?.into())
     }
 
-    /// Makes a file with the rights that the system gives new files.
+    /// Creates a file with the system's default rights.
     pub(super) fn create_usual(&self, name: &OsStr) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | PLAIN;
         Ok(fs::openat(&self.0, name, flags, Mode::from_raw_mode(0o666))?.into())
@@ -101,8 +101,8 @@ impl Folder {
         Ok(fs::renameat(&self.0, from, &to.0, to_name)?)
     }
 
-    /// Renames without replacing anything. Not all file systems can do that in one step, and not all have
-    /// hard links, which can do it in two; without both, the name is looked at first.
+    /// Renames without replacing anything. Not all file systems support that in one call. A hard link and a removal
+    /// do it in two, but not all file systems have hard links. The last resort is to check the name first.
     pub(super) fn rename_new(&self, from: &OsStr, to: &Folder, to_name: &OsStr) -> io::Result<()> {
         #[cfg(any(target_vendor = "apple", target_os = "linux", target_os = "android"))]
         {
@@ -164,8 +164,8 @@ impl Folder {
         Ok(usize::try_from(limit).ok().filter(|limit| *limit > 0).unwrap_or(255))
     }
 
-    /// Gives the directory the rights of a file that it holds: whoever may read may look into it, and its
-    /// owner always may. Only a directory that this process has just made gets other rights.
+    /// Sets the rights of a directory from those of a file in it: whoever may read the file may list the directory,
+    /// and its owner always may. Fails unless this process has just created the directory.
     pub(super) fn set_rights(&self, rights: &Rights) -> io::Result<()> {
         let folder = self.readable()?;
         let found = fs::fstat(&folder)?;
@@ -180,14 +180,14 @@ impl Folder {
         set_rights(&folder, &Rights { mode, ..*rights })
     }
 
-    /// The directory itself, open for what a search is not enough for.
+    /// Reopens the directory for reading, where search permission is not enough.
     fn readable(&self) -> io::Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(fs::openat(&self.0, ".", flags, Mode::empty())?)
     }
 }
 
-/// Whether another way to rename would come to the same end.
+/// Whether another way to rename would fail too.
 fn is_final(error: &io::Error) -> bool {
     use io::ErrorKind::{AlreadyExists, NotFound, StorageFull};
     matches!(error.kind(), AlreadyExists | NotFound | StorageFull)
@@ -223,7 +223,7 @@ pub(super) fn rights(file: &File) -> io::Result<Option<Rights>> {
     Ok(Some(Rights { mode, owner: Some(found.uid()), group: found.gid() }))
 }
 
-/// Group first, then mode, then owner: at no time may anybody use the file whom the rights do not name.
+/// Sets group, then mode, then owner. In this order, nobody without the rights can use the file at any time.
 pub(super) fn set_rights(file: impl rustix::fd::AsFd, rights: &Rights) -> io::Result<()> {
     let (found, mut mode) = (fs::fstat(&file)?, rights.mode & 0o777);
     let refused = |error: rustix::io::Errno| {
@@ -234,7 +234,8 @@ pub(super) fn set_rights(file: impl rustix::fd::AsFd, rights: &Rights) -> io::Re
     if found.st_gid != rights.group {
         let group = Some(rustix::fs::Gid::from_raw(rights.group));
         match fs::fchown(&file, None, group) {
-            // Then its group is another one, whose members are others in the eyes of the database.
+            // The file keeps another group. To the database its members are others, so they get only the rights of
+            // others.
             Err(error) if refused(error) => mode &= 0o707 | (mode & 0o007) << 3,
             other => other?,
         }
@@ -242,7 +243,7 @@ pub(super) fn set_rights(file: impl rustix::fd::AsFd, rights: &Rights) -> io::Re
     #[allow(clippy::useless_conversion, reason = "modes have other widths on other systems")]
     let mode = Mode::from_raw_mode(mode.try_into().unwrap_or(0o600));
     match fs::fchmod(&file, mode) {
-        // A file system without modes.
+        // The file system has no modes.
         Err(error) if refused(error) => {}
         other => other?,
     }

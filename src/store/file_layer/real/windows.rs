@@ -1,7 +1,8 @@
-//! A directory of Windows, by its path, and the names in it: std has no handles of directories.
+//! A directory on Windows, by its path, and the names in it.
 //!
-//! In: names. Out: open files, and the system's own errors. A link at a name is refused by a look before the
-//! name is used, which somebody who may change the directory can outrun.
+//! In: names. Out: open files, and the system's own errors. The standard library has no directory handles, so a
+//! link is rejected by a check before the name is used. Somebody who may change the directory can race with that
+//! check.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -99,7 +100,7 @@ impl Folder {
         Ok(names)
     }
 
-    /// NTFS keeps names in its journal, and a directory cannot be flushed by a plain handle.
+    /// Does nothing: NTFS keeps names in its journal, and a plain handle cannot flush a directory.
     pub(super) fn sync(&self) -> io::Result<()> {
         Ok(())
     }
@@ -108,7 +109,7 @@ impl Folder {
         Ok(255)
     }
 
-    /// A directory has the rights of the one that it is in.
+    /// Does nothing: a directory inherits the rights of its parent.
     pub(super) fn set_rights(&self, _rights: &Rights) -> io::Result<()> {
         Ok(())
     }
@@ -122,7 +123,7 @@ fn found(found: io::Result<Metadata>) -> io::Result<Option<Looked>> {
     }
 }
 
-/// File numbers are not in stable std: the time of creation, in 100 ns, stands for them.
+/// Uses the creation time, in units of 100 ns, as the inode number, because stable std has no file numbers.
 fn looked(found: &Metadata) -> Looked {
     let kind = match found {
         found if found.is_file() => Kind::File,
@@ -137,7 +138,7 @@ pub(super) fn look_at(file: &File) -> io::Result<Looked> {
     Ok(looked(&file.metadata()?))
 }
 
-/// A file has the rights of the directory that it is in.
+/// A file inherits the rights of its directory.
 pub(super) fn rights(_file: &File) -> io::Result<Option<Rights>> {
     Ok(None)
 }

@@ -1,4 +1,4 @@
-//! The log under damage: every cut, every flipped bit, every refused operation.
+//! Damage to the log file: every truncation, every flipped bit, every failed operation.
 #![allow(
     clippy::indexing_slicing,
     clippy::unwrap_used,
@@ -24,7 +24,7 @@ fn in_memory() -> (MemoryFiles, Place) {
     (files, Place { layer, directory: "/corpus.ringer-hot".into(), kind: HotTierKind::Log })
 }
 
-/// A tier in memory with the commits `1..=last`, and where each of them ends in the log.
+/// Returns a log in memory with the commits `1..=last`, and where each of them ends.
 fn tier_of(last: u64) -> (MemoryFiles, Place, Vec<usize>) {
     let (files, place) = in_memory();
     let tier = place.create();
@@ -37,7 +37,7 @@ fn tier_of(last: u64) -> (MemoryFiles, Place, Vec<usize>) {
     (files, place, ends)
 }
 
-/// HOT-10, HOT-11: a log that is cut anywhere gives the commits that are whole.
+/// HOT-10, HOT-11: a truncated log gives the commits that are whole.
 #[test]
 fn every_truncation_gives_the_whole_commits_before_it() {
     let (files, place, ends) = tier_of(4);
@@ -52,13 +52,13 @@ fn every_truncation_gives_the_whole_commits_before_it() {
     }
 }
 
-/// HOT-10: a flipped bit ends the log at the commit that it is in.
+/// HOT-10: a flipped bit ends the log at the commit that contains it.
 #[test]
 fn every_flipped_bit_gives_the_whole_commits_before_it() {
     let (files, place, ends) = tier_of(3);
     let log = files.contents(LOG).unwrap();
     for bit in 0..log.len() * 8 {
-        // All bits of headers and ends, and one in each byte between.
+        // Flip all bits near the ends of commits, and one bit in every other byte.
         let byte = bit / 8;
         let near = ends.iter().any(|&end| byte.abs_diff(end) < 32) || byte < 64;
         if !near && bit % 8 != byte % 8 {
@@ -75,7 +75,7 @@ fn every_flipped_bit_gives_the_whole_commits_before_it() {
     }
 }
 
-/// HOT-12: parts that verify but stand in the wrong place are damage, and end the replay.
+/// HOT-12: parts that verify but are in the wrong place are damage, and end the replay.
 #[test]
 fn commits_out_of_order_are_damage() {
     let (files, place, ends) = tier_of(4);
@@ -95,7 +95,7 @@ fn commits_out_of_order_are_damage() {
         assert_eq!((commits, replayed.last), (expected(0, last), last), "{order:?}");
         assert!(replayed.damage.unwrap().contains("HOT-12"), "{order:?}");
     }
-    // Without the opening part, what follows is still read.
+    // Without the opening part, the rest is still read.
     let _ = files.clone().with_file(LOG, &log[ends[0]..]);
     let (commits, replayed) = place.replay(0);
     assert_eq!(commits, expected(0, 4));
@@ -120,7 +120,7 @@ fn parts_of_two_commits_are_never_joined() {
     }
 }
 
-/// HOT-2: a tier that was named had a log.
+/// HOT-2: a log that a database refers to has its file.
 #[test]
 fn a_tier_without_its_log_is_damaged() {
     let (files, place, _) = tier_of(2);
@@ -130,7 +130,7 @@ fn a_tier_without_its_log_is_damaged() {
     assert!(replayed.damage.unwrap().contains("HOT-2"));
 }
 
-/// HOT-13 for the log.
+/// HOT-13, for the plain-file log.
 #[test]
 fn a_replay_leaves_every_byte_as_it_was() {
     let (files, place, ends) = tier_of(5);
@@ -143,7 +143,7 @@ fn a_replay_leaves_every_byte_as_it_was() {
     assert_eq!(all(), before);
 }
 
-/// A tier on a disk that can fail, with the commits 1 to 3.
+/// Returns a log on a disk that can fail, with the commits 1 to 3.
 fn faulty() -> (FaultyFiles, Place, Box<dyn HotTier>) {
     let files = FaultyFiles::new();
     let layer = Arc::new(files.clone());
@@ -153,10 +153,10 @@ fn faulty() -> (FaultyFiles, Place, Box<dyn HotTier>) {
     (files, place, tier)
 }
 
-/// HOT-15: a failed append may leave parts behind, so if it cannot be undone, nothing is written after it.
+/// HOT-15: a failed append may leave parts. If it cannot be undone, nothing is written after it.
 #[test]
 fn a_tier_takes_nothing_after_a_failure_that_is_not_undone() {
-    // The write fails, other than for space; or the cut after it, or one of the syncs.
+    // What fails is the write (not for lack of space), the truncation after it, or one of the syncs.
     for (after, failure, sticky) in [
         (0, Failure::Device, false),
         (0, Failure::Full, true),
@@ -181,7 +181,7 @@ fn a_tier_takes_nothing_after_a_failure_that_is_not_undone() {
     }
 }
 
-/// HOT-15: an append without space leaves the tier as it was, and it goes on.
+/// HOT-15: an append that runs out of space leaves the log unchanged and usable.
 #[test]
 fn an_append_without_space_is_undone() {
     for room in [0, 1, 24, 600, 4096, 5000] {
@@ -203,8 +203,8 @@ fn an_append_without_space_is_undone() {
     }
 }
 
-/// HOT-15: whatever an append without space wrote, and wherever the power goes then, all that was
-/// acknowledged is there, and no commit of parts that were written at different times.
+/// HOT-15: an append runs out of space and power fails afterwards. Every acknowledged commit survives, and no
+/// commit is joined from parts that were written at different times.
 #[test]
 fn a_crash_around_an_undone_append_never_joins_two() {
     let payloads = [[1; 9000], [2; 9000]];
@@ -213,7 +213,7 @@ fn a_crash_around_an_undone_append_never_joins_two() {
         let (files, place, tier) = faulty();
         let begun = files.operations();
         files.arm(Fault::after(0, Failure::ShortWrite(written)));
-        // A group, so that the first of its commits may be there in full.
+        // A group of commits, so that the first may be written in full.
         let group = [4, 5, 6].map(|sequence| Commit { sequence, payload: &payloads[0] });
         let error = tier.append(&group).expect_err("no space");
         assert!(matches!(error, Error::NoSpace { .. }) && !tier.is_broken());
@@ -247,7 +247,7 @@ fn a_crash_around_an_undone_append_never_joins_two() {
     assert!(images > 200, "{images}");
 }
 
-/// HOT-14: a trim that cannot write its new log leaves the old one, and the tier goes on.
+/// HOT-14: a trim that cannot write its new file leaves the old one, and the log stays usable.
 #[test]
 fn a_trim_without_space_changes_nothing() {
     let (files, place) = in_memory();
@@ -272,7 +272,7 @@ fn a_trimmed_log_is_as_long_as_what_it_holds() {
     for round in 0..50 {
         place.append(&*tier, round * 8 + 1..=round * 8 + 8);
         tier.trim(round * 8 + 7).unwrap();
-        // Of a commit without a payload, the eighth.
+        // The one remaining commit is the eighth, which has no payload.
         assert_eq!(tier.disk_bytes().unwrap(), 2 * opening);
     }
     tier.trim(400).unwrap();

@@ -1,4 +1,4 @@
-//! sled's files under damage: a prefix or a report, never a wrong payload, a panic or a hang.
+//! Damage to sled's files. The result is a prefix or a report, never a wrong payload, a panic or a hang.
 #![allow(
     clippy::indexing_slicing,
     clippy::unwrap_used,
@@ -15,7 +15,7 @@ use super::*;
 use crate::store::file_layer::memory::MemoryFiles;
 use crate::store::hot_tier::{HotTierKind, Replayed, create};
 
-/// HOT-9: keys order as sequences and parts do.
+/// HOT-9: keys sort as sequences and parts do.
 #[test]
 fn keys_order_as_sequences_and_parts_do() {
     let places = [(0, 0), (1, 0), (1, 1), (1, 255), (1, 256), (2, 0), (255, 7), (256, 0)];
@@ -24,11 +24,12 @@ fn keys_order_as_sequences_and_parts_do() {
     assert_eq!(key(0x0102_0304_0506_0708, 0x090a_0b0c), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
 }
 
-/// The last commits of the tier below: in its file, and sealed.
+/// The last commit and the checkpointed sequence of the log below.
 const LAST: u64 = 160;
 const SEALED: u64 = 140;
 
-/// A tier that was filled and trimmed several times, so that sled uses parts of its log again, and that log.
+/// Returns a log that was filled and trimmed several times, so that sled reuses parts of its file, and the path of
+/// that file.
 fn written(folder: &Path) -> (Place, PathBuf) {
     let place = Place::real(folder, HotTierKind::Sled);
     let tier = place.create();
@@ -45,8 +46,8 @@ fn written(folder: &Path) -> (Place, PathBuf) {
     (place, log)
 }
 
-/// Waits until the threads of a sled that was dropped are done with its log: as long as one of them may write
-/// to it, it is locked.
+/// Waits until the threads of a dropped sled are done with its file. It is locked as long as one of them may write
+/// to it.
 fn let_go(log: &Path) {
     fs::File::open(log).unwrap().lock().unwrap();
 }
@@ -55,7 +56,7 @@ fn long(sequence: u64) -> Vec<u8> {
     payload(sequence).repeat(6)
 }
 
-/// Replays a damaged tier and asserts that it gives a prefix of what `written` wrote.
+/// Replays a damaged log and asserts that the result is a prefix of what `written` wrote.
 fn prefix_of(place: &Place, what: &str) -> Replayed {
     let (commits, replayed) = place.replay(SEALED);
     let right: Vec<_> = (SEALED + 1..=replayed.last).map(|s| (s, long(s))).collect();
@@ -64,7 +65,7 @@ fn prefix_of(place: &Place, what: &str) -> Replayed {
     replayed
 }
 
-/// Puts other bytes in the place of sled's log.
+/// Replaces the bytes of sled's file.
 fn put(log: &Path, bytes: &[u8]) {
     fs::remove_file(log).unwrap();
     fs::write(log, bytes).unwrap();
@@ -72,7 +73,7 @@ fn put(log: &Path, bytes: &[u8]) {
 
 const ALL: Replayed = Replayed { last: LAST, verified: true, damage: None };
 
-/// All files below a folder, with their bytes.
+/// Returns all files below a directory, with their bytes.
 fn all_bytes(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -86,10 +87,10 @@ fn all_bytes(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// HOT-12: flipped bits, cuts and lost blocks, a sample of them. Damage only ever shortens.
+/// HOT-12: a sample of flipped bits, truncations and lost blocks. Damage only ever shortens the result.
 ///
-/// One of them at least is to make sled panic. It orders a batch by chance, so its log is never the same twice, and
-/// some are of a kind that nothing of this makes it panic: then another one is tried.
+/// At least one of them should make sled panic. Sled orders a batch at random, so its file differs in every run.
+/// For some files, none of these changes makes sled panic. Then the test tries another file.
 #[test]
 fn damaged_files_give_a_prefix_or_a_report() {
     let panicked = (0..20).any(|_| {
@@ -98,7 +99,7 @@ fn damaged_files_give_a_prefix_or_a_report() {
         let good = fs::read(&log).unwrap();
         assert_eq!(prefix_of(&place, "no damage"), ALL);
         let panics = (0..48).filter(|case| {
-            // Spread over the file by the golden ratio, whatever its length.
+            // Spread the damage over the file by the golden ratio, whatever its length.
             let at = (f64::from(*case) * 0.618_034).fract();
             let byte = (at * good.len() as f64) as usize;
             let mut bad = good.clone();
@@ -119,7 +120,7 @@ fn damaged_files_give_a_prefix_or_a_report() {
     assert!(panicked, "no case made it panic: the sample is too kind");
 }
 
-/// The test above again, in a process of its own. Its panic hook is left as it is, so it prints sled's panics; all of
+/// Runs the test above in a separate process, with its panic hook in place. The hook prints sled's panics. All of
 /// them end in the thread of the replay or in one of sled's own.
 #[test]
 fn panics_of_sled_end_in_its_threads_and_reach_the_panic_hook() {
@@ -136,7 +137,7 @@ fn panics_of_sled_end_in_its_threads_and_reach_the_panic_hook() {
     assert_eq!(elsewhere, None);
 }
 
-/// HOT-2: a named tier had a log with at least the opening part in it.
+/// HOT-2: a log that a database refers to has at least the opening part.
 #[test]
 fn a_tier_without_its_log_is_damaged() {
     let folder = tempfile::tempdir().unwrap();
@@ -151,13 +152,13 @@ fn a_tier_without_its_log_is_damaged() {
     assert!(replayed.damage.unwrap().contains("HOT-2"));
 }
 
-/// HOT-13: sled opens a copy, which is gone afterwards, whether it could read it or not.
+/// HOT-13: sled opens a copy. The copy is removed afterwards, whether sled could read it or not.
 #[test]
 fn a_replay_leaves_every_byte_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let (place, log) = written(folder.path());
     let before = all_bytes(&place.directory);
-    // The remains of a replay that was killed are no obstacle.
+    // The leftover of a killed replay is no obstacle.
     let old = replay_name(&place.directory);
     fs::create_dir_all(old.join(NAME)).unwrap();
     fs::write(old.join(NAME).join(LOG), b"old").unwrap();
@@ -171,7 +172,7 @@ fn a_replay_leaves_every_byte_as_it_was() {
     assert_eq!(all_bytes(folder.path()), before);
 }
 
-/// HOT-13: a snapshot that sled did not finish would stop it for good.
+/// HOT-13: an unfinished snapshot would block sled forever.
 #[test]
 fn an_unfinished_snapshot_does_not_block() {
     let folder = tempfile::tempdir().unwrap();
@@ -186,7 +187,7 @@ fn first_part(sequence: u64, payload: &[u8]) -> Vec<u8> {
     encode_parts(ID, sequence, payload).next().unwrap().1
 }
 
-/// HOT-9, HOT-12: what is in sled is trusted only as far as it verifies.
+/// HOT-9, HOT-12: what sled returns is trusted only as far as it verifies.
 #[test]
 fn parts_that_sled_gives_are_checked() {
     type Change = fn(&Db);
@@ -204,7 +205,7 @@ fn parts_that_sled_gives_are_checked() {
         let tier = place.create();
         place.append(&*tier, 1..=3);
         drop(tier);
-        // sled lets go of its files some time after the last handle is dropped: a copy is free.
+        // Sled releases its files some time after its last handle is dropped. A copy is free at once.
         let path = place.directory.join(NAME);
         let copy = Copied::of(&path, folder.path().join("changed")).unwrap();
         let db = config(copy.path()).open().unwrap();
@@ -217,7 +218,7 @@ fn parts_that_sled_gives_are_checked() {
     }
 }
 
-/// Values that sled keeps outside of its log are never synced.
+/// Sled never syncs values that it stores outside of its log file.
 #[test]
 fn an_append_that_leaves_a_blob_is_not_acknowledged() {
     let folder = tempfile::tempdir().unwrap();
@@ -240,7 +241,7 @@ fn sled_on_another_layer_is_refused() {
     assert_eq!(layer.kind(directory).unwrap(), None);
 }
 
-/// HOT-14: rounds of filling and trimming take a bounded room on disk.
+/// HOT-14: repeated filling and trimming takes bounded disk space.
 #[test]
 fn trimming_bounds_the_room_on_disk() {
     let folder = tempfile::tempdir().unwrap();

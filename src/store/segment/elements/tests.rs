@@ -1,4 +1,4 @@
-//! Sets of a segment come back by id, share ids only if they are equal, and are found without their directory.
+//! Tests that sets are found by id, share ids only if they are equal, and can be read without their directory.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,7 +26,7 @@ fn scheme() -> Arc<Scheme> {
     Arc::new(Scheme::new(Parameters { elements: Elements::EXACT, ..p }).unwrap())
 }
 
-/// Set `n`: one in 20 is that of the one before, some are long, and one is empty.
+/// Returns set `n`. One in 20 equals the previous set, some are long, and one is empty.
 fn set(n: u64) -> Vec<u64> {
     match n {
         7 => Vec::new(),
@@ -70,7 +70,7 @@ fn open(files: &MemoryFiles, cache: usize) -> Segment {
     Segment::open_at(source, 7, 0, &scheme()).unwrap()
 }
 
-/// The sets by id: ids are given in the order of the rows that first have them.
+/// Returns the sets by id. Ids are assigned in the order of the first rows that have them.
 fn truth(sets: u64) -> Vec<Vec<u64>> {
     let (mut seen, mut truth) = (BTreeMap::new(), Vec::new());
     for n in 0..sets {
@@ -99,7 +99,7 @@ fn sets_come_back_by_id_from_memory_and_from_spills() {
             reader.elements(id, &mut found).unwrap();
             assert_eq!((found[0], &found[1..]), (9, &**set), "appended, id {id}");
         }
-        // In another order, and without a reader that holds pages.
+        // In another order, with a new reader each time.
         for id in (0..truth.len()).rev().step_by(7) {
             found.clear();
             segment.elements(id as u32, &mut found).unwrap();
@@ -108,7 +108,7 @@ fn sets_come_back_by_id_from_memory_and_from_spills() {
     }
 }
 
-/// One set reads at most two directory pages and the pages that it lies in.
+/// Reading a set reads at most two directory pages and the pages that contain it.
 #[test]
 fn reading_a_set_touches_few_pages() {
     let files = write(3000, 1 << 26);
@@ -125,7 +125,8 @@ fn reading_a_set_touches_few_pages() {
     }
 }
 
-/// Without any of its directory pages a segment still has all its sets, and a reader that may not mend says so.
+/// Without directory pages, a segment still has all its sets. A reader that does not rebuild them reports the
+/// damage.
 #[test]
 fn a_directory_is_made_anew_in_any_order() {
     let sets = 4 * u64::from(STARTS_PER_PAGE);
@@ -151,7 +152,8 @@ fn a_directory_is_made_anew_in_any_order() {
     }
 }
 
-/// Equal hashes only propose: sets are compared byte by byte, within a page and over several, written and not yet.
+/// Equal hashes only propose. Sets are compared byte by byte, within one page and across pages, written or still
+/// open.
 #[test]
 fn sets_that_were_written_are_compared_as_bytes() {
     for memory in [0, 1 << 26] {

@@ -1,4 +1,4 @@
-//! Postings as written and read, against a map from values to ids.
+//! Compares postings, as written and read back, with a map from values to ids.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,14 +23,14 @@ use testkit::random::Random;
 
 const PATH: &str = "/d/postings";
 
-/// Signatures for a segment: planes, and whether it is the empty set.
+/// Signatures for a segment: the planes, and whether it is the empty set.
 struct Sets {
     scheme: Arc<Scheme>,
     sets: Vec<(Vec<u64>, bool)>,
 }
 
 impl Sets {
-    /// Different signatures; `alike` of 8 samples are the same in most of them.
+    /// Returns distinct signatures. In most of them, `alike` of 8 samples are equal.
     fn random(parameters: Parameters, count: usize, alike: u64) -> Sets {
         let cardinality = CardinalityField::Log8;
         let universe = crate::scheme::Universe::Open;
@@ -97,7 +97,7 @@ impl Sets {
         Segment::open_at(source, 7, 0, &self.scheme).unwrap()
     }
 
-    /// The ids of each value of each slot, ids given in the order of first rows.
+    /// Returns the ids of each value of each slot. Ids are assigned in the order of first rows.
     fn map(&self) -> BTreeMap<(usize, u32), Vec<u32>> {
         let reader = SlotReader::new(&self.scheme);
         let mut values = vec![0; reader.count()];
@@ -118,7 +118,7 @@ impl Sets {
         map
     }
 
-    /// Lists that are found and read together, while their pages come into memory and when they are there.
+    /// Finds and reads lists together, while their pages are being cached and afterwards.
     fn check_together(&self, segment: &Segment, map: &BTreeMap<(usize, u32), Vec<u32>>) {
         let shape = segment.header().posting_shape();
         let absent = (0..50).map(|i| (i % usize::from(self.scheme.slots.count), i as u32 & 1));
@@ -137,7 +137,7 @@ impl Sets {
         }
     }
 
-    /// Compares every list, and values that are not there.
+    /// Compares every list, and values that do not occur.
     fn check(&self) -> Segment {
         let segment = self.segment();
         let map = self.map();
@@ -285,7 +285,7 @@ fn bytes_of(new: &NewPostings) -> Vec<u8> {
     bytes
 }
 
-/// POST-10: however little memory there is, the bytes are the same.
+/// POST-10: the bytes do not depend on the available memory.
 #[test]
 fn the_same_bytes_come_from_little_memory() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Which bytes a crash leaves.
+//! Tests which bytes a crash leaves.
 
 use super::*;
 
@@ -138,7 +138,7 @@ fn a_failed_sync_is_not_made_good_by_a_second_one() {
     assert_eq!(crash(&files, CrashKind::NothingUnsynced).contents("/f").unwrap(), b"old");
     assert_eq!(crash(&files, CrashKind::Killed).contents("/f").unwrap(), b"new");
     assert!(files.images_at(files.operations()).contains(&CrashKind::NothingUnsynced));
-    // What is written and synced afterwards is durable, and nothing else.
+    // Only what is written and synced after this is durable.
     file.write_all_at(b"N", 0).unwrap();
     file.sync().unwrap();
     file.sync().unwrap();

@@ -1,9 +1,9 @@
-//! Which operation fails, and what it leaves.
+//! Tests which operation fails, and what it leaves.
 
 use super::*;
 use std::io::ErrorKind;
 
-/// Seven changes, one of each sort.
+/// Makes seven changes, one of each kind.
 fn seven(files: &FaultyFiles) -> io::Result<()> {
     let file = files.open(Path::new("/a"), Access::CreateNew)?;
     file.write_all_at(b"abcd", 0)?;
@@ -21,7 +21,7 @@ fn the_operation_that_was_asked_for_fails_and_changes_nothing() {
         files.arm(Fault::after(n, Failure::Full));
         assert_eq!(seven(&files).unwrap_err().kind(), ErrorKind::StorageFull);
         assert_eq!(files.struck(), 1);
-        // A failed sync of a file is the one failure that changes something.
+        // A failed sync of a file is the only failure that is recorded as a change.
         let expected = if n == 3 { 4 } else { n };
         assert_eq!(files.operations(), expected);
         let image = crash(&files, CrashKind::Killed);

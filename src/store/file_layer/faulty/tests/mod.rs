@@ -1,4 +1,4 @@
-//! Crashes and failures of a file system whose right answers are known.
+//! Crashes and failures with known results.
 
 mod crashes;
 mod failures;
@@ -7,21 +7,21 @@ mod random_runs;
 
 use super::*;
 
-/// Makes a file with these bytes. Nothing is synced.
+/// Creates a file with these bytes. Does not sync.
 fn make(files: &FaultyFiles, path: &str, bytes: &[u8]) -> Arc<dyn File> {
     let file = files.open(Path::new(path), Access::CreateNew).unwrap();
     file.write_all_at(bytes, 0).unwrap();
     file
 }
 
-/// A file system where `/f` with these bytes is durable, and a handle to it.
+/// Returns a file system with a durable file `/f`, and a handle to it.
 fn with_durable(bytes: &[u8]) -> (FaultyFiles, Arc<dyn File>) {
     let files = FaultyFiles::resume(MemoryFiles::new().with_file("/f", bytes));
     let file = files.open(Path::new("/f"), Access::Write).unwrap();
     (files, file)
 }
 
-/// The disk after a crash at the end of the run.
+/// Returns the disk after a crash at the end of the run.
 fn crash(files: &FaultyFiles, kind: CrashKind) -> MemoryFiles {
     files.crash_image(files.operations(), kind)
 }
@@ -40,7 +40,7 @@ fn create_dirs(files: &FaultyFiles, paths: &[&str]) {
     }
 }
 
-/// What the files are called, as text.
+/// Returns the names of all files, as text.
 fn names(files: &MemoryFiles) -> Vec<String> {
     files.files().into_iter().map(|path| path.to_string_lossy().into_owned()).collect()
 }

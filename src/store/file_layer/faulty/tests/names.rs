@@ -1,4 +1,4 @@
-//! Which names a crash leaves.
+//! Tests which names a crash leaves.
 
 use super::*;
 
@@ -84,7 +84,7 @@ fn a_move_is_durable_when_its_new_directory_is_synced_and_not_before() {
     rename(&files, "/f", "/a/f");
     sync_dir(&files, "/");
     assert_eq!(names(&crash(&files, LOST)), ["/f"]);
-    // On through two more directories: only the last is synced, and no trace is left on the way.
+    // Two more renames: only the last directory is synced, and no name is left on the way.
     rename(&files, "/a/f", "/a/g");
     rename(&files, "/a/g", "/b/f");
     sync_dir(&files, "/b");
@@ -181,7 +181,7 @@ fn a_run_goes_on_after_a_crash_and_crashes_again() {
     let again = FaultyFiles::resume(crash(&files, CrashKind::Killed));
     assert_eq!(again.operations(), 0);
     make(&again, "/g", b"x").sync().unwrap();
-    // What a killed process left counts as durable; what came after does not.
+    // What a killed process left counts as durable. What came after does not.
     let image = crash(&again, LOST);
     assert_eq!(image.contents("/f").unwrap(), b"new");
     assert_eq!(names(&image), ["/f"]);

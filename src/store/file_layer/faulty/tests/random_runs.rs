@@ -1,4 +1,4 @@
-//! Runs of random changes against a model that copies what it sees at each sync.
+//! Random changes, compared with a model that copies what it sees at each sync.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::*;
 
-/// What must survive a power cut, noted while the run goes on: names when the directory is synced, bytes
-/// when a file is.
+/// What must survive a power cut. Names are recorded when their directory is synced, and bytes when their file is.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Survives {
     names: BTreeMap<PathBuf, u64>,
@@ -25,11 +24,11 @@ fn files_of(files: &MemoryFiles) -> BTreeMap<PathBuf, Vec<u8>> {
     files.files().into_iter().map(|path| (path.clone(), files.contents(&path).unwrap())).collect()
 }
 
-/// A random change in one directory with five names, noted if it makes something durable.
+/// Makes a random change in a directory with five names, and records what becomes durable.
 fn change(files: &FaultyFiles, dice: &mut impl FnMut(u64) -> u64, survives: &mut Survives) {
     let path = |n: u64| PathBuf::from(format!("/{n}"));
     let (a, b) = (path(dice(5)), path(dice(5)));
-    // Most fail because of a name that is or is not there, which is as good as not tried.
+    // Most attempts fail because a name exists or does not, which has no effect.
     let handle = files.open(&a, Access::Write);
     let _ = match dice(8) {
         0 => files.open(&a, Access::CreateNew).map(|_| ()),
@@ -63,7 +62,7 @@ fn a_power_cut_leaves_what_was_seen_at_the_syncs_and_a_kill_leaves_all() {
             xxh3_64_with_seed(&count.to_le_bytes(), seed) % sides
         };
         let (files, mut survives) = (FaultyFiles::new(), Survives::default());
-        // After each change: what a power cut must leave, and what a kill must leave.
+        // After each change: what must survive a power cut, and what must survive a kill.
         let mut expected = vec![(BTreeMap::new(), BTreeMap::new())];
         while files.operations() < 60 {
             let before = files.operations();
@@ -79,7 +78,7 @@ fn a_power_cut_leaves_what_was_seen_at_the_syncs_and_a_kill_leaves_all() {
                 CrashKind::Killed => {
                     points += 1;
                     assert_eq!(&files_of(&image), current, "seed {seed}, {at}");
-                    // A kind that is left out leaves one of these disks.
+                    // A kind that is left out leaves the same disk as one of these.
                     let cut = files.crash_image(at, CrashKind::NothingUnsynced);
                     assert_eq!(&files_of(&cut), durable, "seed {seed}, {at}");
                 }
@@ -119,7 +118,7 @@ fn a_long_run_over_a_large_file_is_walked_in_little_time() {
             _ => file.write_all_at(&[i as u8; 4096], i * 7919 % (4 << 20)).unwrap(),
         }
     }
-    // Only the images that alter bytes copy a file: the rest are free.
+    // Only images that alter bytes copy a file. The rest are free.
     let mut walk = files.walk();
     let mut images = 0;
     while walk.step() {
