@@ -38,7 +38,7 @@ impl Candidates {
             return;
         }
         self.found.push(Candidate { id, lists });
-        // The limit is exceeded up to twofold, so that cuts are rare.
+        // The list grows to twice the limit before a cut, so that cuts are rare.
         if self.found.len() >= self.most.saturating_mul(2).max(64) {
             self.cut();
         }

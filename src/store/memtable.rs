@@ -46,7 +46,7 @@ pub struct FreshRow<'a> {
     pub key: &'a [u8],
     /// The commit that wrote it.
     pub sequence: u64,
-    /// Whether the key was deleted. The fields below are then blank.
+    /// Whether the key was deleted. The fields below then have no meaning.
     pub deleted: bool,
     /// The planes of the new signature.
     pub planes: &'a [u64],

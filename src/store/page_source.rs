@@ -167,7 +167,7 @@ impl<V: View> std::ops::Deref for Pinned<V> {
 pub struct Extent {
     /// The offset in the file.
     pub offset: u64,
-    /// The bytes from there to the end of the page's region. A page may be shorter.
+    /// The most bytes to read, within the page's region. The page may be shorter.
     pub length: u64,
 }
 

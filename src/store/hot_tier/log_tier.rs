@@ -158,8 +158,8 @@ impl HotTier for LogTier {
         self.state().admit.is_broken()
     }
 
-    /// Appends continue while the remaining commits are copied. They wait only while the newest of those are
-    /// copied.
+    /// Appends continue while the remaining commits are copied. They wait only while the commits that arrived
+    /// meanwhile are copied too.
     fn trim(&self, sealed: u64) -> Result<()> {
         let _trimming = self.trimming.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.state();

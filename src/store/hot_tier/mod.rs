@@ -184,7 +184,8 @@ pub fn identify(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<Found> {
 }
 
 /// Visits the commits after `after`, in order and without a gap (HOT-11), and changes no byte of the log (HOT-13).
-/// Errors come from the visitor or the file system. Damage is not an error. The log's id file determines its kind.
+/// Errors come from the visitor or the file system. Damage is not an error. The log's id file determines its kind,
+/// or its file names if that is unreadable.
 ///
 /// Sled reads its own files in a separate thread. If sled panics or stops responding, that counts as damage. The
 /// program's panic hook stays in place and may print sled's message. A program built with `panic = "abort"` aborts

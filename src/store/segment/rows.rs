@@ -1,4 +1,7 @@
 //! Cursors over the rows of a segment in key order, and over their signatures. Ranges and merges use them.
+//!
+//! In: a segment, and a row or id to start from. Out: keys, rows and signatures. They must not know about
+//! tombstones.
 
 use super::{Found, Segment};
 use crate::error::Result;

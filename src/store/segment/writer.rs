@@ -126,7 +126,7 @@ impl SegmentWriter {
         if self.rows == MAX_ROWS {
             return Err(Error::invalid("rows of a segment", format!("at most {MAX_ROWS}")));
         }
-        // Rows of a merge or vacuum come from a file, which may be forged, so the order is checked.
+        // Rows of a merge or a repair come from a file, which may be forged, so the order is checked.
         let last = match self.leaf.count().checked_sub(1) {
             Some(last) => self.leaf.key(last),
             None => &self.last_key,

@@ -1,4 +1,4 @@
-//! The recorded changes of a run.
+//! The recorded changes of a run, from which the disk at any point can be rebuilt.
 //!
 //! Changes refer to files and directories by number, because a write belongs to a file whatever its names become.
 

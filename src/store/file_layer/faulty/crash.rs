@@ -140,7 +140,7 @@ impl CrashWalk {
         }))
     }
 
-    /// Whether a crash leaves bytes in a file that differ from both views.
+    /// Whether a crash may leave bytes in a file that are those of neither view.
     fn alters(&self, kind: CrashKind, inode: u64) -> bool {
         let unsynced = self.disk.unsynced();
         match kind {

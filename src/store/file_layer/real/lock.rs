@@ -15,12 +15,12 @@ use super::super::{Access, Lock, Rights};
 use super::check_regular;
 use super::system::{self, Folder};
 
-/// Attempts to lock a file that was removed between opening and locking it. Each such removal means that somebody
-/// else held the lock. After this many, the lock counts as held.
+/// How often to try again because the file was removed between opening and locking it. Each removal means that
+/// somebody else held the lock. After this many, the lock counts as held.
 const ATTEMPTS: usize = 64;
 
-/// Attempts to take a lock that is held, or whose file cannot be opened. The holder may only be checking the lock.
-/// The creator may not have set its rights yet.
+/// How often to try again because the lock is held, or because its file cannot be opened. The holder may only be
+/// checking the lock. The creator may not have set its rights yet.
 const LOOKS: usize = 3;
 
 /// A lock that this process holds until it is dropped.

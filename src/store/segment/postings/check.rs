@@ -1,4 +1,7 @@
 //! Checks the postings of a segment as a whole: every page, and that the pages agree with each other.
+//!
+//! In: a segment. Out: the first rule that its postings break, if any. Implements POST-2 to POST-10 of
+//! `format-spec/postings.md`.
 
 use super::writer::PostingsWriter;
 use crate::error::Result;
