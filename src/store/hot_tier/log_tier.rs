@@ -102,7 +102,8 @@ fn new_log(
 }
 
 impl LogTier {
-    /// Returns the state, even if a thread panicked while holding it: such a log was marked as broken before.
+    /// Returns the state, even if a thread panicked while holding it. After a panic in an append, the caller
+    /// accepts no more commits.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
