@@ -19,7 +19,7 @@ pub fn unfinished_name(directory: &Path) -> PathBuf {
     Companion::NewHotTier.path(&database_of_tier(directory))
 }
 
-/// Tells who owns what is under that name.
+/// Tells who owns what is under the name of an unfinished log directory.
 pub fn unfinished(
     layer: &Arc<dyn FileLayer>,
     directory: &Path,
@@ -33,7 +33,7 @@ pub fn replay_name(directory: &Path) -> PathBuf {
     Companion::HotTierCopy.path(&database_of_tier(directory))
 }
 
-/// Tells who owns what is under that name.
+/// Tells who owns what is under the name of the copy that sled reads.
 pub fn replay_copy(
     layer: &Arc<dyn FileLayer>,
     directory: &Path,
