@@ -44,13 +44,13 @@ pub enum PageKind {
     Signatures = 2,
     /// Keys with their rows.
     Leaf = 3,
-    /// The first keys of the pages below.
+    /// Separators of the pages below, and filters of leaf pages.
     Fence = 4,
     /// A bitmap of tombstones.
     Liveness = 5,
     /// Duplicate rows: rows that share the signature of an earlier row.
     Copies = 6,
-    /// The place of each page of duplicate rows.
+    /// The first id of each page of duplicate rows.
     CopiesDirectory = 7,
     /// The number of postings in each bucket of slot values.
     PostingDirectory = 8,
@@ -67,7 +67,7 @@ pub enum PageKind {
 }
 
 impl PageKind {
-    /// The number that stands for the kind in the header.
+    /// The number of the kind in the header.
     pub fn code(self) -> u8 {
         match self {
             PageKind::SegmentHeader => 1,
@@ -161,7 +161,7 @@ impl Line {
     const ZERO: Line = Line([0; 8]);
 }
 
-/// Shared, immutable bytes that start on a cache line.
+/// Bytes that start on a cache line. Clones share them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AlignedBytes {
     lines: Arc<[Line]>,
