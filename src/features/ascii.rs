@@ -1,23 +1,23 @@
 //! Words of ASCII text, 64 characters at a time.
 //!
-//! In: ASCII bytes. Out: the words of FEAT-6 in lower case, each followed by one space. Which characters
-//! are parts of words becomes one bit each of a `u64`; words start where a bit is set and the one before is
-//! not, and what stands between words is one space but for the bits to leave out.
+//! In: ASCII bytes. Out: the words of FEAT-6 in lower case, each followed by one space. Each block of 64 bytes
+//! becomes a `u64` with a bit for each byte that is part of a word. A word starts at a set bit after a clear one.
+//! Of the bytes between two words only the first is kept, as a space.
 
 use super::words::{Flat, is_space};
 use crate::kernel::{BLOCK, Kernel, Work, marks};
 
-/// What a block is made of: a bit for each byte.
+/// The classes of the bytes of a block, one bit per byte.
 struct Classes {
     /// Letters, digits and low lines.
     core: u64,
-    /// What may keep two of these together.
+    /// Bytes that may join two of these.
     middle: u64,
-    /// Whether there is a low line.
+    /// True if the block has a low line.
     low_line: bool,
 }
 
-/// Classifies a block, and writes it in lower case, all but letters, digits and low lines being spaces.
+/// Classifies a block. Writes it in lower case to `plain`, with spaces for all but letters, digits and low lines.
 #[inline(always)]
 fn classify(block: &[u8; BLOCK], plain: &mut [u8; BLOCK]) -> Classes {
     let (mut cores, mut middles, mut low_lines) = ([0; BLOCK], [0; BLOCK], 0);
@@ -27,7 +27,7 @@ fn classify(block: &[u8; BLOCK], plain: &mut [u8; BLOCK]) -> Classes {
         let letter = mask(lower.wrapping_sub(b'a') < 26);
         let digit = mask(byte.wrapping_sub(b'0') < 10);
         let low_line = mask(*byte == b'_');
-        // Three of them stand near each other, among some that never join.
+        // These two ranges contain all joining characters. `joins` rejects the others in them.
         middles[i] = mask(byte.wrapping_sub(b'\'') < 8) | mask(byte.wrapping_sub(b':') < 2);
         cores[i] = letter | digit | low_line;
         low_lines |= low_line;
@@ -40,7 +40,7 @@ fn is_core(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Whether a character between two others keeps them together: rules WB6, WB7, WB11 and WB12.
+/// True if a character joins its two neighbours: rules WB6, WB7, WB11 and WB12 of Unicode word boundaries.
 fn joins(left: u8, middle: u8, right: u8) -> bool {
     let letters = left.is_ascii_alphabetic() && right.is_ascii_alphabetic();
     let digits = left.is_ascii_digit() && right.is_ascii_digit();
@@ -52,19 +52,19 @@ fn joins(left: u8, middle: u8, right: u8) -> bool {
     }
 }
 
-/// Appends the words of a text, as far as it is ASCII and about `most` bytes long: up to the white space before
-/// the first byte that is not so, or to the text's end. Out: how many bytes that are.
+/// Appends the words of the ASCII start of a text, reading about `most` bytes at most. It stops after the last
+/// white space before the first other byte, or at the end of the text. Returns the number of bytes read.
 ///
-/// Characters are asked for when they are read, not all of them before: text then comes from memory
-/// while words are made of what is there.
+/// The check for ASCII is part of the same pass, so memory is read while words are made.
 pub(super) fn read(text: &[u8], most: usize, words: &mut Flat) -> usize {
     let most_blocks = text.len().min(most) / BLOCK;
     let (before, words_before) = (words.bytes.len(), words.len());
-    // The first word starts where the last one before ended.
+    // The first new word starts where the last word ended. That bound is written again below.
     words.bounds.truncate(words_before);
     let room = BLOCK * (most_blocks + 2);
     let bytes = words.bytes.spare(room);
-    // A word takes two bytes, eight are written where one is needed, and the last one ends.
+    // A word takes at least two bytes. Starts are written eight at a time, and the end of the last word follows
+    // them.
     let starts = words.bounds.spare(room / 2 + 9);
     let mut out = Output { before, bytes, starts, at: 0, count: 0 };
     let Done { taken, low_lines } = Kernel::best().run(Blocks { text, most_blocks, out: &mut out });
@@ -78,13 +78,13 @@ pub(super) fn read(text: &[u8], most: usize, words: &mut Flat) -> usize {
     taken
 }
 
-/// Blocks of a text: at least one space stands after it and ends its last word.
+/// The number of blocks of a text. At least one space follows the text and ends its last word.
 fn blocks_of(text: &[u8]) -> usize {
     (text.len() + 1).div_ceil(BLOCK)
 }
 
-/// Where words go: bytes up to `at` and the starts of `count` words are written, which count from `before`
-/// bytes ahead.
+/// The output: the first `at` bytes and `count` starts are written. Starts are relative to the whole buffer, in
+/// which `before` bytes come earlier.
 struct Output<'a> {
     before: usize,
     bytes: &'a mut [u8],
@@ -93,22 +93,22 @@ struct Output<'a> {
     count: usize,
 }
 
-/// Reads a text block by block.
+/// The work on a text, block by block.
 struct Blocks<'a, 'b> {
     text: &'a [u8],
-    /// Whole blocks that there is room for; one more may be begun.
+    /// The number of whole blocks that there is room for. One more may be started.
     most_blocks: usize,
     out: &'a mut Output<'b>,
 }
 
 struct Done {
-    /// Bytes of the text.
+    /// The number of bytes read.
     taken: usize,
-    /// Whether there is a `_`, since a run of these alone is no word.
+    /// True if the text has a `_`. A run of only these is not a word.
     low_lines: bool,
 }
 
-/// How things were before a block: what was written, and whether the last word goes on.
+/// The state before a block: the output, and whether the last word continues.
 #[derive(Clone, Copy, Default)]
 struct Before {
     number: usize,
@@ -125,7 +125,7 @@ impl Work for Blocks<'_, '_> {
         let Blocks { mut text, most_blocks, out } = self;
         let (mut open, mut low_lines, mut number) = (0, false, 0);
         let mut last = Before::default();
-        // The block, and as much again: 64 bytes are copied from wherever a copy starts.
+        // The block, followed by as many spaces: a copy always takes 64 bytes, from any place in the block.
         let mut plain = [b' '; 2 * BLOCK];
         let mut rest;
         while number < blocks_of(text) {
@@ -147,7 +147,7 @@ impl Work for Blocks<'_, '_> {
                 let ascii = &text[..ascii];
                 let end = ascii.iter().rposition(|byte| is_space(*byte)).map_or(0, |at| at + 1);
                 text = &text[..end];
-                // From the block of that white space on once more, or from the start on if that is longer ago.
+                // Continue from the block of that white space, if its state is known, or else from the start.
                 let again = [before, last].into_iter().find(|block| block.number == end / BLOCK);
                 let again = again.unwrap_or_default();
                 (number, open) = (again.number, again.open);
@@ -182,8 +182,7 @@ impl Work for Blocks<'_, '_> {
 }
 
 impl Output<'_> {
-    /// Appends a block: words start at the set bits of `starts`, and bytes at those of `left_out` are not
-    /// taken.
+    /// Appends a block. Words start at the set bits of `starts`. Bytes at the set bits of `left_out` are skipped.
     #[inline(always)]
     fn take(&mut self, plain: &[u8; 2 * BLOCK], mut starts: u64, mut left_out: u64) {
         let mut from = 0;
@@ -198,15 +197,14 @@ impl Output<'_> {
             self.start_words(starts & below, (self.before + self.at).wrapping_sub(from));
             starts &= !below;
             self.at += length;
-            // The next byte to take is the first after this run of those to leave out.
+            // Continue at the first byte after this run of skipped bytes.
             left_out |= below;
             from = (!left_out).trailing_zeros() as usize;
             left_out &= !below;
         }
     }
 
-    /// Writes down where words start. Eight in one go, needed or not: fewer branches that cannot be
-    /// foreseen.
+    /// Records the starts of words, always eight at a time. This avoids branches that are hard to predict.
     #[inline(always)]
     fn start_words(&mut self, mut starts: u64, offset: usize) {
         let count = starts.count_ones() as usize;
@@ -223,7 +221,7 @@ impl Output<'_> {
     }
 }
 
-/// Takes out words without letter or digit, from word number `first` on.
+/// Removes words without a letter or digit, from word `first` on.
 fn drop_low_lines(words: &mut Flat, first: usize) {
     let (mut kept, mut at) = (first, words.bounds[first]);
     let mut start = at;

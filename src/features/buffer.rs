@@ -1,7 +1,7 @@
-//! A vector that can be written behind its end.
+//! A vector with initialised memory after its end.
 //!
-//! What is behind the end has no meaning, but it is there: whoever does not know beforehand how much will come
-//! writes into [`Buffer::spare`] and says afterwards how much it was. Memory is made ready once, not for each text.
+//! A caller that does not know how much it will write writes into [`Buffer::spare`], and then calls
+//! [`Buffer::advance`] with the amount. Memory is initialised once, not for each text.
 
 use std::ops::{Deref, DerefMut};
 
@@ -16,7 +16,7 @@ impl<T: Copy + Default> Buffer<T> {
         self.length = 0;
     }
 
-    /// At least `room` elements behind the end.
+    /// At least `room` elements after the end. Their values have no meaning.
     #[inline]
     pub(super) fn spare(&mut self, room: usize) -> &mut [T] {
         if self.all.len() - self.length < room {
@@ -31,10 +31,10 @@ impl<T: Copy + Default> Buffer<T> {
         self.all.resize(enough, T::default());
     }
 
-    /// Takes in the first of the elements behind the end.
+    /// Moves the end over the next `by` elements.
     ///
     /// # Panics
-    /// When there are not so many.
+    /// If there are not that many elements after the end.
     #[inline]
     pub(super) fn advance(&mut self, by: usize) {
         assert!(by <= self.all.len() - self.length, "elements that are there");
@@ -52,7 +52,7 @@ impl<T: Copy + Default> Buffer<T> {
         self.length += elements.len();
     }
 
-    /// Appends a part of itself.
+    /// Appends a copy of a part of itself.
     pub(super) fn extend_from_within(&mut self, part: std::ops::Range<usize>) {
         let count = part.len();
         self.spare(count);
@@ -60,19 +60,19 @@ impl<T: Copy + Default> Buffer<T> {
         self.length += count;
     }
 
-    /// Forgets the last element, if there is one.
+    /// Removes the last element, if there is one.
     pub(super) fn pop(&mut self) {
         self.length = self.length.saturating_sub(1);
     }
 
-    /// Forgets the first `count` elements; the others move to the front.
+    /// Removes the first `count` elements and moves the others to the front.
     pub(super) fn drop_front(&mut self, count: usize) {
         let count = count.min(self.length);
         self.all.copy_within(count..self.length, 0);
         self.length -= count;
     }
 
-    /// Forgets all but the first `length` elements, if there are more.
+    /// Keeps at most the first `length` elements.
     pub(super) fn truncate(&mut self, length: usize) {
         self.length = self.length.min(length);
     }

@@ -1,8 +1,8 @@
-//! What is known of a single character, so that most text needs no look at its neighbours.
+//! Properties of single characters, so that most text is read without regard to neighbours.
 //!
-//! In: a character. Out: its normal form, if that is one character whatever stands beside it, and how
-//! that takes part in word boundaries. Everything is asked of the pinned crates, a page of 256 characters
-//! at a time when the first of them is met: there is no table here that could differ from theirs.
+//! In: a character. Out: its normal form, if that is one character in any context, and its role in word boundaries.
+//! All answers come from the pinned Unicode crates and are cached in pages of 256 characters, computed on first
+//! use. There is no table here that could differ from theirs.
 
 use std::iter::once;
 use std::sync::OnceLock;
@@ -14,26 +14,26 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::normal::{is_ignored, is_space, normal};
 
-/// How a character behaves where words begin and end (FEAT-6).
+/// The role of a character in word boundaries (FEAT-6).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Kind {
-    /// Its normal form or its part in words depends on its neighbours, or is several characters.
+    /// The normal form or the role depends on neighbours, or the normal form is several characters.
     Depends,
-    /// A letter or digit that makes one word with those beside it.
+    /// A letter or digit that forms one word with such neighbours.
     Joins,
-    /// The same for Katakana, which makes words only with Katakana.
+    /// Katakana, which forms words only with Katakana.
     Katakana,
     /// A word by itself, such as an ideograph.
     Alone,
     /// A part of the word before it.
     Extends,
-    /// No part of a word unless between two that join.
+    /// A part of a word only between two characters that join.
     Middle,
     /// No part of a word.
     Breaks,
 }
 
-/// A character's normal form and kind.
+/// The normal form and the role of a character.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Character {
     pub(super) normal: char,
@@ -59,8 +59,8 @@ fn make_page(page: usize) -> Box<[Character; PAGE]> {
     Box::new(std::array::from_fn(|at| char::from_u32(code(at)).map_or(unknown, find_out)))
 }
 
-/// Whether a normalised text may be cut before a character: nothing before it is ever put into another
-/// order or composed with it.
+/// True if normalised text may be cut before this character: nothing before it is ever reordered or composed with
+/// it.
 fn starts_anew(c: char) -> bool {
     let is_starter = |c: char| canonical_combining_class(c) == 0;
     let decomposed = once(c).nfkd().next();
@@ -80,15 +80,16 @@ fn find_out(c: char) -> Character {
     }
 }
 
-/// Asks how a character of normalised text behaves beside one of each kind.
+/// Finds the role of a character of normalised text by testing it beside characters of all other roles.
 fn kind_of(c: char) -> Kind {
     let joined = |text: String| text.split_word_bounds().count() == 1;
     if is_space(c) {
         return Kind::Breaks;
     }
     let is_word = c.to_string().unicode_words().next().is_some();
-    // Letter, digit, low line, Katakana, one half of a flag, and what may stand in the middle. Hebrew makes
-    // words with quotes, but it depends on its neighbours itself, and quotes are of the middle.
+    // A letter, a digit, a low line, Katakana, half of a flag, and characters that may join in the middle. Hebrew
+    // letters form words with quotes. That needs no test here, because Hebrew depends on its neighbours and quotes
+    // are middle characters.
     const OTHERS: [char; 13] = ['a', '1', '_', 'ア', '🇦', '\'', '"', '.', ',', ':', '·', '!', '😀'];
     let beside_all: String = OTHERS.iter().flat_map(|other| [c, *other]).chain(once(c)).collect();
     let bounds = beside_all.split_word_bounds().count();

@@ -1,5 +1,7 @@
-//! Words and gram texts as `format-spec/features.md` says it, without any way around: what tests and fuzz
-//! targets compare the library with. Slow, and no part of the interface.
+//! Words and gram text exactly as `format-spec/features.md` defines them, without optimisations.
+//!
+//! In: bytes. Out: words and gram text. Tests and fuzz targets compare the library with it. It is slow and not part
+//! of the interface.
 
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -11,7 +13,7 @@ pub fn words(text: &[u8]) -> Vec<String> {
     text.split(is_space).flat_map(|part| part.unicode_words()).map(str::to_string).collect()
 }
 
-/// The gram text of a text (FEAT-8): whatever is in no word is a space, as one with its neighbours.
+/// The gram text of a text (FEAT-8): each run of characters outside of words becomes one space.
 pub fn gram_text(text: &[u8]) -> String {
     let text: String = normal(String::from_utf8_lossy(text).chars()).collect();
     let mut kept = String::new();
@@ -32,7 +34,7 @@ pub fn gram_text(text: &[u8]) -> String {
     kept.split(' ').filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// The runs of a sequence (FEAT-7, FEAT-9), joined by `glue`.
+/// The runs of `length` parts of a sequence (FEAT-7, FEAT-9), joined by `glue`.
 pub fn runs(parts: &[String], length: usize, looped: bool, glue: &str) -> Vec<String> {
     let n = parts.len();
     let (count, length) = match looped {

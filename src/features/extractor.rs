@@ -1,7 +1,7 @@
-//! Documents become sets as a scheme says: the one door to all feature kinds.
+//! The common entry point to all kinds of features, chosen by the scheme.
 //!
-//! In: the bytes of a document, and whether it is HTML. Out: its features. An extractor keeps its buffers, so
-//! that a thread can go through millions of documents without allocating.
+//! In: the bytes of a document, and whether it is HTML. Out: its features. An extractor keeps its buffers, so a
+//! thread can process millions of documents without allocating. The rules of each kind are in its own module.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use super::{Chunk, Chunker, GramReader, ShingleReader, SpotReader, UrlReader, to
 use crate::error::{Error, Result};
 use crate::scheme::{Features, Scheme};
 
-/// What the bytes of a text are.
+/// The media type of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Media {
-    /// Text as it is.
+    /// Plain text.
     #[default]
     Plain,
     /// HTML, of which only the visible text counts.
@@ -24,7 +24,7 @@ pub enum Media {
 }
 
 impl Media {
-    /// What a file's name says: `.html`, `.htm` and `.xhtml` are HTML.
+    /// Guesses from a file name: `.html`, `.htm` and `.xhtml` are HTML.
     pub fn of_path(path: impl AsRef<Path>) -> Media {
         let extension = path.as_ref().extension().and_then(|e| e.to_str()).unwrap_or("");
         let html = ["html", "htm", "xhtml"].iter().any(|e| e.eq_ignore_ascii_case(extension));
@@ -32,7 +32,7 @@ impl Media {
     }
 }
 
-/// Turns documents into sets, as the features of a scheme say.
+/// Extracts sets from documents as the features of a scheme define.
 ///
 /// ```
 /// use ringer::Sketcher;
@@ -48,24 +48,26 @@ impl Media {
 /// # Ok::<(), ringer::Error>(())
 /// ```
 ///
-/// # What a document may take
+/// # Memory
 ///
-/// [`Limits`] bound the normal form of a document and the number of its features, whatever its bytes are; one that breaks
-/// them is [`Error::DocumentTooLarge`]. Within them, extracting takes at most 128 bytes of memory for each byte of the
-/// document, and 2 MiB: at worst, a text of U+FDFA has 6 features a byte. [`extract_each`](Extractor::extract_each)
-/// hands features out while the document is read: with shingles, grams and chunks of texts in which white space comes
-/// now and then, it takes 4 bytes for each byte of the document, and 2 MiB.
+/// [`Limits`] bound the normalised text of a document and the number of its features. A document that exceeds them
+/// is [`Error::DocumentTooLarge`]. Within the limits, extraction takes at most 128 bytes of memory for each byte of
+/// the document, plus 2 MiB. The worst case is a text of U+FDFA, with 6 features per byte.
+///
+/// [`extract_each`](Extractor::extract_each) hands features out while it reads the document. For shingles, grams
+/// and chunks it then takes 4 bytes for each byte of the document, plus 2 MiB, if the text has white space now and
+/// then.
 #[derive(Debug)]
 pub struct Extractor {
     reader: Reader,
     html: TextReader,
     limits: Limits,
     interrupt: Option<Interrupt>,
-    /// Features that are on their way to whoever takes them.
+    /// Features that were not handed out yet.
     some: Vec<u64>,
 }
 
-/// What takes documents of one kind apart.
+/// The reader of one kind of features.
 #[derive(Debug)]
 enum Reader {
     Ids,
@@ -78,7 +80,7 @@ enum Reader {
 }
 
 impl Extractor {
-    /// An extractor of a kind of features. Its parameters are checked.
+    /// Makes an extractor for a kind of features and checks its parameters.
     pub fn new(features: Features) -> Result<Extractor> {
         let reader = match features {
             Features::Ids => Reader::Ids,
@@ -97,7 +99,7 @@ impl Extractor {
         Ok(Extractor { reader, html, limits, interrupt: None, some: Vec::new() })
     }
 
-    /// The same with other limits of one document.
+    /// Replaces the limits of one document.
     ///
     /// ```
     /// use ringer::Error;
@@ -117,21 +119,21 @@ impl Extractor {
         Extractor { limits, ..self }
     }
 
-    /// The same, but work on a document is given up with [`Error::Interrupted`] when `asked` says so. It is asked
-    /// every few kilobytes, from the thread that extracts.
+    /// Makes extraction stop with [`Error::Interrupted`] when `asked` returns true. The extracting thread calls it
+    /// every few kilobytes.
     #[must_use]
     pub fn interrupted_by(self, asked: impl Fn() -> bool + Send + Sync + 'static) -> Extractor {
         Extractor { interrupt: Some(Interrupt(Arc::new(asked))), ..self }
     }
 
-    /// The extractor of a scheme's features.
+    /// Makes the extractor of a scheme.
     pub fn of_scheme(scheme: &Scheme) -> Extractor {
         Extractor::new(scheme.features).expect("a scheme's parameters were checked")
     }
 
-    /// The features of a document, in place of what was in `set`. What a document is depends on the kind: a
-    /// text for shingles, grams and spots; a URL; any bytes for chunks; of tokens and ids, a list with white
-    /// space between them. Only texts can be HTML.
+    /// Replaces the content of `set` by the features of a document. A document is a text for shingles, grams and
+    /// spots, a URL for URL features, any bytes for chunks, and a list separated by white space for tokens and ids.
+    /// Only texts can be HTML.
     pub fn extract(&mut self, document: &[u8], media: Media, set: &mut Vec<u64>) -> Result<()> {
         set.clear();
         let watch = Watch::new(self.limits, self.interrupt.as_ref());
@@ -139,8 +141,8 @@ impl Extractor {
         read(&mut self.reader, &mut self.html, document, media, &mut sink)
     }
 
-    /// The same, given to `take` piece by piece, in their order and with repeats: for documents with more features
-    /// than should be in memory at once. An error of `take` ends the work.
+    /// Hands features to `take` in pieces, in the order of the document and with repeats. Use it if a document may
+    /// have more features than should be in memory at once. An error of `take` ends the extraction.
     pub fn extract_each(
         &mut self,
         document: &[u8],
@@ -155,10 +157,10 @@ impl Extractor {
     }
 }
 
-/// Bytes that are cut into chunks, or lists that are read, between two looks at the limits.
+/// The bytes of chunked files or lists that are read between two checks of the limits.
 const PIECE: usize = 1 << 18;
 
-/// Takes a document apart.
+/// Extracts the features of a document.
 fn read(
     reader: &mut Reader,
     html: &mut TextReader,
@@ -181,12 +183,12 @@ fn read(
         Reader::Grams(reader) => reader.read_into(text, sink),
         Reader::Spots(reader) => reader.read_into(text, sink),
         Reader::Url(reader) => reader.read_into(document.trim_ascii(), sink),
-        // A chunker is for one document; a fresh one is small.
+        // A chunker reads one document only. Cloning a fresh one is cheap.
         Reader::Chunks(chunker) => read_chunks(chunker.clone(), document, sink),
     }
 }
 
-/// Elements with white space between them.
+/// Reads elements separated by white space.
 fn read_list(
     list: &[u8],
     sink: &mut Sink<'_>,
@@ -234,7 +236,7 @@ mod tests {
     use crate::features;
     use crate::scheme::Ends;
 
-    /// The door gives what stands behind it, whatever was extracted before.
+    /// An extractor gives the features of the function of its kind, whatever was extracted before.
     #[test]
     fn every_kind_is_the_function_of_its_name() {
         let text = "It was the best of times, it was the worst of times; http://a.example/b?c=d";

@@ -1,7 +1,7 @@
-//! Texts as sets of runs of consecutive characters, for languages that have no spaces between words.
+//! Character n-grams: runs of consecutive characters. They suit languages without spaces between words.
 //!
-//! In: bytes, meant to be UTF-8. Out: one feature a run of n characters of the normalised text, in which
-//! whatever stands between words is one space (FEAT-8).
+//! In: bytes that should be UTF-8. Out: one feature for each run of n characters of the gram text (FEAT-8, FEAT-9).
+//! The gram text is the normalised text with one space for whatever is between words.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -11,9 +11,9 @@ use crate::error::{Error, Result};
 use crate::limits::MAX_GRAM_CHARACTERS;
 use crate::scheme::Ends;
 
-/// The features of a text, runs of `characters` characters each (FEAT-8, FEAT-9), 1 to
-/// [`MAX_GRAM_CHARACTERS`], one for each character: the last go on at the beginning. Five is a good
-/// length; in Chinese or Japanese three finds more.
+/// The features of a text: runs of `characters` characters each (FEAT-8, FEAT-9), 1 to [`MAX_GRAM_CHARACTERS`].
+/// There is one for each character, because the last ones continue at the beginning of the text. Five is a good
+/// length. For Chinese or Japanese, three finds more.
 ///
 /// ```
 /// use ringer::features::grams;
@@ -26,7 +26,7 @@ pub fn grams(text: &[u8], characters: u16) -> Result<Vec<u64>> {
     one_call(text, characters, Ends::Looped)
 }
 
-/// The same without those that go on at the beginning. A shorter text is one gram.
+/// The same as [`grams`], without those that continue at the beginning. A shorter text is one gram.
 ///
 /// ```
 /// use ringer::features::{plain_grams, token};
@@ -43,7 +43,7 @@ fn one_call(text: &[u8], characters: u16, ends: Ends) -> Result<Vec<u64>> {
     Ok(features)
 }
 
-/// Makes character n-grams of many texts: keeps its buffers, up to some times as large as the longest text
+/// Extracts character n-grams from many texts and reuses its buffers. They may grow to a few times the longest text
 /// so far.
 ///
 /// ```
@@ -59,14 +59,14 @@ pub struct GramReader {
     run: usize,
     ends: Ends,
     words: Words,
-    /// Where characters start, and the end of the last.
+    /// The starts of characters, and the end of the last one.
     bounds: Vec<usize>,
-    /// The first characters, of a text that is not in memory whole.
+    /// The first characters of a text that is not completely in memory.
     start: Vec<u8>,
 }
 
 impl GramReader {
-    /// Grams of 1 to [`MAX_GRAM_CHARACTERS`] characters.
+    /// Makes a reader of grams of 1 to [`MAX_GRAM_CHARACTERS`] characters.
     pub fn new(characters: u16, ends: Ends) -> Result<GramReader> {
         if !(1..=MAX_GRAM_CHARACTERS).contains(&characters) {
             return Err(Error::invalid(
@@ -78,21 +78,21 @@ impl GramReader {
         Ok(GramReader { run, ends, words, bounds: Vec::new(), start: Vec::new() })
     }
 
-    /// Appends the features of a text, in its order and with repeats.
+    /// Appends the features of a text in order, with repeats.
     pub fn features_into(&mut self, text: &[u8], features: &mut Vec<u64>) {
         let mut sink = Sink { watch: Watch::none(), features, take: None };
         let read = self.read_into(text, &mut sink);
         debug_assert!(read.is_ok(), "nothing limits it");
     }
 
-    /// The same within limits. The characters in memory are those that the next grams need.
+    /// The same within limits. Only the characters that the next grams need are in memory.
     pub(super) fn read_into(&mut self, text: &[u8], sink: &mut Sink<'_>) -> Result<()> {
         let (run, start, bounds) = (self.run, &mut self.start, &mut self.bounds);
         start.clear();
         let watch = sink.watch.of_text();
         let mut take = |words: &mut Flat| {
             find_bounds(&words.bytes, bounds);
-            // The last character is the space after a word, which the next one may take back.
+            // The last character is the space after a word. A touching word may remove it again.
             let count = bounds.len().saturating_sub(2);
             if count < 2 * run {
                 return Ok(());
@@ -107,7 +107,7 @@ impl GramReader {
         };
         let words = self.words.read_each(text, &watch, &mut take)?;
         let (whole, bytes) = (words.taken == 0, &mut words.bytes);
-        // The space after the last word.
+        // Removes the space after the last word.
         bytes.pop();
         if bytes.is_empty() {
             return Ok(());
@@ -133,7 +133,7 @@ impl GramReader {
     }
 }
 
-/// Where characters start, and the end of the last.
+/// Finds the starts of characters, and the end of the last one.
 fn find_bounds(bytes: &[u8], bounds: &mut Vec<usize>) {
     bounds.clear();
     let starts = bytes.iter().enumerate().filter(|(_, byte)| (**byte as i8) >= -0x40);
@@ -141,7 +141,7 @@ fn find_bounds(bytes: &[u8], bounds: &mut Vec<usize>) {
     bounds.push(bytes.len());
 }
 
-/// The features of all runs of characters (FEAT-9).
+/// Appends the features of all runs of characters (FEAT-9).
 fn hash_grams(bytes: &[u8], bounds: &[usize], run: usize, features: &mut Vec<u64>) {
     let ends = bounds.get(run..).unwrap_or_default();
     features.extend(bounds.iter().zip(ends).map(|(s, e)| xxh3_64(&bytes[*s..*e])));
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
     use crate::features::{definition, tokens};
 
-    /// FEAT-9, of many lengths, shorter and longer than the text.
+    /// FEAT-9 with many lengths, shorter and longer than the text.
     #[test]
     fn agrees_with_the_definition() {
         for text in

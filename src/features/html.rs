@@ -1,10 +1,10 @@
-//! HTML reduced to the text that a reader sees.
+//! Visible text of HTML.
 //!
-//! In: the bytes of a page, meant to be UTF-8, in any state of repair. Out: its text, entities decoded,
-//! without tags, comments, scripts, styles and templates; words on two sides of a block's edge stay two
-//! words, and formatting inside a word leaves it whole (FEAT-12). What it gives is input for the other
-//! features. Attributes are left out, also `alt` and `title`: most of them are the same on all pages of a
-//! site. The tokenizer is WHATWG's; no tree is built, so that broken nesting costs nothing.
+//! In: the bytes of a page, which should be UTF-8 and may be malformed. Out: its text with entities decoded,
+//! without tags, comments, scripts, styles and templates (FEAT-12). The edge of a block separates words, and
+//! formatting within a word does not. Attributes are omitted, even `alt` and `title`, because most are the same on
+//! all pages of a site. The tokenizer is that of WHATWG. No tree is built, so broken nesting costs nothing. The
+//! text is input for the other kinds of features.
 
 use std::convert::Infallible;
 
@@ -14,7 +14,7 @@ use html5gum::{Readable, Reader, Span, Tokenizer};
 use super::limits::Watch;
 use crate::error::{Error, Result};
 
-/// Elements that do not separate words (FEAT-12), in rising order: those whose text flows on.
+/// Inline elements, which do not separate words (FEAT-12), in ascending order.
 const INLINE: [&[u8]; 38] = [
     b"a", b"abbr", b"acronym", b"b", b"bdi", b"bdo", b"big", b"blink", b"cite", b"code", b"data",
     b"del", b"dfn", b"em", b"font", b"i", b"ins", b"kbd", b"mark", b"nobr", b"output", b"q", b"rb",
@@ -22,15 +22,14 @@ const INLINE: [&[u8]; 38] = [
     b"time", b"tt", b"u", b"var", b"wbr",
 ];
 
-/// Elements whose content is text of another kind, which readers do not see. The tokenizer reads it up
-/// to the end tag.
+/// Elements whose content is invisible and not markup. The tokenizer reads it as text up to the end tag.
 const HIDDEN_TEXT: [&[u8]; 6] =
     [b"iframe", b"noembed", b"noframe", b"noscript", b"script", b"style"];
 
-/// Elements whose content is markup that readers do not see.
+/// Elements whose content is invisible markup.
 const HIDDEN_MARKUP: [&[u8]; 2] = [b"noframes", b"template"];
 
-/// The text of a page.
+/// The visible text of a page.
 ///
 /// ```
 /// use ringer::features::html::visible_text;
@@ -44,7 +43,7 @@ pub fn visible_text(page: &[u8]) -> Vec<u8> {
     reader.text
 }
 
-/// Reads many pages: keeps its buffer.
+/// Reads many pages and reuses its buffer.
 ///
 /// ```
 /// use ringer::features::{Ends, ShingleReader, html::TextReader};
@@ -60,12 +59,12 @@ pub struct TextReader {
 }
 
 impl TextReader {
-    /// A reader with an empty buffer.
+    /// Makes a reader with an empty buffer.
     pub fn new() -> TextReader {
         TextReader::default()
     }
 
-    /// The text of a page (FEAT-12).
+    /// The visible text of a page (FEAT-12).
     pub fn read(&mut self, page: &[u8]) -> &[u8] {
         let read = self.read_watched(page, &Watch::none());
         debug_assert!(read.is_ok(), "nothing limits it");
@@ -106,7 +105,7 @@ impl TextReader {
     }
 }
 
-/// The bytes of a page, which end if somebody interrupts.
+/// The bytes of a page, with regular checks for an interrupt.
 struct Watched<'a, R> {
     page: R,
     watch: &'a Watch<'a>,
@@ -149,7 +148,7 @@ impl<R: Reader<Error = Infallible>> Reader for Watched<'_, R> {
     }
 }
 
-/// Ends a line at the edge of a block, unless nobody sees that.
+/// Ends a line at the edge of a visible block.
 fn separate(tag: &[u8], hidden: bool, text: &mut Vec<u8>) {
     if !hidden && INLINE.binary_search(&tag).is_err() && text.last().is_some_and(|b| *b != b'\n') {
         text.push(b'\n');
@@ -165,7 +164,7 @@ mod tests {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// FEAT-12: what is seen, and what separates words.
+    /// FEAT-12: which text is visible, and what separates words.
     #[test]
     fn text_is_what_a_reader_sees() {
         assert!(INLINE.is_sorted_by(|a, b| a < b));

@@ -1,20 +1,20 @@
-//! What one document may take: bytes of its normal form, features, and time.
+//! Limits on one document: the bytes of its normalised text, its features, and interruption.
 //!
-//! In: counts, as the work goes on. Out: leave to go on, or the error that ends it. A few bytes of text can become
-//! many (U+FDFA has 3 bytes, and 33 in its normal form), so what a document takes is not known from its length.
+//! In: counts, as the work goes on. Out: `Ok`, or the error that ends the work. A few bytes of text can become
+//! many: U+FDFA has 3 bytes, and 33 in its normal form. So the length of a document does not bound the work.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
 
-/// Limits of one document. The defaults are for documents of up to 64 MiB of text.
+/// The limits of one document. The defaults suit documents of up to 64 MiB of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Bytes of its text after normalisation, for features that are made of text. Default 256 MiB.
+    /// The most bytes of normalised text, for features of text. Default 256 MiB.
     pub normal_bytes: u64,
-    /// Features, with repeats. Default 2^26.
+    /// The most features, with repeats. Default 2^26.
     pub features: u64,
 }
 
@@ -22,13 +22,13 @@ impl Limits {
     /// No limits.
     pub const NONE: Limits = Limits { normal_bytes: u64::MAX, features: u64::MAX };
 
-    /// The same with another limit of [normalised text](Limits::normal_bytes).
+    /// Replaces the limit on [normalised text](Limits::normal_bytes).
     #[must_use]
     pub const fn with_normal_bytes(self, normal_bytes: u64) -> Limits {
         Limits { normal_bytes, ..self }
     }
 
-    /// The same with another limit of [features](Limits::features).
+    /// Replaces the limit on [features](Limits::features).
     #[must_use]
     pub const fn with_features(self, features: u64) -> Limits {
         Limits { features, ..self }
@@ -41,7 +41,7 @@ impl Default for Limits {
     }
 }
 
-/// Says whether work should be given up.
+/// A callback that returns true if the work should stop.
 #[derive(Clone)]
 pub(super) struct Interrupt(pub(super) Arc<dyn Fn() -> bool + Send + Sync>);
 
@@ -51,12 +51,12 @@ impl fmt::Debug for Interrupt {
     }
 }
 
-/// Watches over the work on one document.
+/// Checks the limits during the work on one document.
 #[derive(Debug)]
 pub(super) struct Watch<'a> {
     limits: Limits,
     interrupt: Option<&'a Interrupt>,
-    /// Features that were given away so far.
+    /// The number of features handed out so far.
     taken: u64,
 }
 
@@ -65,17 +65,17 @@ impl<'a> Watch<'a> {
         Watch { limits, interrupt, taken: 0 }
     }
 
-    /// The same limits, for whoever reads the text while features are counted elsewhere.
+    /// A second watch with the same limits, for the reader of the text. Features are counted in the first one.
     pub(super) fn of_text(&self) -> Watch<'a> {
         Watch { ..*self }
     }
 
-    /// Nothing is limited and nothing interrupts.
+    /// A watch without limits or interruption.
     pub(super) fn none() -> Watch<'static> {
         Watch::new(Limits::NONE, None)
     }
 
-    /// The text has so many bytes so far. Called every few kilobytes, which take far less than a second.
+    /// Checks the bytes of text so far, and the interrupt. It is called every few kilobytes, so the delay is short.
     pub(super) fn at(&self, normal_bytes: usize) -> Result<()> {
         if normal_bytes as u64 > self.limits.normal_bytes {
             let limit = self.limits.normal_bytes;
@@ -87,7 +87,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// There are so many features beside those that were given away.
+    /// Checks the number of features: `count` and those already handed out.
     pub(super) fn features(&self, count: usize) -> Result<()> {
         match self.taken.saturating_add(count as u64) > self.limits.features {
             true => {
@@ -98,21 +98,21 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// So many features are given away.
+    /// Records that `count` features were handed out.
     pub(super) fn took(&mut self, count: usize) {
         self.taken = self.taken.saturating_add(count as u64);
     }
 }
 
-/// Takes some features; an error ends the work.
+/// Takes features. An error ends the work.
 pub(super) type TakeFeatures<'a> = &'a mut dyn FnMut(&[u64]) -> Result<()>;
 
-/// Where features go, piece by piece.
+/// Collects features and hands them out in pieces.
 pub(super) struct Sink<'a> {
     pub(super) watch: Watch<'a>,
-    /// Those that were not given away yet.
+    /// The features not handed out yet.
     pub(super) features: &'a mut Vec<u64>,
-    /// Takes them; without it they stay.
+    /// Takes the features. Without it they stay in `features`.
     pub(super) take: Option<TakeFeatures<'a>>,
 }
 
@@ -122,17 +122,17 @@ impl fmt::Debug for Sink<'_> {
     }
 }
 
-/// Features that are gathered before they are given away.
+/// The number of features collected before they are handed out.
 const GATHERED: usize = 1 << 16;
 
 impl Sink<'_> {
-    /// Called after some features were added.
+    /// Checks the limits after features were added, and hands them out if there are enough.
     pub(super) fn added(&mut self) -> Result<()> {
         self.watch.features(self.features.len())?;
         if self.features.len() >= GATHERED { self.give() } else { Ok(()) }
     }
 
-    /// Gives away what there is.
+    /// Hands out the collected features.
     pub(super) fn give(&mut self) -> Result<()> {
         if let Some(take) = &mut self.take {
             self.watch.took(self.features.len());

@@ -1,8 +1,8 @@
-//! Anything becomes a set of 64-bit features.
+//! Feature extraction: documents become sets of 64-bit features.
 //!
-//! In: tokens, text, pages or addresses. Out: features, as `format-spec/features.md` fixes them. Knows nothing of
-//! signatures: the features are the input of [`crate::Sketcher`], and of anything else that wants a set
-//! of numbers.
+//! In: tokens, text, HTML pages, files or URLs. Out: features as `format-spec/features.md` defines them. Nothing
+//! here knows about signatures. The features are the input of [`crate::Sketcher`], or of anything else that needs a
+//! set of numbers.
 
 mod ascii;
 mod buffer;

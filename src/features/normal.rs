@@ -1,13 +1,13 @@
-//! Text in one normal form: what the same words look like however they were typed.
+//! The normal form of text: the same words look the same however they were typed.
 //!
-//! In: characters. Out: their compatibility decomposition, case folded, composed again, without the
-//! characters that nobody sees. Unicode 16.0.0, by the pinned crates (FEAT-3).
+//! In: characters. Out: their compatibility decomposition, case-folded and composed again, without ignored
+//! characters. The tables are those of Unicode 16.0.0 in the pinned crates (FEAT-3).
 
 use caseless::Caseless;
 use unicode_normalization::UnicodeNormalization;
 
-/// Characters without a shape of their own: the default ignorable ones of Unicode 16.0.0 except the
-/// zero-width space, which stands between words (FEAT-5).
+/// Ignored characters: the default ignorable code points of Unicode 16.0.0, except the zero-width space, which
+/// separates words (FEAT-5).
 const IGNORED: [(char, char); 17] = [
     ('\u{AD}', '\u{AD}'),
     ('\u{34F}', '\u{34F}'),
@@ -28,12 +28,12 @@ const IGNORED: [(char, char); 17] = [
     ('\u{E0000}', '\u{E0FFF}'),
 ];
 
-/// Whether the normal form leaves a character out.
+/// True if the normal form omits a character.
 pub(super) fn is_ignored(c: char) -> bool {
     IGNORED.iter().any(|(first, last)| (*first..=*last).contains(&c))
 }
 
-/// White space of normalised text: all that is left of it by compatibility decomposition (FEAT-6).
+/// White space in normalised text (FEAT-6). Compatibility decomposition maps all other white space to it.
 pub(super) fn is_space(c: char) -> bool {
     matches!(c, '\t'..='\r' | ' ' | '\u{85}' | '\u{1680}' | '\u{2028}' | '\u{2029}')
 }
@@ -62,7 +62,7 @@ mod tests {
         assert_eq!(unicode_segmentation::UNICODE_VERSION, (16, 0, 0));
     }
 
-    /// FEAT-5 finds equal what Unicode's compatibility caseless matching (D146) finds equal.
+    /// FEAT-5 treats as equal what Unicode's compatibility caseless matching (D146) treats as equal.
     #[test]
     fn is_compatibility_caseless_matching() {
         for c in all().filter(|c| !is_ignored(*c)) {
@@ -100,7 +100,7 @@ mod tests {
         }
     }
 
-    /// Marks without end are sorted, not gone through again and again.
+    /// Long runs of marks are sorted once, not scanned again for each mark.
     #[test]
     fn long_runs_of_marks_take_linear_time() {
         let marks: String = ["\u{301}", "\u{316}", "\u{345}"].concat().repeat(100_000);

@@ -1,8 +1,9 @@
 //! Words of text that is not all ASCII.
 //!
-//! In: bytes from one ASCII white space to another, which may have more between them. Out: the words of FEAT-6. Characters whose part does not depend
-//! on their neighbours are taken one by one; where one comes that does, the stretch from the last certain
-//! boundary to the next is normalised and cut by the definition.
+//! In: text that starts and ends at ASCII white space, and may contain more. Out: the words of FEAT-6. Most
+//! characters are handled one by one, because neither their normal form nor their role in word boundaries depends
+//! on their neighbours. A character that does depend on its neighbours starts the slow path: the stretch from the
+//! last certain boundary to the next one is normalised and split exactly as the specification defines.
 
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -11,19 +12,19 @@ use super::normal::{is_space, normal};
 use super::words::{Flat, Reading};
 use crate::error::Result;
 
-/// Characters of a stretch between two looks at its limits.
+/// The characters of a stretch that are read between two checks of the limits.
 const LOOK: usize = 4096;
 
-/// Reads pieces.
+/// Reads the words of such text.
 #[derive(Debug)]
 pub(super) struct Pieces {
-    /// Words that touch have no space between them (FEAT-8).
+    /// Gram text puts no space between words that touch (FEAT-8).
     touching: bool,
-    /// A stretch in its normal form.
+    /// The normal form of a stretch.
     stretch: String,
 }
 
-/// The word that is being read.
+/// The kind of word that is being read.
 #[derive(Clone, Copy, PartialEq)]
 enum Open {
     None,
@@ -32,12 +33,12 @@ enum Open {
     Alone,
 }
 
-/// What has been written.
+/// A snapshot of the output, to which it can be rolled back.
 #[derive(Clone, Copy)]
 struct Written {
     bytes: usize,
     bounds: usize,
-    /// The last word ends where the text goes on.
+    /// The last word ends exactly at the current position.
     touches: bool,
 }
 
@@ -46,7 +47,7 @@ impl Pieces {
         Pieces { touching, stretch: String::new() }
     }
 
-    /// Appends the words of some pieces.
+    /// Appends the words of a text.
     pub(super) fn read(
         &mut self,
         pieces: &[u8],
@@ -71,8 +72,8 @@ impl Pieces {
         Ok(())
     }
 
-    /// The definition itself. Nothing across white space has to do with each other: a part is done with when
-    /// one comes, however long the stretch is.
+    /// Splits a stretch as the specification defines. Normalisation and word boundaries do not reach across white
+    /// space, so each part is finished at the next white space, however long the stretch is.
     fn read_stretch(
         &mut self,
         text: &str,
@@ -95,7 +96,7 @@ impl Pieces {
         Ok(())
     }
 
-    /// Cuts what was gathered into words.
+    /// Splits the part collected so far into words.
     fn end_part(&mut self, writer: &mut Writer<'_>) {
         let mut end = 0;
         for (at, word) in self.stretch.unicode_word_indices() {
@@ -113,24 +114,24 @@ impl Pieces {
 /// How far a text was read.
 enum Read {
     All,
-    /// Up to a certain boundary.
+    /// Up to this certain boundary.
     UpTo(usize),
-    /// Up to a stretch, which depends on neighbours.
+    /// Up to a stretch whose characters depend on their neighbours, given as start and end.
     Stretch(usize, usize),
 }
 
-/// Bytes that are read in one go: after them words may be taken.
+/// The bytes that are read at once. After them, finished words may be handed out.
 const GO: usize = 1 << 16;
 
-/// What a character is a part of.
+/// The role of a character.
 enum Part {
     OfWord,
     OfNone,
-    /// Its neighbours know.
+    /// The role depends on its neighbours.
     Depends,
 }
 
-/// Whether a text may begin with what a character in the middle joins to a word.
+/// True if the text may start with a character that a middle character joins to the word before.
 fn joins_with_middle(text: &str) -> bool {
     let kind = text.chars().next().map(|c| look_up(c).kind);
     matches!(kind, Some(Kind::Joins | Kind::Extends | Kind::Depends))
@@ -144,8 +145,9 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Reads while nothing depends on neighbours, up to a certain boundary after many bytes. Out: the stretch that
-    /// does, if there is one; what was written of it is taken back.
+    /// Reads while nothing depends on neighbours, or up to the first certain boundary after many bytes. If a
+    /// character depends on its neighbours, the words since the last certain boundary are removed again, and the
+    /// stretch is returned.
     fn read_certain(&mut self, text: &str, reading: &mut Reading<'_>) -> Result<Read> {
         let mut boundary = (0, self.written());
         for (at, c) in text.char_indices() {
@@ -153,7 +155,7 @@ impl Writer<'_> {
             let behind = at + c.len_utf8();
             if at >= GO {
                 if matches!(character.kind, Kind::Alone | Kind::Breaks) {
-                    // A certain boundary: what is before it will not be taken back.
+                    // This boundary is certain, so the words before it will not be removed again.
                     self.close();
                     reading.step(self.words, 0)?;
                     return Ok(Read::UpTo(at));
@@ -162,7 +164,7 @@ impl Writer<'_> {
                     reading.watch.at(self.words.taken + self.words.bytes.len())?;
                 }
             }
-            // Nearly all of them: a branch of its own is foreseen.
+            // Nearly all characters join, so this branch is predicted well.
             let part = if character.kind == Kind::Joins {
                 self.start_unless(Open::Joining);
                 Part::OfWord
@@ -185,7 +187,8 @@ impl Writer<'_> {
         Ok(Read::All)
     }
 
-    /// What a character that is no plain part of a word does, and the last certain boundary, if it makes one.
+    /// Handles a character that is not a plain part of a word, and updates the last certain boundary if it makes
+    /// one.
     #[inline(never)]
     fn read_rare(
         &mut self,
@@ -217,7 +220,7 @@ impl Writer<'_> {
         Part::OfWord
     }
 
-    /// Four bytes whatever there are: no call for each character.
+    /// Always copies four bytes, which avoids a call for each character.
     #[inline(always)]
     fn write(&mut self, c: char) {
         let mut utf8 = [0; 4];
@@ -255,14 +258,14 @@ impl Writer<'_> {
         Written { bytes, bounds, touches: self.touches }
     }
 
-    /// Forgets what was written after a boundary.
+    /// Removes everything written after a boundary.
     fn take_back(&mut self, written: Written) {
         self.open = Open::None;
         self.touches = written.touches;
         if self.words.bytes.len() > written.bytes {
             self.words.bytes.truncate(written.bytes);
             self.words.bounds.truncate(written.bounds);
-            // A word that touched the one before had taken its space.
+            // A touching word had overwritten the space after the word before it.
             if let Some(last) = self.words.bytes.last_mut() {
                 *last = b' ';
             }

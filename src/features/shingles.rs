@@ -1,7 +1,7 @@
-//! Texts as sets of runs of consecutive words.
+//! Shingles: runs of consecutive words.
 //!
-//! In: bytes, meant to be UTF-8. Out: one feature a run of w words. How text is written, its case and
-//! everything between words are ignored (FEAT-5, FEAT-6).
+//! In: bytes that should be UTF-8. Out: one feature for each run of w words (FEAT-7). Normalisation removes
+//! differences of case, of encoding, and of everything between words (FEAT-5, FEAT-6).
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -11,9 +11,9 @@ use crate::error::{Error, Result};
 use crate::limits::MAX_SHINGLE_WORDS;
 use crate::scheme::Ends;
 
-/// The features of a text, shingles of `words` words each (FEAT-7), 1 to [`MAX_SHINGLE_WORDS`], one for
-/// each word: the last go on at the beginning. Bytes that are not UTF-8 are read as U+FFFD, which is no
-/// part of a word. A text without words has none.
+/// The features of a text: shingles of `words` words each (FEAT-7), 1 to [`MAX_SHINGLE_WORDS`]. There is one for
+/// each word, because the last ones continue at the beginning of the text. Bytes that are not UTF-8 count as
+/// U+FFFD, which is not part of a word. A text without words has no shingles.
 ///
 /// ```
 /// use ringer::features::shingles;
@@ -26,7 +26,7 @@ pub fn shingles(text: &[u8], words: u16) -> Result<Vec<u64>> {
     one_call(text, words, Ends::Looped)
 }
 
-/// The same without those that go on at the beginning. A text of fewer words is one shingle.
+/// The same as [`shingles`], without those that continue at the beginning. A text of fewer words is one shingle.
 ///
 /// ```
 /// use ringer::features::{plain_shingles, token};
@@ -44,7 +44,7 @@ fn one_call(text: &[u8], words: u16, ends: Ends) -> Result<Vec<u64>> {
     Ok(features)
 }
 
-/// Makes shingles of many texts: keeps its buffers, up to some times as large as the longest text so far.
+/// Extracts shingles from many texts and reuses its buffers. They may grow to a few times the longest text so far.
 ///
 /// ```
 /// use ringer::features::{Ends, ShingleReader, shingles};
@@ -62,12 +62,12 @@ pub struct ShingleReader {
     run: usize,
     ends: Ends,
     words: Words,
-    /// The first words, of a text that is not in memory whole.
+    /// The first words of a text that is not completely in memory.
     start: Flat,
 }
 
 impl ShingleReader {
-    /// Shingles of 1 to [`MAX_SHINGLE_WORDS`] words.
+    /// Makes a reader of shingles of 1 to [`MAX_SHINGLE_WORDS`] words.
     pub fn new(words: u16, ends: Ends) -> Result<ShingleReader> {
         if !(1..=MAX_SHINGLE_WORDS).contains(&words) {
             return Err(Error::invalid(
@@ -78,21 +78,21 @@ impl ShingleReader {
         Ok(ShingleReader { run: words.into(), ends, words: Words::new(), start: Flat::new() })
     }
 
-    /// Appends the features of a text, in its order and with repeats.
+    /// Appends the features of a text in order, with repeats.
     pub fn features_into(&mut self, text: &[u8], features: &mut Vec<u64>) {
         let mut sink = Sink { watch: Watch::none(), features, take: None };
         let read = self.read_into(text, &mut sink);
         debug_assert!(read.is_ok(), "nothing limits it");
     }
 
-    /// The same within limits. The words in memory are those that the next shingles need.
+    /// The same within limits. Only the words that the next shingles need are in memory.
     pub(super) fn read_into(&mut self, text: &[u8], sink: &mut Sink<'_>) -> Result<()> {
         let (run, ends, start) = (self.run, self.ends, &mut self.start);
         start.clear();
-        // The limits of the text and those of the features are looked at by different hands.
+        // The reader of the text checks its limits, and the sink checks those of the features.
         let watch = sink.watch.of_text();
         let mut take = |words: &mut Flat| {
-            // Enough of them that all but the last are done with.
+            // With this many words, all but the last few can be removed.
             if words.len() < 2 * run {
                 return Ok(());
             }
@@ -116,7 +116,7 @@ impl ShingleReader {
     }
 }
 
-/// Appends the first words again, and again if there are fewer.
+/// Appends the first `more` words again. If the text has fewer words, they are repeated.
 fn repeat_start(words: &mut Flat, more: usize) {
     let count = words.len();
     if count == 0 {
@@ -129,7 +129,7 @@ fn repeat_start(words: &mut Flat, more: usize) {
     }
 }
 
-/// The features of all runs (FEAT-7).
+/// Appends the features of all runs (FEAT-7).
 fn hash_runs(words: &Flat, run: usize, features: &mut Vec<u64>) {
     let bounds = &words.bounds[..];
     let count = bounds.len().saturating_sub(run);
@@ -137,9 +137,9 @@ fn hash_runs(words: &Flat, run: usize, features: &mut Vec<u64>) {
         return;
     }
     let (starts, ends, bytes) = (&bounds[..count], &bounds[run..], &words.bytes[..]);
-    // Where it knows the length's range, the compiler leaves out the questions about others.
+    // If the range of the length is known, the compiler drops the branches of the hash for other lengths.
     features.extend(starts.iter().zip(ends).map(|(start, end)| {
-        // The last word's space is no part of it.
+        // The space after the last word is not part of the shingle.
         let run = &bytes[*start..*end - 1];
         match run.len() {
             17..=32 => xxh3_64(run),
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
     use crate::features::{definition, tokens};
 
-    /// FEAT-7, of many lengths, shorter and longer than the text.
+    /// FEAT-7 with many lengths, shorter and longer than the text.
     #[test]
     fn agrees_with_the_definition() {
         for text in
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(shingles(b"caf\xff one", 2), shingles(b"caf one", 2));
     }
 
-    /// A reader's buffers hold nothing of the text before.
+    /// The buffers of a reader keep nothing of the text before.
     #[test]
     fn texts_do_not_disturb_each_other() {
         let mut reader = ShingleReader::new(3, Ends::Looped).unwrap();

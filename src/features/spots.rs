@@ -1,8 +1,8 @@
-//! Phrases that hang from stop words, for pages of news and the like.
+//! Spot signatures: short phrases that start at stop words. They suit pages of news and similar text.
 //!
-//! In: bytes, meant to be UTF-8. Out: one feature for each stop word with the words of substance after it
-//! (FEAT-10). Running text is full of stop words, headlines, menus and captions are not: so these features
-//! find the same story in different pages (Theobald, Siddharth and Paepcke, SpotSigs, 2008).
+//! In: bytes that should be UTF-8. Out: one feature for each stop word with some of the words after it (FEAT-10).
+//! Running text is full of stop words, but headlines, menus and captions are not. So these features find the same
+//! story on different pages (Theobald, Siddharth and Paepcke, SpotSigs, 2008).
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -11,7 +11,7 @@ use super::words::Words;
 use crate::error::{Error, Result};
 use crate::limits::MAX_SPOT_WORDS;
 
-/// The stop words of English from which spots hang, in rising order (FEAT-10).
+/// The English stop words at which spots start, in ascending order (FEAT-10).
 const STOP_WORDS: [&str; 58] = [
     "a", "about", "after", "all", "also", "an", "and", "are", "as", "at", "be", "been", "but",
     "by", "can", "do", "for", "from", "had", "has", "have", "he", "her", "his", "i", "if", "in",
@@ -20,9 +20,9 @@ const STOP_WORDS: [&str; 58] = [
     "who", "will", "with", "would", "you", "your",
 ];
 
-/// The features of a text (FEAT-10): for each stop word, itself and `chain` other words that are no stop
-/// words, every `distance`-th of those that follow. Both are at least 1, and their product at most
-/// [`MAX_SPOT_WORDS`].
+/// The features of a text (FEAT-10). Each stop word gives a feature: the stop word and `chain` of the words that
+/// follow, taking every `distance`-th word that is not a stop word. Both numbers are at least 1, and their product
+/// is at most [`MAX_SPOT_WORDS`].
 ///
 /// ```
 /// use ringer::features::{spots, token};
@@ -37,7 +37,7 @@ pub fn spots(text: &[u8], distance: u8, chain: u8) -> Result<Vec<u64>> {
     Ok(features)
 }
 
-/// Finds spots in many texts: keeps its buffers.
+/// Extracts spots from many texts and reuses its buffers.
 ///
 /// ```
 /// use ringer::features::{SpotReader, spots};
@@ -52,7 +52,7 @@ pub struct SpotReader {
     distance: usize,
     chain: usize,
     words: Words,
-    /// The words of substance.
+    /// The words that are not stop words.
     others: Vec<usize>,
     /// The stop words, each with the number of other words before it.
     stops: Vec<(usize, usize)>,
@@ -60,7 +60,7 @@ pub struct SpotReader {
 }
 
 impl SpotReader {
-    /// Every `distance`-th word, `chain` of them.
+    /// Makes a reader for chains of `chain` words, taking every `distance`-th word.
     pub fn new(distance: u8, chain: u8) -> Result<SpotReader> {
         let (distance, chain) = (usize::from(distance), usize::from(chain));
         if !(1..=MAX_SPOT_WORDS).contains(&(distance * chain)) {
@@ -73,15 +73,15 @@ impl SpotReader {
         Ok(SpotReader { distance, chain, words: Words::new(), others, stops, spot })
     }
 
-    /// Appends the features of a text, in its order and with repeats. A stop word with fewer words after
-    /// it than the chain needs has none.
+    /// Appends the features of a text in order, with repeats. A stop word with too few words after it has no
+    /// feature.
     pub fn features_into(&mut self, text: &[u8], features: &mut Vec<u64>) {
         let mut sink = Sink { watch: Watch::none(), features, take: None };
         let read = self.read_into(text, &mut sink);
         debug_assert!(read.is_ok(), "nothing limits it");
     }
 
-    /// The same within limits. All words are in memory: a spot may reach over any number of stop words.
+    /// The same within limits. All words are in memory, because a spot may reach over any number of stop words.
     pub(super) fn read_into(&mut self, text: &[u8], sink: &mut Sink<'_>) -> Result<()> {
         let watch = sink.watch.of_text();
         let words = self.words.read_each(text, &watch, &mut |_| Ok(()))?;
@@ -128,7 +128,7 @@ mod tests {
         assert!(STOP_WORDS.iter().all(|word| is_stop_word(word.as_bytes())));
     }
 
-    /// FEAT-10: stop words anywhere, chains over other stop words, the end of the text.
+    /// FEAT-10: stop words at any place, chains over other stop words, and the end of the text.
     #[test]
     fn chains_skip_stop_words_and_stop_at_the_end() {
         let text = b"Rain in Spain stays mainly in the plain";

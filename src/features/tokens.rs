@@ -1,4 +1,4 @@
-//! Words given by the caller.
+//! Tokens that the caller provides. In: bytes. Out: their hashes (FEAT-2).
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -7,7 +7,7 @@ pub fn token(token: impl AsRef<[u8]>) -> u64 {
     xxh3_64(token.as_ref())
 }
 
-/// The features of many tokens, in their order and with their repeats.
+/// The features of many tokens, in order and with repeats.
 ///
 /// ```
 /// let basket = ringer::features::tokens(["bread", "milk", "milk"]);

@@ -1,7 +1,7 @@
-//! Addresses of pages as sets of pairs of neighbours, with their positions.
+//! Features of URLs: pairs of neighbouring parts with their positions.
 //!
-//! In: a URL. Out: one feature for each two neighbouring parts (FEAT-11). A host is the set of the
-//! features of all its URLs: mirrors have many in common.
+//! In: a URL. Out: one feature for each pair (FEAT-11). The features of all URLs of a host form the set of the
+//! host. Mirrors share many of them.
 
 use unicode_segmentation::UnicodeSegmentation;
 use xxhash_rust::xxh3::xxh3_64;
@@ -10,10 +10,10 @@ use super::limits::{Sink, Watch};
 use super::normal::normal;
 use crate::error::Result;
 
-/// Characters of an address between two looks at its limits.
+/// The characters of a URL that are read between two checks of the limits.
 const LOOK: usize = 4096;
 
-/// Parts that too many addresses have (FEAT-11).
+/// Parts that too many URLs have (FEAT-11).
 const STOP_WORDS: [&str; 22] = [
     "asp", "aspx", "bin", "cgi", "com", "default", "ftp", "home", "htm", "html", "http", "https",
     "index", "jsp", "main", "net", "org", "php", "shtml", "txt", "www", "xhtml",
@@ -33,7 +33,7 @@ pub fn url(address: &[u8]) -> Vec<u64> {
     features
 }
 
-/// Reads many URLs: keeps its buffers.
+/// Reads many URLs and reuses its buffers.
 ///
 /// ```
 /// use ringer::features::UrlReader;
@@ -52,12 +52,12 @@ pub struct UrlReader {
 }
 
 impl UrlReader {
-    /// A reader with empty buffers.
+    /// Makes a reader with empty buffers.
     pub fn new() -> UrlReader {
         UrlReader::default()
     }
 
-    /// Appends the features of a URL, in its order. One part alone is one feature.
+    /// Appends the features of a URL in order. A URL with a single part has one feature.
     pub fn features_into(&mut self, address: &[u8], features: &mut Vec<u64>) {
         let mut sink = Sink { watch: Watch::none(), features, take: None };
         let read = self.read_into(address, &mut sink);
@@ -102,7 +102,7 @@ impl UrlReader {
     }
 }
 
-/// Replaces `%` and two hexadecimal digits by the byte they stand for.
+/// Replaces `%` and two hexadecimal digits by the byte that they encode.
 fn unescape(address: &[u8], bytes: &mut Vec<u8>) {
     let digit = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16));
     let mut rest = address;
@@ -118,7 +118,8 @@ fn unescape(address: &[u8], bytes: &mut Vec<u8>) {
     }
 }
 
-/// ASCII letters, and whatever else makes a word without being ASCII: digits and punctuation part.
+/// True for ASCII letters in lower case, and for other characters that form words. ASCII digits and punctuation
+/// separate parts.
 fn is_part(c: char) -> bool {
     let mut utf8 = [0; 4];
     match c.is_ascii() {
@@ -136,7 +137,7 @@ mod tests {
         parts.map(token).to_vec()
     }
 
-    /// FEAT-11, with the source's own examples: the host gives www, infoseek and com, of which two stop.
+    /// FEAT-11, with the examples of the paper. The host has the parts www, infoseek and com; two are stop words.
     #[test]
     fn parts_positions_and_stop_words() {
         assert_eq!(url(b"www6.infoseek.com"), features(["infoseek 0"]));

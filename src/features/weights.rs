@@ -1,28 +1,28 @@
-//! Weights for features: how often one comes in a document, and how rare it is among documents.
+//! Weights of features: how often a feature occurs in a document, and how rare it is among documents.
 //!
-//! In: the features of documents, or numbers; a dense vector. Out: elements with weights, the input of
-//! [`Sketcher::sketch_weighted`](crate::Sketcher::sketch_weighted). Knows no more of a feature than that it is a number.
+//! In: the features of documents, their counts, or a dense vector. Out: elements with weights, the input of
+//! [`Sketcher::sketch_weighted`](crate::Sketcher::sketch_weighted). To this module a feature is just a number.
 
 use std::collections::HashMap;
 
 use crate::error::{Error, Result};
 
-/// In how many documents each feature is: what tf-idf weights are made of.
+/// Counts the documents that contain each feature, and computes tf-idf weights.
 ///
-/// The weight of a feature that comes `tf` times in a document and is in `df` of N documents is
+/// The weight of a feature that occurs `tf` times in a document, and in `df` of N documents, is
 ///
 /// ```text
 /// tf (1 + ln((1 + N) / (1 + df)))
 /// ```
 ///
-/// which is never below `tf`: even what is in all documents counts. A feature that was never seen has `df` 0. Logarithms are
-/// the same on every machine, and so are signatures of these weights.
+/// It is never below `tf`: even a feature of all documents counts. A feature that was never seen has `df` 0. The
+/// logarithm is the same on every machine, so signatures of these weights are too.
 ///
-/// Documents are comparable only if they were weighed by the same numbers: count first, then weigh all, and keep
-/// [`counts`](DocumentFrequencies::counts) for those that come later.
+/// Documents are comparable only if they were weighted with the same counts. Count first, then weight all
+/// documents, and keep [`counts`](DocumentFrequencies::counts) for documents that arrive later.
 ///
-/// Memory: 20 to 40 bytes for each distinct feature. That has no limit but the number of features;
-/// [`forget_below`](DocumentFrequencies::forget_below) sets one where documents never end.
+/// Memory: 20 to 40 bytes for each distinct feature, without a limit. If documents never end, bound it with
+/// [`forget_below`](DocumentFrequencies::forget_below).
 ///
 /// ```
 /// use ringer::features::{DocumentFrequencies, tokens};
@@ -40,18 +40,18 @@ use crate::error::{Error, Result};
 pub struct DocumentFrequencies {
     documents: u64,
     counts: HashMap<u64, u64>,
-    /// The features of the document that is added, in order.
+    /// The features of the document being added, sorted.
     sorted: Vec<u64>,
 }
 
 impl DocumentFrequencies {
-    /// Of no documents yet: until one is added, weights are how often features come.
+    /// Starts without documents. Until one is added, the weight of a feature is how often it occurs.
     pub fn new() -> DocumentFrequencies {
         DocumentFrequencies::default()
     }
 
-    /// Of documents that were counted elsewhere: how many there are, and in how many of them each feature is. No feature
-    /// may be in more documents than there are, or be named twice.
+    /// Takes counts made elsewhere: the number of documents, and for each feature the number of documents that
+    /// contain it. No count may exceed the number of documents, and no feature may occur twice.
     ///
     /// ```
     /// use ringer::features::DocumentFrequencies;
@@ -95,45 +95,45 @@ impl DocumentFrequencies {
         }
     }
 
-    /// How many documents were counted.
+    /// The number of documents counted.
     pub fn documents(&self) -> u64 {
         self.documents
     }
 
-    /// In how many of them the feature is.
+    /// The number of documents that contain the feature.
     pub fn documents_with(&self, feature: u64) -> u64 {
         self.counts.get(&feature).copied().unwrap_or(0)
     }
 
-    /// All features with how many documents they are in, by rising feature.
+    /// All features with their numbers of documents, in ascending order of features.
     pub fn counts(&self) -> Vec<(u64, u64)> {
         let mut counts: Vec<_> = self.counts.iter().map(|(x, count)| (*x, *count)).collect();
         counts.sort_unstable();
         counts
     }
 
-    /// Forgets the features that are in fewer than `least` documents, most of them as a rule, and the memory they
-    /// took. They weigh then as if they had never been seen: too much, but by no more than `ln(least)` for each time
-    /// they come.
+    /// Drops the features of fewer than `least` documents, usually most of them, and frees their memory. From then
+    /// on they count as never seen, so their weight is too high, by at most `ln(least)` for each occurrence.
     pub fn forget_below(&mut self, least: u64) {
         self.counts.retain(|_, count| *count >= least);
         self.counts.shrink_to_fit();
     }
 
-    /// The weight of a feature that comes once: `1 + ln((1 + N) / (1 + df))`, at least 1.
+    /// The weight of a feature that occurs once: `1 + ln((1 + N) / (1 + df))`, at least 1.
     pub fn weight(&self, feature: u64) -> f64 {
         let [all, with] = [self.documents, self.documents_with(feature)].map(|n| 1.0 + n as f64);
         1.0 + libm::log(all / with)
     }
 
-    /// The features of a document with their weights: each once, in rising order. Repeats count.
+    /// The features of a document with their weights, each once and in ascending order. Repeats raise the weight.
     pub fn weigh(&self, features: &[u64]) -> Vec<(u64, f64)> {
         let mut weighted = Vec::with_capacity(features.len());
         self.weigh_into(features, &mut weighted);
         weighted
     }
 
-    /// The same into a buffer that may be used again; what was in it is gone.
+    /// The same as [`weigh`](DocumentFrequencies::weigh), but replaces the content of a buffer, which can be
+    /// reused.
     ///
     /// ```
     /// # use ringer::features::DocumentFrequencies;
@@ -160,8 +160,8 @@ impl DocumentFrequencies {
     }
 }
 
-/// A dense vector as coordinates: the element of a coordinate is its index, and zeros are left out. Numbers that are not
-/// finite stay, for the sketcher to refuse.
+/// Converts a dense vector to elements with weights. The element of a coordinate is its index. Zeros are omitted.
+/// Numbers that are not finite are kept, so that the sketcher rejects them.
 ///
 /// ```
 /// use ringer::{Scheme, Sketcher, features, presets};
@@ -181,7 +181,7 @@ pub fn vector(coordinates: &[f32]) -> Vec<(u64, f64)> {
 mod tests {
     use super::*;
 
-    /// Against the definition, counted feature by feature.
+    /// Compares with the definition, computed feature by feature.
     #[test]
     fn weights_are_those_of_the_formula() {
         let documents: [&[u64]; 4] = [&[1, 1, 2], &[2, 3, u64::MAX], &[], &[2, 1]];
@@ -213,7 +213,7 @@ mod tests {
         assert!(error(2, &[(1, 2), (2, 3)]).contains("feature 2 in 3 of 2 documents"));
         assert!(error(9, &[(1, 2), (1, 2)]).contains("feature 1, twice"));
         let mut most = DocumentFrequencies::from_counts(u64::MAX, [(1, u64::MAX), (2, 0)]).unwrap();
-        // One document more, of which there cannot be more.
+        // Adding a document saturates the count.
         for _ in 0..2 {
             assert_eq!(most.weight(1), 1.0);
             assert!(most.weight(2) > 44.0 && most.weight(2).is_finite());

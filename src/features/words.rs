@@ -1,11 +1,11 @@
-//! Texts as sequences of words.
+//! The words of a text.
 //!
-//! In: bytes, meant to be UTF-8. Out: the words of the normalised text (FEAT-5, FEAT-6), each followed
-//! by one space, in one buffer that is used again for the next text.
+//! In: bytes that should be UTF-8. Out: the words of the normalised text (FEAT-5, FEAT-6), each followed by one
+//! space, in a buffer that is reused for the next text.
 //!
-//! ASCII white space is no part of a word and nothing across it has to do with each other, neither in
-//! normalisation nor in word boundaries: what stands between is a *piece*, and only pieces that have a
-//! character outside ASCII, and those near them, take the slower way.
+//! ASCII white space is never part of a word, and neither normalisation nor word boundaries reach across it. The
+//! bytes between white space are a *piece*. Only pieces with a character outside ASCII, and pieces near them, take
+//! the slow path.
 
 use super::ascii;
 use super::buffer::Buffer;
@@ -14,33 +14,33 @@ use super::pieces::Pieces;
 use crate::error::Result;
 use crate::kernel::{BLOCK, marks};
 
-/// Text is read in parts of about this size, so that working memory stays small and near.
+/// The size of the parts in which text is read, so that working memory stays in the cache.
 const WINDOW: usize = 4096;
 
-/// Bytes of words that are gathered before somebody who can take words piece by piece is asked to.
+/// The bytes of words that are collected before `Take` is called.
 const FULL: usize = 1 << 16;
 
-/// Words one behind the other, each followed by a space.
+/// Words one after the other, each followed by a space.
 #[derive(Debug)]
 pub(super) struct Flat {
     pub(super) bytes: Buffer<u8>,
-    /// 0, and the end of each word and its space.
+    /// 0, and the end of each word with its space.
     pub(super) bounds: Buffer<usize>,
-    /// Bytes of words that were taken out of it already.
+    /// The bytes of words that were removed already.
     pub(super) taken: usize,
 }
 
-/// Takes words out of the front of a text that is being read, all but the last ones.
+/// Processes words and removes them from the front while a text is being read. The last ones may stay.
 pub(super) type Take<'a> = &'a mut dyn FnMut(&mut Flat) -> Result<()>;
 
-/// What watches over the reading of a text, and takes the words.
+/// The limits on the reading of a text, and the receiver of its words.
 pub(super) struct Reading<'a> {
     pub(super) watch: &'a Watch<'a>,
     pub(super) take: Take<'a>,
 }
 
 impl Reading<'_> {
-    /// Looks at the limits, and has words taken if there are many. `more` bytes were read that are not there yet.
+    /// Checks the limits, and calls `take` if there are many words. `more` bytes were read but not appended yet.
     pub(super) fn step(&mut self, words: &mut Flat, more: usize) -> Result<()> {
         self.watch.at(words.taken + words.bytes.len() + more)?;
         if words.bytes.len() >= FULL { (self.take)(words) } else { Ok(()) }
@@ -48,7 +48,7 @@ impl Reading<'_> {
 }
 
 impl Flat {
-    /// A buffer without words.
+    /// Makes a buffer without words.
     pub(super) fn new() -> Flat {
         let mut bounds = Buffer::default();
         bounds.push(0);
@@ -61,7 +61,7 @@ impl Flat {
         self.taken = 0;
     }
 
-    /// Copies the first words of another.
+    /// Appends the first `count` words of another buffer.
     pub(super) fn copy_words(&mut self, other: &Flat, count: usize) {
         for i in 0..count.min(other.len()) {
             self.bytes.extend_from_slice(&other.bytes[other.bounds[i]..other.bounds[i + 1]]);
@@ -69,12 +69,12 @@ impl Flat {
         }
     }
 
-    /// Appends all words of another.
+    /// Appends all words of another buffer.
     pub(super) fn append(&mut self, other: &Flat) {
         self.copy_words(other, other.len());
     }
 
-    /// Takes the first words out.
+    /// Removes the first `count` words.
     pub(super) fn drop_words(&mut self, count: usize) {
         let gone = self.bounds[count];
         self.bounds.drop_front(count);
@@ -83,25 +83,25 @@ impl Flat {
         self.taken += gone;
     }
 
-    /// Takes the first bytes out, where bounds have no meaning.
+    /// Removes the first `count` bytes of text without bounds.
     pub(super) fn drop_bytes(&mut self, count: usize) {
         self.bounds.truncate(1);
         self.bytes.drop_front(count);
         self.taken += count;
     }
 
-    /// Number of words.
+    /// The number of words.
     pub(super) fn len(&self) -> usize {
         self.bounds.len() - 1
     }
 
-    /// A word, without its space.
+    /// Word `i`, without its space.
     pub(super) fn word(&self, i: usize) -> &[u8] {
         &self.bytes[self.bounds[i]..self.bounds[i + 1] - 1]
     }
 }
 
-/// Reads texts. Keeps its buffers.
+/// Reads texts and reuses its buffers.
 #[derive(Debug)]
 pub(super) struct Words {
     pub(super) flat: Flat,
@@ -109,18 +109,18 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// Reads words, each of which is followed by a space.
+    /// Makes a reader of words that are each followed by a space.
     pub(super) fn new() -> Words {
         Words { flat: Flat::new(), pieces: Pieces::new(false) }
     }
 
-    /// Reads text for character n-grams: words that touch each other have no space between them (FEAT-8),
-    /// and their bounds have no meaning.
+    /// Makes a reader of gram text, for character n-grams. Words that touch have no space between them (FEAT-8),
+    /// and bounds have no meaning.
     pub(super) fn touching() -> Words {
         Words { pieces: Pieces::new(true), ..Words::new() }
     }
 
-    /// The words of a text, all of them.
+    /// All words of a text.
     #[cfg(test)]
     pub(super) fn read(&mut self, text: &[u8]) -> &mut Flat {
         let watch = Watch::none();
@@ -129,7 +129,7 @@ impl Words {
         &mut self.flat
     }
 
-    /// The words of a text, as far as `take` has not taken them while it was read.
+    /// Reads the words of a text. Returns those that `take` did not remove.
     pub(super) fn read_each(
         &mut self,
         text: &[u8],
@@ -162,7 +162,7 @@ impl Words {
     }
 }
 
-/// Where a piece ends, together with those after it up to the next block of ASCII, or about a window of them.
+/// The end of the first piece, together with later pieces up to the next block of ASCII, or about a window of them.
 fn end_of_pieces(text: &[u8]) -> usize {
     let (blocks, _) = text[..text.len().min(WINDOW)].as_chunks::<BLOCK>();
     let others = blocks.iter().take_while(|block| marks(block) != 0).count() * BLOCK;
@@ -170,7 +170,7 @@ fn end_of_pieces(text: &[u8]) -> usize {
     others + rest.clone().position(|byte| is_space(*byte)).unwrap_or(rest.len())
 }
 
-/// ASCII white space.
+/// True for ASCII white space.
 pub(super) fn is_space(byte: u8) -> bool {
     matches!(byte, b'\t'..=b'\r' | b' ')
 }

@@ -1,4 +1,5 @@
-//! The fast ways against the definition (FEAT-4 to FEAT-8): normalise all, cut at white space, cut by UAX #29.
+//! Tests of the fast paths against the definition (FEAT-4 to FEAT-8): normalise, split at white space, split by UAX
+//! #29.
 
 use proptest::prelude::*;
 
@@ -18,7 +19,7 @@ fn check(reader: &mut Words, touching: &mut Words, text: &[u8]) {
     assert!(found.len() <= found.trim_end_matches(' ').len() + 1, "{shown:?}");
 }
 
-/// All texts of up to `length` of these characters.
+/// Checks all texts of up to `length` of these characters.
 fn check_all(alphabet: &[&[u8]], length: u32) {
     let (mut reader, mut touching) = (Words::new(), Words::touching());
     let mut text = Vec::new();
@@ -31,7 +32,7 @@ fn check_all(alphabet: &[&[u8]], length: u32) {
                 left /= alphabet.len();
             }
             check(&mut reader, &mut touching, &text);
-            // Among others, so that it is read with the white space around it.
+            // The same text between others, so that it is read with the white space around it.
             if number % 5 == 0 {
                 let among = [b"\xC3\xA9 ", &text[..], b" ", &b"\xC3\xA9".repeat(32)].concat();
                 check(&mut reader, &mut touching, &among);
@@ -40,7 +41,7 @@ fn check_all(alphabet: &[&[u8]], length: u32) {
     }
 }
 
-/// One of each class of ASCII that FEAT-6 tells apart, both cases, and NUL.
+/// One character of each ASCII class that FEAT-6 distinguishes, both cases, and NUL.
 #[test]
 fn short_ascii_texts() {
     let alphabet = [&b"a"[..], b"Z", b"1", b"_", b".", b":", b",", b"'", b"\"", b"-", b" "];
@@ -48,7 +49,7 @@ fn short_ascii_texts() {
     check_all(&[b"b", b"9", b";", b"\r", b"\n", b"\0", b"\t", b"\x7F"], 5);
 }
 
-/// One of each kind of character, whole and in parts, with what breaks and joins them.
+/// One character of each kind, whole and in parts, with characters that break and join words.
 #[test]
 fn short_texts_of_many_scripts() {
     let alphabet = [
@@ -105,7 +106,7 @@ fn telling_cases() {
     assert_eq!(grams.as_deref(), Ok("東京 tower b "));
 }
 
-/// Around the sizes of blocks and windows.
+/// Lengths near the sizes of blocks and windows.
 #[test]
 fn long_texts() {
     let (mut reader, mut touching) = (Words::new(), Words::touching());
@@ -118,8 +119,8 @@ fn long_texts() {
     }
 }
 
-/// The first character outside ASCII takes the piece that it is in out of what was read so far, however many
-/// blocks ago that began.
+/// A character outside ASCII removes its whole piece from the words read so far, however many blocks ago the piece
+/// began.
 #[test]
 fn pieces_that_stop_being_ascii() {
     let (mut reader, mut touching) = (Words::new(), Words::touching());

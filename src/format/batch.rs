@@ -1,6 +1,7 @@
-//! The payload of a commit in the hot tier: its operations by key. Mirrors `format-spec/batch.md`.
+//! The payload of a commit in the write-ahead log: its operations by key. Implements `format-spec/batch.md`.
 //!
-//! Rows are not named: the same payload can be replayed over any state of the segments.
+//! In: operations, or bytes of a log. Out: the payload, or checked operations. The payload names keys, not rows, so
+//! it can be replayed over any state of the segments. It does not know how the log stores it.
 
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ const PUT: u8 = 1;
 const PUT_EMPTY: u8 = 2;
 const DELETE: u8 = 3;
 
-/// The start of an operation, before its key.
+/// The layout of the start of an operation, before its key.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Layout {
@@ -30,22 +31,22 @@ pub struct Layout {
     cardinality_code: U32,
 }
 
-/// What happens to a key: a signature is stored under it, or it is deleted.
+/// What happens to a key: a signature is stored under it, or the key is deleted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Operation {
     /// The key.
     pub key: Box<[u8]>,
-    /// The new signature; `None` deletes.
+    /// The new signature; `None` deletes the key.
     pub signature: Option<Signature>,
 }
 
 impl Operation {
-    /// The key, and its new signature.
+    /// The key and its new signature.
     pub fn parts(&self) -> (&[u8], Option<&Signature>) {
         (&self.key, self.signature.as_ref())
     }
 
-    /// The bytes that it has in a payload.
+    /// The length of the operation in a payload.
     pub fn encoded_bytes(&self) -> usize {
         encoded_bytes(&self.key, self.signature.as_ref())
     }
@@ -71,7 +72,7 @@ impl Operation {
     }
 }
 
-/// The bytes that an operation has in a payload.
+/// The length that an operation with this key and signature has in a payload.
 pub fn encoded_bytes(key: &[u8], signature: Option<&Signature>) -> usize {
     let of_signature = stored(signature).map_or(0, |signature| {
         let set = kept(signature).map_or(0, |(shape, elements)| shape.encoded_bytes(elements));
@@ -80,15 +81,15 @@ pub fn encoded_bytes(key: &[u8], signature: Option<&Signature>) -> usize {
     size_of::<Layout>().saturating_add(key.len()).saturating_add(of_signature)
 }
 
-/// The signature whose samples follow the key. That of the empty set has none.
+/// The signature, if its planes are stored after the key. The empty set has none stored.
 fn stored(signature: Option<&Signature>) -> Option<&Signature> {
     signature.filter(|signature| !signature.is_empty())
 }
 
-/// The bytes of a payload before its operations.
+/// The length of the operation count at the start of a payload.
 pub const COUNT_BYTES: usize = size_of::<U32>();
 
-/// The payload of these operations.
+/// Encodes the payload of these operations.
 pub fn encode(operations: &[Operation]) -> Vec<u8> {
     let add =
         |length: usize, operation: &Operation| length.saturating_add(operation.encoded_bytes());
@@ -98,12 +99,12 @@ pub fn encode(operations: &[Operation]) -> Vec<u8> {
     bytes
 }
 
-/// The elements of a signature whose scheme keeps sets.
+/// The elements of a signature if its scheme keeps sets, and how they are encoded.
 fn kept(signature: &Signature) -> Option<(KeptShape, &[u64])> {
     Some((KeptShape::of(signature.scheme())?, signature.elements()?))
 }
 
-/// Reads a payload.
+/// Decodes a payload.
 pub fn decode(bytes: &[u8], scheme: &Arc<Scheme>) -> Result<Vec<Operation>> {
     let short = || broken(WHAT, "BATCH-1", 0, "it is cut short");
     let mut cursor = Cursor::new(bytes);
@@ -111,7 +112,7 @@ pub fn decode(bytes: &[u8], scheme: &Arc<Scheme>) -> Result<Vec<Operation>> {
     if count > MAX_BATCH_OPERATIONS {
         return Err(broken(WHAT, "BATCH-1", 0, format!("it claims {count} operations")));
     }
-    // A wild count reserves no more than the bytes allow.
+    // An absurd count must not reserve more memory than the bytes can fill.
     let most = cursor.rest().len().checked_div(size_of::<Layout>()).unwrap_or(0);
     let mut operations = Vec::with_capacity(count.min(most));
     let mut elements: usize = 0;
@@ -165,7 +166,7 @@ fn operation(cursor: &mut Cursor<'_>, scheme: &Arc<Scheme>) -> Result<Operation>
     Ok(Operation { key, signature: Some(signature) })
 }
 
-/// BATCH-4: the set that follows a signature, if the scheme keeps sets.
+/// BATCH-4: decodes the set that follows a signature, if the scheme keeps sets.
 fn kept_elements(
     cursor: &mut Cursor<'_>,
     scheme: &Scheme,

@@ -1,4 +1,4 @@
-//! Commits: operations come back as they were, each rule refuses, and no bytes are too wild.
+//! Tests of commits: operations round-trip, each rule rejects its violation, and no bytes cause a panic.
 
 use super::*;
 use crate::error::Error;
@@ -45,8 +45,8 @@ fn rule_of(bytes: &[u8], scheme: &Arc<Scheme>) -> &'static str {
     }
 }
 
-/// A put of `ab` (its start at 4, its 65 samples of one bit in two words at 13), a put of the empty set
-/// under `c` (at 29), a delete of `d` (at 37).
+/// A put of `ab` at offset 4, with its 65 one-bit samples in two words at 13, a put of the empty set under `c` at
+/// 29, and a delete of `d` at 37.
 fn small(field: CardinalityField) -> (Arc<Scheme>, Vec<u8>) {
     let scheme = scheme(field, 1, 65);
     let operations = [
@@ -60,7 +60,7 @@ fn small(field: CardinalityField) -> (Arc<Scheme>, Vec<u8>) {
     (scheme, payload)
 }
 
-/// The rule that refuses the small commit with other bytes at `at`.
+/// The rule that rejects the small commit after its bytes at `at` are replaced.
 fn rule_with(field: CardinalityField, at: usize, bytes: &[u8]) -> &'static str {
     let (scheme, mut payload) = small(field);
     payload[at..at + bytes.len()].copy_from_slice(bytes);
@@ -162,7 +162,7 @@ fn keys_without_bytes_and_with_too_many_are_refused() {
     }
 }
 
-/// BATCH-2: the code is 0 where there is no size, and not 0 where there must be one.
+/// BATCH-2: the code is 0 for empty sets and deletes, and not 0 for other sets if it tells the size.
 #[test]
 fn codes_that_do_not_go_with_their_operation_are_refused() {
     for field in FIELDS {
@@ -180,11 +180,11 @@ fn codes_that_do_not_go_with_their_operation_are_refused() {
     }
 }
 
-/// BATCH-3: words as of SIG-3, codes as wide as their field.
+/// BATCH-3: words follow SIG-3, and codes fit in their field.
 #[test]
 fn signatures_that_no_scheme_makes_are_refused() {
     for field in FIELDS {
-        // Bit 1 and bit 63 of the last word, which only sample 64 uses.
+        // Bits 1 and 63 of the last word. Only its bit 0 is used, by sample 64.
         assert_eq!(rule_with(field, 21, &[2]), "BATCH-3");
         assert_eq!(rule_with(field, 28, &[0x80]), "BATCH-3");
     }
@@ -226,7 +226,7 @@ proptest! {
         prop_assert_eq!(decode(&payload_of(&operations), &scheme), Ok(operations));
     }
 
-    /// Bytes that are accepted stand for one commit only: it has no other bytes.
+    /// Each accepted payload is the only encoding of its commit.
     #[test]
     fn changed_bytes_never_panic_and_none_is_ignored(
         (scheme, operations) in commits(),
@@ -251,7 +251,7 @@ proptest! {
     ) {
         let scheme = scheme(field, 1, 1);
         let _ = decode(&bytes, &scheme);
-        // Operations of small numbers.
+        // Operations with small numbers, so that some are valid.
         let mut payload = (starts.len() as u32).to_le_bytes().to_vec();
         for (operation, key, code) in starts {
             payload.extend([operation, key, 0, code, 0, 0, 0]);
@@ -293,7 +293,7 @@ fn kept_sets_follow_their_signatures() {
     }
 }
 
-/// BATCH-4: a set that is not one, that has no elements, or that has too many with those before it.
+/// BATCH-4: invalid sets, sets without elements, and too many elements in all sets together.
 #[test]
 fn sets_that_cannot_be_are_refused() {
     let (scheme, payload) = keeping(64);
@@ -307,7 +307,7 @@ fn sets_that_cannot_be_are_refused() {
     for length in 30..40 {
         assert_eq!(rule_of(&payload[..length], &scheme), "BATCH-4", "{length}");
     }
-    // A run of half as many as may be takes a byte for each 32: two of them fit, three do not.
+    // A run of consecutive elements, half as many as allowed, takes a byte for each 32. Two runs fit, three do not.
     let run: Vec<u64> = (0..MAX_KEPT_ELEMENTS as u64 / 2).collect();
     let put = operation(b"run", Some(Sketcher::new(&scheme).sketch(&run).unwrap()));
     let [two, three] = [2, 3].map(|n| payload_of(&vec![put.clone(); n]));

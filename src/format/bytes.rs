@@ -1,6 +1,7 @@
-//! The one way to take bytes apart: a cursor that checks every step. Also how integers are put together, and checksums.
+//! The only way to take disk bytes apart: a cursor that checks every step. Also integer encoding and checksums.
 //!
-//! Structures of a fixed layout are zerocopy views. Integers outside of those are read and written with `byteorder`.
+//! Structures of a fixed layout are zerocopy views. All other integers are read and written with `byteorder`. This
+//! module does not know any structure of the format.
 
 use byteorder::{ByteOrder, LittleEndian};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
@@ -8,14 +9,14 @@ use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 use super::{DatabaseId, UNIT};
 use crate::error::Error;
 
-/// Reads bytes from front to back; every step is `None` when too few are left.
+/// Reads bytes from front to back. Every step returns `None` if too few bytes are left.
 #[derive(Debug, Clone, Copy)]
 pub struct Cursor<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Cursor<'a> {
-    /// At the first of these bytes.
+    /// Starts at the first of these bytes.
     pub fn new(bytes: &'a [u8]) -> Cursor<'a> {
         Cursor { rest: bytes }
     }
@@ -32,7 +33,7 @@ impl<'a> Cursor<'a> {
         Some(taken)
     }
 
-    /// The next bytes as a fixed layout.
+    /// The next bytes, viewed as a fixed layout.
     pub fn layout<T>(&mut self) -> Option<&'a T>
     where
         T: FromBytes + KnownLayout + Immutable + Unaligned,
@@ -42,12 +43,12 @@ impl<'a> Cursor<'a> {
         Some(layout)
     }
 
-    /// The next four bytes as a number.
+    /// The next four bytes as an integer.
     pub fn u32(&mut self) -> Option<u32> {
         self.take(size_of::<u32>()).map(LittleEndian::read_u32)
     }
 
-    /// The next bytes as `n` equal layouts. Nothing is allocated, so a wild `n` costs nothing.
+    /// The next bytes, viewed as `n` equal layouts. It allocates nothing, so an absurd `n` is harmless.
     pub fn layouts<T>(&mut self, n: usize) -> Option<&'a [T]>
     where
         T: FromBytes + Immutable + Unaligned + KnownLayout,
@@ -57,15 +58,15 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Numbers at the end of bytes, in little-endian order.
+/// Appends little-endian integers to bytes.
 pub trait PutBytes {
-    /// Adds a number of four bytes.
+    /// Appends an integer of four bytes.
     fn put_u32(&mut self, number: u32);
 
-    /// Adds a number of eight bytes.
+    /// Appends an integer of eight bytes.
     fn put_u64(&mut self, number: u64);
 
-    /// Adds the low `width` bytes of a number, 8 at most.
+    /// Appends the low `width` bytes of an integer, at most 8.
     fn put_low(&mut self, number: u64, width: usize);
 }
 
@@ -89,7 +90,7 @@ impl PutBytes for Vec<u8> {
     }
 }
 
-/// The number that the first bytes make, 8 at most, in little-endian order. Missing bytes are 0.
+/// Reads the first bytes, at most 8, as a little-endian integer. Missing bytes count as 0.
 pub fn low_number(bytes: &[u8]) -> u64 {
     match bytes.first_chunk::<8>() {
         Some(whole) => LittleEndian::read_u64(whole),
@@ -98,23 +99,23 @@ pub fn low_number(bytes: &[u8]) -> u64 {
     }
 }
 
-/// The checksum in the last four bytes of a structure.
+/// The checksum stored in the last four bytes of a structure.
 pub fn last_checksum(bytes: &[u8]) -> u32 {
     bytes.last_chunk::<4>().map_or(0, |checksum| LittleEndian::read_u32(checksum))
 }
 
-/// CRC-32 (IEEE 802.3) of a database id and then of bytes: what one database wrote never verifies in
-/// another.
+/// Computes CRC-32 (IEEE 802.3) over a database id followed by other bytes. What one database wrote therefore never
+/// verifies in another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seal(u32);
 
 impl Seal {
-    /// The seal of one database.
+    /// Prepares the checksums of one database.
     pub fn of(database: DatabaseId) -> Seal {
         Seal(crc32fast::hash(&database))
     }
 
-    /// The checksum of these bytes.
+    /// The checksum of these bytes in this database.
     pub fn checksum(self, bytes: &[u8]) -> u32 {
         let mut hasher = crc32fast::Hasher::new_with_initial(self.0);
         hasher.update(bytes);
@@ -122,27 +123,27 @@ impl Seal {
     }
 }
 
-/// The next multiple of 64.
+/// Rounds up to a multiple of 64.
 pub fn round_up(length: usize) -> usize {
     length.checked_next_multiple_of(UNIT).unwrap_or(usize::MAX)
 }
 
-/// Whether a position is a multiple of 64.
+/// True if a position is a multiple of 64.
 pub fn is_aligned(position: u64) -> bool {
     position.is_multiple_of(64)
 }
 
-/// A count from disk as an index.
+/// Converts a count from disk to an index.
 pub fn index(n: u32) -> usize {
     usize::try_from(n).unwrap_or(usize::MAX)
 }
 
-/// A length in memory as a position on disk.
+/// Converts a length in memory to a position on disk.
 pub fn position(n: usize) -> u64 {
     u64::try_from(n).unwrap_or(u64::MAX)
 }
 
-/// A broken rule at a byte of the structure that is being read; the reader adds where that stands.
+/// The error for a violated rule at an offset of the structure being read. The caller adds where that structure is.
 pub fn broken(
     what: &'static str,
     rule: &'static str,
@@ -186,8 +187,8 @@ mod tests {
         assert_eq!(bytes, [1, 0, 0, 0, 0, 0, 0, 0]);
     }
 
-    /// The check value of CRC-32 for "123456789", and the seal as the spec states it: the checksum of
-    /// the id followed by the bytes.
+    /// Checks CRC-32 against its published check value for "123456789". The checksum of a database is that of its
+    /// id followed by the bytes, as the specification defines it.
     #[test]
     fn the_seal_is_the_checksum_of_id_and_bytes() {
         assert_eq!(crc32fast::hash(b"123456789"), 0xCBF4_3926);

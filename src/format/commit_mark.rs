@@ -1,7 +1,8 @@
-//! The commit mark: which commit was acknowledged last. Mirrors `format-spec/file.md`.
+//! The commit mark: the sequence of the last acknowledged commit. Implements `format-spec/file.md`.
 //!
-//! It is written after each commit and never synced, so it may be missing or old after a power cut. After
-//! a kill it is exact, and turns the loss of a hot tier's tail into a report.
+//! In: bytes from the file. Out: a valid mark, or none. The mark is written after each commit and never synced.
+//! After a power cut it may be missing or old. After a kill it is exact, so recovery can report a log that has lost
+//! its tail.
 
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -9,14 +10,14 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use super::BLOCK;
 use super::bytes::{Cursor, Seal};
 
-/// Where the mark stands in the file.
+/// The offset of the mark in the file.
 pub const MARK_OFFSET: u64 = 2 * 4096;
 
 const _: () = assert!(BLOCK == 4096);
 
 const MAGIC: [u8; 8] = *b"RINGMARK";
 
-/// The bytes, field by field.
+/// The layout of the mark.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Layout {
@@ -27,20 +28,20 @@ pub struct Layout {
     checksum: U32,
 }
 
-/// Length of a mark.
+/// The length of a mark.
 pub const MARK_BYTES: usize = size_of::<Layout>();
 
 /// The last acknowledged commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CommitMark {
-    /// Its sequence.
+    /// The sequence of the commit.
     pub sequence: u64,
-    /// The hot tier that it went to.
+    /// The number of the write-ahead log that holds the commit.
     pub hot_tier: u64,
 }
 
 impl CommitMark {
-    /// The mark's bytes.
+    /// Encodes the mark.
     pub fn encode(self, seal: Seal) -> [u8; MARK_BYTES] {
         let mut layout = Layout {
             magic: MAGIC,
@@ -53,7 +54,7 @@ impl CommitMark {
         zerocopy::transmute!(layout)
     }
 
-    /// Reads a mark. An invalid one counts as absent (MARK-1).
+    /// Decodes a mark. An invalid mark counts as absent (MARK-1).
     pub fn decode(bytes: &[u8], seal: Seal) -> Option<CommitMark> {
         let layout = Cursor::new(bytes).layout::<Layout>()?;
         let valid = layout.magic == MAGIC
@@ -88,7 +89,7 @@ mod tests {
         testkit::spec_tables::assert_matches(spec, "Commit mark", &code);
     }
 
-    /// MARK-1: a mark with any bit flipped, or of another database, is no mark.
+    /// MARK-1: a mark with any bit flipped, or of another database, counts as absent.
     #[test]
     fn an_invalid_mark_counts_as_absent() {
         let seal = Seal::of([1; 16]);
@@ -101,7 +102,7 @@ mod tests {
             let mut bad = good;
             bad[bit / 8] ^= 1 << (bit % 8);
             assert_eq!(CommitMark::decode(&bad, seal), None, "bit {bit}");
-            // With a checksum that fits only what a mark says may differ.
+            // Under a valid checksum, only the sequence and the log number may differ.
             let checksum = seal.checksum(&bad[..28]).to_le_bytes();
             bad[28..].copy_from_slice(&checksum);
             let says = (8..24).contains(&(bit / 8)) || bit / 8 >= 28;

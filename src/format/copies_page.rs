@@ -1,8 +1,10 @@
-//! Copies: rows whose signature an earlier row of the segment has too, as pairs (id, row) in rising order.
-//! Mirrors `format-spec/segment.md`.
+//! Duplicate rows: pairs of id and row for all rows that share their id with an earlier row. Implements
+//! `format-spec/segment.md`.
 //!
-//! From an id the first row is found by the fences; the others are here. A directory gives the first id
-//! of each page, so that a search reads one directory page and one or two pages of pairs.
+//! In: verified pages. Out: checked views, and the places of pages. The fences lead from an id to its first row,
+//! and these pages to its other rows. A directory has the first id of each page of pairs, so a lookup reads one
+//! directory page and one or two pages of pairs. This module does not know the leaves that the pairs are derived
+//! from.
 
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -13,16 +15,16 @@ use crate::error::Result;
 
 const WHAT: &str = "copies page";
 
-/// Pairs in every page but the last.
+/// The number of pairs in every page but the last.
 pub const PAIRS_PER_PAGE: u32 = (8_192 - 24) / 8;
 
-/// First ids in every directory page but the last.
+/// The number of first ids in every directory page but the last.
 pub const ENTRIES_PER_PAGE: u32 = (8_192 - 24) / 4;
 
-/// Pages are this far apart.
+/// The distance between pages, in units of 64 bytes.
 const PAGE_UNITS: u32 = 8_192 / 64;
 
-/// A row that has the signature `id`.
+/// A duplicate row and the signature id that it shares.
 #[derive(
     FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug, Clone, Copy, PartialEq, Eq,
 )]
@@ -33,33 +35,33 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// A pair.
+    /// Makes a pair.
     pub fn new(id: u32, row: u32) -> Pair {
         Pair { id: id.into(), row: row.into() }
     }
 
-    /// The signature.
+    /// The signature id.
     pub fn id(self) -> u32 {
         self.id.get()
     }
 
-    /// The row.
+    /// The row number.
     pub fn row(self) -> u32 {
         self.row.get()
     }
 
-    /// For comparisons: pairs rise by id, then by row.
+    /// The sort key: pairs ascend by id, then by row.
     pub fn order(self) -> u64 {
         u64::from(self.id()) << 32 | u64::from(self.row())
     }
 }
 
-/// Pages of pairs for so many copies.
+/// The number of pages of pairs for this many duplicate rows.
 pub fn page_count(copies: u32) -> u32 {
     copies.div_ceil(PAIRS_PER_PAGE)
 }
 
-/// Directory pages for so many copies.
+/// The number of directory pages for this many duplicate rows.
 pub fn directory_count(copies: u32) -> u32 {
     page_count(copies).div_ceil(ENTRIES_PER_PAGE)
 }
@@ -76,12 +78,12 @@ pub fn directory_place(block: u64, copies: u32, i: u32) -> PagePlace {
     PagePlace { kind: PageKind::CopiesDirectory, block, number }
 }
 
-/// Pairs in page `i`.
+/// The number of pairs in page `i`.
 pub fn pairs_in_page(copies: u32, i: u32) -> u32 {
     copies.saturating_sub(i.saturating_mul(PAIRS_PER_PAGE)).min(PAIRS_PER_PAGE)
 }
 
-/// Entries in directory page `i`.
+/// The number of entries in directory page `i`.
 pub fn entries_in_page(copies: u32, i: u32) -> u32 {
     page_count(copies).saturating_sub(i.saturating_mul(ENTRIES_PER_PAGE)).min(ENTRIES_PER_PAGE)
 }
@@ -102,7 +104,7 @@ fn pairs_bytes(copies: u32) -> u64 {
     run_bytes(copies, PAIRS_PER_PAGE, 8)
 }
 
-/// Bytes of the whole region: pairs, then directory.
+/// The length of the whole region: pairs, then directory.
 pub fn region_bytes(copies: u32) -> u64 {
     pairs_bytes(copies).saturating_add(run_bytes(page_count(copies), ENTRIES_PER_PAGE, 4))
 }
@@ -114,7 +116,7 @@ pub struct CopiesPage {
 }
 
 impl CopiesPage {
-    /// Checks a page with so many pairs of a segment with so many ids and rows.
+    /// Checks a page with `count` pairs, of a segment with this many ids and rows.
     pub fn new(page: Page, count: u32, ids: u32, rows: u32) -> Result<CopiesPage> {
         let page = CopiesPage { page };
         let pairs = page.pairs();
@@ -129,13 +131,13 @@ impl CopiesPage {
         Ok(page)
     }
 
-    /// The pairs, rising.
+    /// The pairs in ascending order.
     pub fn pairs(&self) -> &[Pair] {
         let mut cursor = Cursor::new(self.page.payload());
         cursor.layouts(self.page.payload().len() / 8).unwrap_or_default()
     }
 
-    /// Memory that it takes.
+    /// The memory that the page takes.
     pub fn memory(&self) -> usize {
         self.page.memory()
     }
@@ -148,7 +150,7 @@ pub struct CopiesDirectory {
 }
 
 impl CopiesDirectory {
-    /// Checks a page with so many entries.
+    /// Checks a page with `count` entries.
     pub fn new(page: Page, count: u32) -> Result<CopiesDirectory> {
         let page = CopiesDirectory { page };
         let wrong = page.page.payload().len() != index(count).saturating_mul(4);
@@ -158,13 +160,13 @@ impl CopiesDirectory {
         Ok(page)
     }
 
-    /// The first id of each page.
+    /// The first id of each page of pairs.
     pub fn first_ids(&self) -> &[U32] {
         let mut cursor = Cursor::new(self.page.payload());
         cursor.layouts(self.page.payload().len() / 4).unwrap_or_default()
     }
 
-    /// Memory that it takes.
+    /// The memory that the page takes.
     pub fn memory(&self) -> usize {
         self.page.memory()
     }
@@ -217,7 +219,7 @@ mod tests {
         assert_eq!(region_bytes(PAIRS_PER_PAGE + 1), 8_192 + 64 + 64);
     }
 
-    /// 2,084,882 copies: 2,042 full pages and 2 pairs more, and a second directory page for the last of them.
+    /// 2,084,884 duplicate rows fill 2,042 pages and put 2 pairs in one more, which needs a second directory page.
     #[test]
     fn pages_are_counted_and_placed_one_after_the_other() {
         let copies = 2_042 * 1_021 + 2;

@@ -1,8 +1,10 @@
-//! Pages of kept sets: the encoded sets of all ids one after the other, cut into pages, and a directory that says where
-//! each starts. Mirrors `format-spec/elements.md`.
+//! Pages of kept sets: the encoded sets of all ids, one after the other, and a directory of their starts.
+//! Implements `format-spec/elements.md`.
 //!
-//! All pages but the last of each kind hold the same number of bytes or starts, so a set is found by division: one
-//! directory page, or two where the next start is in another, and the pages that hold the set.
+//! In: verified pages. Out: checked views, and the places of pages. All pages but the last of each kind hold the
+//! same number of bytes or starts, so a set is found by division. A lookup reads one directory page, or two if the
+//! next start is in another one, and the pages with the bytes of the set. `kept_set` knows how a set is encoded;
+//! this module does not.
 
 use super::bytes::{broken, index, position, round_up};
 use super::page::{HEADER_BYTES, Page, PageKind, PagePlace};
@@ -11,57 +13,57 @@ use byteorder::{ByteOrder, LittleEndian};
 
 const WHAT: &str = "elements page";
 
-/// Bytes of encoded sets in every page but the last.
+/// The bytes of encoded sets in every page but the last.
 pub const BYTES_PER_PAGE: u64 = 8_192 - 24;
 
-/// Starts in every directory page but the last.
+/// The number of starts in every directory page but the last.
 pub const STARTS_PER_PAGE: u32 = (8_192 - 24) / 5;
 
-/// Bytes of a start.
+/// The length of a start in bytes.
 pub const START_BYTES: usize = 5;
 
-/// Pages are this far apart.
+/// The distance between pages, in units of 64 bytes.
 const PAGE_UNITS: u32 = 8_192 / 64;
 
-/// How much room the sets of a segment take.
+/// The size of the kept sets of a segment, from which the places of all pages follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ElementsShape {
-    /// Bytes of all encoded sets together.
+    /// The length of all encoded sets together, in bytes.
     pub set_bytes: u64,
-    /// How many sets there are.
+    /// The number of sets.
     pub ids: u32,
 }
 
 impl ElementsShape {
-    /// Pages of sets.
+    /// The number of pages of sets.
     pub fn pages(self) -> u64 {
         self.set_bytes.div_ceil(BYTES_PER_PAGE)
     }
 
-    /// Pages of the directory.
+    /// The number of pages of the directory.
     pub fn directory_pages(self) -> u32 {
         self.ids.div_ceil(STARTS_PER_PAGE)
     }
 
-    /// Bytes of sets in page `i`.
+    /// The bytes of sets in page `i`.
     pub fn bytes_in_page(self, i: u32) -> u64 {
         let before = u64::from(i).saturating_mul(BYTES_PER_PAGE);
         self.set_bytes.saturating_sub(before).min(BYTES_PER_PAGE)
     }
 
-    /// Starts in directory page `i`.
+    /// The number of starts in directory page `i`.
     pub fn starts_in_page(self, i: u32) -> u32 {
         self.ids.saturating_sub(i.saturating_mul(STARTS_PER_PAGE)).min(STARTS_PER_PAGE)
     }
 
-    /// Bytes of all pages of sets: where the directory starts.
+    /// The length of all pages of sets. The directory starts there.
     fn page_bytes(self) -> u64 {
         let full = self.set_bytes.checked_div(BYTES_PER_PAGE).unwrap_or(0);
         let left = self.set_bytes.checked_rem(BYTES_PER_PAGE).unwrap_or(0);
         full.saturating_mul(8_192).saturating_add(last_page_bytes(left))
     }
 
-    /// Bytes of the whole region.
+    /// The length of the whole region in bytes.
     pub fn region_bytes(self) -> u64 {
         let full = u64::from(self.ids.checked_div(STARTS_PER_PAGE).unwrap_or(0));
         let left = u64::from(self.ids.checked_rem(STARTS_PER_PAGE).unwrap_or(0));
@@ -83,7 +85,7 @@ impl ElementsShape {
     }
 }
 
-/// Bytes of a page with so much payload, which is none if there is no payload.
+/// The length of a page with this payload. Without payload there is no page, and the length is 0.
 fn last_page_bytes(payload: u64) -> u64 {
     match usize::try_from(payload) {
         Ok(0) => 0,
@@ -99,7 +101,7 @@ pub struct ElementsPage {
 }
 
 impl ElementsPage {
-    /// Checks a page that holds so many bytes of sets.
+    /// Checks a page that holds this many bytes of sets.
     pub fn new(page: Page, bytes: u64) -> Result<ElementsPage> {
         if position(page.payload().len()) != bytes || bytes == 0 {
             return Err(broken(WHAT, "KEPT-6", 20, format!("it does not hold {bytes} bytes")));
@@ -107,25 +109,25 @@ impl ElementsPage {
         Ok(ElementsPage { page })
     }
 
-    /// Bytes of sets. The first and the last of them may be of sets that other pages hold parts of.
+    /// The bytes of sets. The first and the last set may be only partly in this page.
     pub fn bytes(&self) -> &[u8] {
         self.page.payload()
     }
 
-    /// Memory that it takes.
+    /// The memory that the page takes.
     pub fn memory(&self) -> usize {
         self.page.memory()
     }
 }
 
-/// A checked page of the directory: where sets start.
+/// A checked page of the directory: the starts of sets.
 #[derive(Debug, Clone)]
 pub struct ElementsDirectory {
     page: Page,
 }
 
 impl ElementsDirectory {
-    /// Checks page `i` of the directory of so many sets.
+    /// Checks page `i` of the directory of sets of this shape.
     pub fn new(page: Page, i: u32, shape: ElementsShape) -> Result<ElementsDirectory> {
         let page = ElementsDirectory { page };
         let count = index(shape.starts_in_page(i));
@@ -141,26 +143,26 @@ impl ElementsDirectory {
         Ok(page)
     }
 
-    /// Where set `i` of the page starts; `None` past the last.
+    /// The start of set `i` of the page. `None` past the last one.
     pub fn start(&self, i: usize) -> Option<u64> {
         let bytes = self.page.payload().get(i.checked_mul(START_BYTES)?..)?;
         Some(decode_start(bytes.first_chunk()?))
     }
 
-    /// Memory that it takes.
+    /// The memory that the page takes.
     pub fn memory(&self) -> usize {
         self.page.memory()
     }
 }
 
-/// The bytes of a start.
+/// Encodes a start.
 pub fn encode_start(start: u64) -> [u8; START_BYTES] {
     let mut bytes = [0; 8];
     LittleEndian::write_u64(&mut bytes, start);
     *bytes.first_chunk().unwrap_or(&[0; START_BYTES])
 }
 
-/// The start that these bytes say.
+/// Decodes a start.
 pub fn decode_start(bytes: &[u8; START_BYTES]) -> u64 {
     LittleEndian::read_uint(bytes, START_BYTES)
 }

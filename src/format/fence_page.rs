@@ -1,8 +1,9 @@
-//! Fence pages: for each child page the smallest key that may be in it, its first row and first id, and,
-//! where the children are leaves, a filter of its keys. Mirrors `format-spec/segment.md`.
+//! Fence pages: the inner pages of the key tree. Implements `format-spec/segment.md`.
 //!
-//! The fences are a tree of any depth over the leaves. A separator is a lower bound of its child, above
-//! all keys of the child before, and as short as that allows.
+//! In: a verified page, or the children of a new one. Out: a checked view, or a payload. An entry has the separator
+//! of a child, its first row and its first id. If the children are leaves, it also has a filter of their keys. The
+//! separator is not above any key of its child, above all earlier keys, and as short as possible. The tree may have
+//! any depth up to 32.
 
 use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -13,10 +14,10 @@ use crate::error::Result;
 
 const WHAT: &str = "fence page";
 
-/// Longest page of fences that is not a root. A root may be as long as any page.
+/// The length of the longest fence page that is not the root. The root may be as long as PAGE-5 allows.
 pub const INNER_BYTES: usize = 16_384;
 
-/// The start of the payload, field by field.
+/// The layout of the start of the payload.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Layout {
@@ -26,7 +27,7 @@ pub struct Layout {
     zero2: U16,
 }
 
-/// One child: where it is, where it starts, and where its separator and filter end.
+/// The layout of the entry of a child.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct EntryLayout {
@@ -40,11 +41,11 @@ pub struct EntryLayout {
 /// A child of a fence page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Child {
-    /// Where it starts in the region of keys, in units.
+    /// The start of the child in the region of keys, in units of 64 bytes.
     pub page: u32,
-    /// The row of its first key.
+    /// The row number of its first key.
     pub first_row: u32,
-    /// No earlier page has this id or a higher one.
+    /// The first new id of the child. All ids of earlier pages are below it.
     pub first_id: u32,
 }
 
@@ -88,12 +89,12 @@ impl FencePage {
         Ok(FencePage { page, level, count, keys, filters })
     }
 
-    /// Its level: 1 if its children are leaves.
+    /// The level of the page: 1 if its children are leaf pages.
     pub fn level(&self) -> u8 {
         self.level
     }
 
-    /// How many children it has.
+    /// The number of children.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -120,7 +121,7 @@ impl FencePage {
         self.page.payload().get(start..).and_then(|part| part.get(low..high)).unwrap_or_default()
     }
 
-    /// The separator of child `i`: no key of the child is below it.
+    /// The separator of child `i`. No key of the child is below it.
     pub fn separator(&self, i: usize) -> &[u8] {
         self.part(self.keys, i, |entry| entry.key_end.get())
     }
@@ -130,7 +131,7 @@ impl FencePage {
         self.part(self.filters, i, |entry| entry.filter_end.get())
     }
 
-    /// The child that holds a key if any does: the last whose separator is not above it.
+    /// The only child that can hold a key: the last one whose separator is not above the key.
     pub fn child_for_key(&self, key: &[u8]) -> usize {
         self.last_where(|i| self.separator(i) <= key)
     }
@@ -141,13 +142,14 @@ impl FencePage {
         self.last_where(|i| entries.get(i).is_some_and(|e| e.first_row.get() <= row))
     }
 
-    /// The child that holds the first row with an id: the last that starts with ids up to it.
+    /// The child that holds the first row with an id: the last one whose first id is not above it.
     pub fn child_for_id(&self, id: u32) -> usize {
         let entries = self.entries();
         self.last_where(|i| entries.get(i).is_some_and(|e| e.first_id.get() <= id))
     }
 
-    /// The last child for which something holds that holds for the first ones; 0 if for none.
+    /// The last child for which `holds` is true, by binary search. It must be true for a prefix of the children. 0
+    /// if that prefix is empty.
     fn last_where(&self, holds: impl Fn(usize) -> bool) -> usize {
         let (mut low, mut high) = (0_usize, self.count);
         while low < high {
@@ -157,13 +159,13 @@ impl FencePage {
         low.saturating_sub(1)
     }
 
-    /// Memory that it takes.
+    /// The memory that the page takes.
     pub fn memory(&self) -> usize {
         self.page.memory()
     }
 }
 
-/// Collects children of one page and says how long the page would be.
+/// Collects the children of one page and computes the length that it would have.
 #[derive(Debug, Default)]
 pub struct FenceBuilder {
     children: Vec<Child>,
@@ -174,7 +176,7 @@ pub struct FenceBuilder {
 }
 
 impl FenceBuilder {
-    /// How many children it has.
+    /// The number of children so far.
     pub fn count(&self) -> usize {
         self.children.len()
     }
@@ -190,7 +192,7 @@ impl FenceBuilder {
         self.keys.get(..end).unwrap_or_default()
     }
 
-    /// The length of the payload if a child with these came next.
+    /// The length of the payload if a child with this separator and filter were added.
     pub fn payload_bytes_with(&self, separator: &[u8], filter: &[u8]) -> usize {
         let entries = self.count().saturating_add(1).saturating_mul(size_of::<EntryLayout>());
         size_of::<Layout>()
@@ -210,7 +212,7 @@ impl FenceBuilder {
         self.filter_ends.push(self.filters.len());
     }
 
-    /// The payload of a page of this level.
+    /// Encodes the payload of a page of this level.
     pub fn encode(&self, level: u8) -> Vec<u8> {
         let count = u16::try_from(self.count()).unwrap_or(u16::MAX).into();
         let mut bytes = Layout { level, zero: [0; 3], count, zero2: 0.into() }.as_bytes().to_vec();
@@ -232,7 +234,7 @@ impl FenceBuilder {
     }
 }
 
-/// The shortest separator between two keys: a prefix of `next` that is above `previous`.
+/// The shortest prefix of `next` that is above `previous`.
 pub fn separator<'a>(previous: &[u8], next: &'a [u8]) -> &'a [u8] {
     let shared = previous.iter().zip(next).take_while(|(a, b)| a == b).count();
     next.get(..=shared).unwrap_or(next)

@@ -1,5 +1,5 @@
-//! Fence pages: children come back and are found, separators separate, each rule refuses, and no bytes
-//! are too wild.
+//! Tests of fence pages: children round-trip and are found, separators separate, each rule rejects its violation,
+//! and no bytes cause a panic.
 
 use super::super::bytes::Seal;
 use super::super::page::{self, PageKind, PagePlace};
@@ -11,7 +11,7 @@ use std::mem::offset_of;
 /// A child, its separator and its filter.
 type Entry = (Child, Vec<u8>, Vec<u8>);
 
-/// The payload as a page whose checksum is right.
+/// A page with this payload and a valid checksum.
 fn page_of(payload: &[u8]) -> Page {
     let place = PagePlace { kind: PageKind::Fence, block: 3, number: 1 };
     let seal = Seal::of([1; 16]);
@@ -29,7 +29,7 @@ fn rule(result: Result<FencePage>) -> &'static str {
     }
 }
 
-/// Encodes children; what the builder says before each is what comes out with it.
+/// Encodes children and checks that the builder predicts the length after each one.
 fn encode(entries: &[Entry], level: u8) -> Vec<u8> {
     let mut builder = FenceBuilder::default();
     assert_eq!((builder.first(), builder.first_separator()), (None, &b""[..]));
@@ -44,12 +44,12 @@ fn encode(entries: &[Entry], level: u8) -> Vec<u8> {
     builder.encode(level)
 }
 
-/// The last entry for which this holds, by asking all; the first if for none.
+/// The last entry for which this holds, by linear search. 0 if there is none.
 fn last(entries: &[Entry], holds: impl Fn(&Entry) -> bool) -> usize {
     entries.iter().rposition(holds).unwrap_or(0)
 }
 
-/// Checks a page against the entries that went in, kept in a plain vector.
+/// Compares a page with the entries that it was built from.
 fn check(entries: &[Entry], level: u8) {
     let payload = encode(entries, level);
     let fence = FencePage::new(page_of(&payload), level).unwrap();
@@ -134,7 +134,7 @@ fn a_separator_is_the_shortest_between_two_keys() {
     }
 }
 
-/// Three children. Entries at 8, 28 and 48, separators `b` and `bc` at 68, filters `f` and `gg` at 71.
+/// Three children: entries at 8, 28 and 48, separators `b` and `bc` at 68, filters `f` and `gg` at 71.
 fn small() -> Vec<u8> {
     let entries = [entry(0, 4, b"", b"f"), entry(3, 4, b"b", b""), entry(9, 6, b"bc", b"gg")];
     let payload = encode(&entries, 1);
@@ -196,7 +196,7 @@ fn filters_that_do_not_fill_the_page_are_refused() {
     assert_eq!(rule_with(48 + 12, &[6]), "FENCE-4");
 }
 
-/// Calls all that a page has, past its last child too.
+/// Calls every method of a page, also with places past its last child.
 fn use_all_of(fence: &FencePage) {
     let (mut keys, mut filters) = (0, 0);
     for i in (0..fence.count() + 3).chain([0xFFFF, usize::MAX / 2, usize::MAX]) {
@@ -253,7 +253,7 @@ proptest! {
         let (previous, next) = ([&start[..], &previous].concat(), [start, next].concat());
         let between = separator(&previous, &next);
         prop_assert!(&previous[..] < between && between <= &next[..]);
-        // None that is shorter would do: those that are not above the next key are not above the previous.
+        // No shorter separator works: a shorter prefix of the next key is not above the previous key.
         let shorter = &between[..between.len() - 1];
         prop_assert!(shorter <= &previous[..]);
         prop_assert!(previous.starts_with(shorter));
@@ -283,7 +283,7 @@ proptest! {
         level: u8,
     ) {
         let _ = FencePage::new(page_of(&bytes), level).map(|fence| use_all_of(&fence));
-        // Entries of small numbers, as they are and in order.
+        // Entries with small numbers, first as generated and then sorted.
         for _ in 0..2 {
             let mut payload = vec![level, 0, 0, 0, numbers.len() as u8, 0, 0, 0];
             payload.extend(numbers.iter().flatten().flat_map(|n| n.to_le_bytes()));

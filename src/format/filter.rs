@@ -1,28 +1,29 @@
-//! A Bloom filter of the keys of one leaf: "certainly not here" without reading the leaf. Mirrors
+//! A Bloom filter of the keys of one leaf: it rules out most absent keys without reading the leaf. Implements
 //! `format-spec/segment.md`.
 //!
-//! Ten bits a key and six probes let about one absent key in a hundred pass. The filter is derived: a
-//! wrong "no" would hide a row, so `check` compares it with the leaf.
+//! In: hashes of keys. Out: the bits of a filter, and its answers. With ten bits per key and six probes, about one
+//! absent key in a hundred passes. A filter is derived data. A wrong "no" would hide a row, so `check` compares
+//! every filter with its leaf.
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Bits of filter for each key.
+/// The bits of a filter for each key.
 const BITS_PER_KEY: usize = 10;
 
-/// Probes of each key.
+/// The number of probes for each key.
 const PROBES: u32 = 6;
 
-/// What a filter knows of a key. Computed once, however many filters are asked.
+/// The hash of a key. It is computed once for all filters that are asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyHash(u64);
 
 impl KeyHash {
-    /// XXH3-64 of the key.
+    /// Hashes a key with XXH3-64.
     pub fn of(key: &[u8]) -> KeyHash {
         KeyHash(xxh3_64(key))
     }
 
-    /// The bits that stand for this key in a filter of `bits` bits (FILTER-1).
+    /// The positions of the bits of this key in a filter of `bits` bits (FILTER-1).
     fn probes(self, bits: u64) -> impl Iterator<Item = u64> {
         let (step, start) = (self.0 >> 32 | 1, self.0 & 0xFFFF_FFFF);
         (0..PROBES).map(move |i| {
@@ -32,12 +33,12 @@ impl KeyHash {
     }
 }
 
-/// Bytes of the filter of a leaf with `keys` keys.
+/// The length in bytes of the filter of a leaf with `keys` keys.
 pub fn filter_bytes(keys: usize) -> usize {
     keys.saturating_mul(BITS_PER_KEY).div_ceil(8)
 }
 
-/// The filter of these keys.
+/// Builds the filter of these keys.
 pub fn build(keys: &[KeyHash]) -> Vec<u8> {
     let mut filter = vec![0; filter_bytes(keys.len())];
     let bits = u64::try_from(filter.len()).unwrap_or(0).saturating_mul(8);
@@ -49,7 +50,7 @@ pub fn build(keys: &[KeyHash]) -> Vec<u8> {
     filter
 }
 
-/// Whether the leaf may hold the key. An empty filter says yes.
+/// False if the leaf certainly does not hold the key. An empty filter excludes nothing.
 pub fn may_contain(filter: &[u8], key: KeyHash) -> bool {
     let bits = u64::try_from(filter.len()).unwrap_or(0).saturating_mul(8);
     key.probes(bits).all(|bit| {
@@ -71,7 +72,7 @@ mod tests {
         }
     }
 
-    /// Of 20,000 absent keys about (1 - e^(-6/10))^6 = .84 % pass, here within 5 standard errors.
+    /// About (1 - e^(-6/10))^6 = .84 % of 20,000 absent keys pass. The test allows 5 standard errors.
     #[test]
     fn few_absent_keys_pass() {
         let keys: Vec<_> = (0..400_u32).map(|i| KeyHash::of(&i.to_le_bytes())).collect();
@@ -82,7 +83,7 @@ mod tests {
         assert!((passed as f64 - expected).abs() < 5.0 * expected.sqrt(), "{passed} {expected}");
     }
 
-    /// FILTER-1, worked through by hand for single keys, whose steps are even and odd before they are made odd.
+    /// FILTER-1, computed independently for single keys. Some of their high halves are even and some are odd.
     #[test]
     fn the_probes_are_those_of_the_specification() {
         let mut odd = 0;

@@ -1,7 +1,9 @@
-//! The records of a hot tier: its id file and the parts of its commits. Mirrors `format-spec/hot-tier.md`.
+//! The records of a write-ahead log: its id file and the parts of its commits. Implements
+//! `format-spec/hot-tier.md`.
 //!
-//! In: ids, sequences and payloads, or bytes from anywhere. Out: the bytes, or checked views of them, or an
-//! error that cites the broken rule. Whether a part is the next one is decided by whoever reads them in order.
+//! In: ids, sequences and payloads, or bytes from anywhere. Out: bytes, or checked views of them, or an error that
+//! cites the violated rule. This module checks one part at a time. The replay decides whether a part is the next
+//! one.
 
 use std::mem::offset_of;
 
@@ -11,20 +13,21 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use crate::error::{Error, Result};
 use crate::options::HotTierKind;
 
-/// Length of the id file.
+/// The length of the id file.
 pub const ID_BYTES: usize = size_of::<IdLayout>();
 
-/// Length of a part's header.
+/// The length of the header of a part.
 pub const PART_HEADER: usize = size_of::<PartLayout>();
 
-/// The most that a part has: larger values would leave sled's log for files that it does not sync.
+/// The length of the longest part. Sled would store larger values outside of its log, in files that it does not
+/// sync.
 pub const MAX_PART: usize = 4096;
 
-/// The most payload that a part carries (HOT-5).
+/// The length of the longest payload of a part (HOT-5).
 pub const MAX_PAYLOAD: usize = 4072;
 const _: () = assert!(PART_HEADER == 24 && MAX_PART == MAX_PAYLOAD.wrapping_add(PART_HEADER));
 
-/// The sequence of the opening part, which no commit has (HOT-7).
+/// The sequence of the opening part. No commit has it (HOT-7).
 pub const OPENING: u64 = 0;
 
 const MAGIC: [u8; 8] = *b"RINGHOT\n";
@@ -32,16 +35,16 @@ const VERSION: u16 = 1;
 const KIND_SLED: u16 = 1;
 const KIND_LOG: u16 = 2;
 
-/// Which tier of which database. All checksums of a tier start with it (HOT-4).
+/// The identity of a log: its database and its number. All checksums of a log start from it (HOT-4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TierId {
     /// The id of the database file.
     pub database: [u8; 16],
-    /// The number that the database file names its tier by.
+    /// The number of the log, which the database file names.
     pub tier: u64,
 }
 
-/// The bytes of the id file.
+/// The layout of the id file.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct IdLayout {
@@ -54,7 +57,7 @@ struct IdLayout {
     crc: U32,
 }
 
-/// The bytes of a part before its payload.
+/// The layout of a part, before its payload.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct PartLayout {
@@ -65,21 +68,21 @@ struct PartLayout {
     parts: U32,
 }
 
-/// A part whose checksum holds.
+/// A part whose checksum is right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part<'a> {
-    /// The commit that it is of.
+    /// The sequence of the commit.
     pub sequence: u64,
-    /// Which part, from 0.
+    /// The number of the part, starting at 0.
     pub part: u32,
-    /// Of how many.
+    /// The number of parts of the commit.
     pub parts: u32,
-    /// Its piece of the commit's payload.
+    /// The part's share of the payload of the commit.
     pub payload: &'a [u8],
 }
 
 impl TierId {
-    /// The checksum of some bytes of this tier (HOT-4).
+    /// The checksum of bytes of this log (HOT-4).
     fn crc(&self, bytes: &[u8]) -> u32 {
         let mut hasher = crc32fast::Hasher::new();
         hasher.update(&self.database);
@@ -89,7 +92,7 @@ impl TierId {
     }
 }
 
-/// The id file of a tier.
+/// Encodes the id file of a log.
 pub fn encode_id(id: TierId, kind: HotTierKind) -> [u8; ID_BYTES] {
     let mut layout = IdLayout {
         magic: MAGIC,
@@ -108,7 +111,7 @@ pub fn encode_id(id: TierId, kind: HotTierKind) -> [u8; ID_BYTES] {
     zerocopy::transmute!(layout)
 }
 
-/// Reads an id file (HOT-3). Damage is `Corrupt`, a version or kind of a later version `UnsupportedFormat`.
+/// Decodes an id file (HOT-3). Damage is `Corrupt`. A newer version or kind is `UnsupportedFormat`.
 pub fn decode_id(bytes: &[u8]) -> Result<(TierId, HotTierKind)> {
     let layout = IdLayout::ref_from_bytes(bytes).map_err(|_| {
         damaged_id(0, format!("it has {} bytes instead of {ID_BYTES}", bytes.len()))
@@ -135,15 +138,15 @@ pub fn decode_id(bytes: &[u8]) -> Result<(TierId, HotTierKind)> {
     }
 }
 
-/// The parts of a commit in order, as `(part number, bytes)` (HOT-5, HOT-6). There are as many as a `u32`
-/// counts, that is, a payload of up to 16 TiB is whole.
+/// Cuts a commit into parts, given in order as `(part number, bytes)` (HOT-5, HOT-6). The number of parts is a
+/// `u32`, which suffices for a payload of 16 TiB.
 pub fn encode_parts(
     id: TierId,
     sequence: u64,
     payload: &[u8],
 ) -> impl Iterator<Item = (u32, Vec<u8>)> {
     let parts = u32::try_from(payload.len().div_ceil(MAX_PAYLOAD).max(1)).unwrap_or(u32::MAX);
-    // An empty payload has no chunk, and one part all the same.
+    // `chunks` gives nothing for an empty payload, but such a commit still has one part.
     let empty = payload.is_empty().then_some(payload);
     let chunks = payload.chunks(MAX_PAYLOAD).chain(empty);
     (0..parts).zip(chunks).map(move |(part, piece)| {
@@ -168,7 +171,7 @@ fn encode_part(id: TierId, part: Part<'_>) -> Vec<u8> {
     bytes
 }
 
-/// Reads the part that the bytes start with. `Ok` gives what follows it, too.
+/// Decodes the part at the start of `bytes`. Also returns the bytes after it.
 pub fn decode_part(id: TierId, bytes: &[u8]) -> Result<(Part<'_>, &[u8])> {
     let (header, rest) = PartLayout::ref_from_prefix(bytes)
         .map_err(|_| damaged_part(0, format!("{} bytes are no header", bytes.len())))?;
@@ -197,12 +200,12 @@ pub fn decode_part(id: TierId, bytes: &[u8]) -> Result<(Part<'_>, &[u8])> {
 }
 
 impl Part<'_> {
-    /// Whether it is the last part of its commit.
+    /// True if this is the last part of its commit.
     pub fn is_last(&self) -> bool {
         self.part.checked_add(1) == Some(self.parts)
     }
 
-    /// Whether it has the length that its place in the commit asks for (HOT-6).
+    /// True if the part has the length that its place in the commit requires (HOT-6).
     pub fn is_cut_right(&self) -> bool {
         match (self.is_last(), self.payload.len()) {
             (false, length) => length == MAX_PAYLOAD,

@@ -1,8 +1,10 @@
-//! A kept set as bytes: its count, its first element, and the gaps to the others in blocks of 32, each block in as
-//! many bits as its largest gap needs. Mirrors `format-spec/elements.md`.
+//! The encoding of a kept set: its count, its first element, and the gaps between elements. Implements
+//! `format-spec/elements.md`.
 //!
-//! A set has exactly one encoding, and one knows where it ends. So sets can be compared and hashed as bytes, and
-//! follow each other without lengths.
+//! In: elements in ascending order, or bytes. Out: bytes, or elements, which are checked. Gaps are in blocks of 32,
+//! each packed with as many bits as its largest gap needs. A set has exactly one encoding, so sets can be compared
+//! and hashed as bytes. The encoding says where it ends, so sets follow each other without stored lengths. This
+//! module does not know about pages.
 
 use super::bytes::{Cursor, PutBytes, broken, index, low_number};
 use crate::error::Result;
@@ -12,26 +14,26 @@ use byteorder::{ByteOrder, LittleEndian};
 
 const WHAT: &str = "kept set";
 
-/// Gaps of every block but the last.
+/// The number of gaps in every block but the last.
 pub const BLOCK: usize = 32;
 
-/// Most bytes of an encoded set: those of the largest one with gaps of all bits.
+/// An upper bound on the length of an encoded set: the largest set, with gaps of 64 bits.
 pub const MAX_SET_BYTES: u64 = 9 * (1 << 23);
 
-/// Bytes of a block with gaps of 64 bits, and what may be read past them.
+/// The length of a block with gaps of 64 bits, and 16 bytes that may be read past its end.
 const PADDED: usize = BLOCK * 8 + 16;
 
-/// What elements of a scheme may be.
+/// The range of the elements of a scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeptShape {
-    /// Bytes of a set's first element.
+    /// The length of the first element of a set in bytes.
     first_bytes: usize,
-    /// The largest element that there can be.
+    /// The largest possible element.
     largest: u64,
 }
 
 impl KeptShape {
-    /// The shape of a scheme's elements; `None` if it keeps none.
+    /// The shape of the elements of a scheme. `None` if the scheme does not keep sets.
     pub fn of(scheme: &Scheme) -> Option<KeptShape> {
         let bits = u32::from(scheme.elements.bits());
         if bits == 0 {
@@ -45,7 +47,7 @@ impl KeptShape {
         Some(KeptShape { first_bytes: index(bits).div_ceil(8), largest })
     }
 
-    /// Appends the encoding of distinct, rising elements.
+    /// Appends the encoding of distinct elements in ascending order.
     pub fn encode(self, elements: &[u64], bytes: &mut Vec<u8>) {
         let Some((first, others)) = elements.split_first() else { return bytes.push(0) };
         encode_count(elements.len(), bytes);
@@ -68,7 +70,7 @@ impl KeptShape {
         }
     }
 
-    /// Bytes of the encoding of distinct, rising elements.
+    /// The length of the encoding of distinct elements in ascending order.
     pub fn encoded_bytes(self, elements: &[u64]) -> usize {
         let Some(first) = elements.first() else { return 1 };
         let mut before = *first;
@@ -85,13 +87,13 @@ impl KeptShape {
         count_bytes(elements.len()).saturating_add(self.first_bytes).saturating_add(blocks)
     }
 
-    /// Reads the set that starts `bytes`, appends its elements, and gives how many bytes it has. If it refuses, some of
-    /// them may have been appended.
+    /// Decodes the set at the start of `bytes`, appends its elements to `into`, and returns the length of its
+    /// encoding. After an error, some elements may have been appended.
     pub fn decode(self, bytes: &[u8], into: &mut Vec<u64>) -> Result<usize> {
         let mut cursor = Cursor::new(bytes);
         let count = decode_count(&mut cursor)?;
         if count > 0 {
-            // A block of equal gaps takes a byte, so this is what the bytes can hold at the most.
+            // A block of consecutive elements takes one byte, so the bytes cannot hold more elements than this.
             let most = bytes.len().saturating_mul(BLOCK);
             into.reserve(count.min(most));
             self.decode_elements(&mut cursor, count, into)?;
@@ -128,7 +130,7 @@ impl KeptShape {
         Ok(())
     }
 
-    /// An element that must be at least so large.
+    /// Checks an element that must not be below `least`.
     fn check(self, element: u64, least: u64) -> Result<u64> {
         if element < least || element > self.largest {
             return Err(broken(WHAT, "KEPT-4", 0, format!("element {element} is too large")));
@@ -141,17 +143,17 @@ fn short() -> crate::error::Error {
     broken(WHAT, "KEPT-1", 0, "it is cut short")
 }
 
-/// Bits of a number.
+/// The number of bits of a number.
 fn width_of(largest: u64) -> u8 {
     u8::try_from(64_u32.saturating_sub(largest.leading_zeros())).unwrap_or(64)
 }
 
-/// Bytes of so many gaps of so many bits.
+/// The length of a block of gaps, without the byte for its width.
 fn block_bytes(gaps: usize, width: u8) -> usize {
     gaps.saturating_mul(usize::from(width)).div_ceil(8)
 }
 
-/// Seven bits a byte, lowest first; the eighth says that more follow.
+/// Encodes a count with seven bits per byte, lowest first. The eighth bit says that more bytes follow.
 fn encode_count(mut count: usize, bytes: &mut Vec<u8>) {
     loop {
         let low = u8::try_from(count & 0x7F).unwrap_or(0);
@@ -172,7 +174,7 @@ fn count_bytes(count: usize) -> usize {
     }
 }
 
-/// KEPT-2: at most as many elements as can be kept, in no more bytes than needed.
+/// KEPT-2: the count is within the limit and takes no more bytes than necessary.
 fn decode_count(cursor: &mut Cursor<'_>) -> Result<usize> {
     let mut count: usize = 0;
     for shift in [0_u32, 7, 14, 21] {
@@ -188,7 +190,7 @@ fn decode_count(cursor: &mut Cursor<'_>) -> Result<usize> {
     Err(broken(WHAT, "KEPT-2", 0, "an impossible number of elements"))
 }
 
-/// Appends numbers of so many bits each, the lowest bits of the first byte first.
+/// Appends numbers of `width` bits each, starting with the lowest bit of the first byte.
 fn pack(numbers: &[u64], width: u8, bytes: &mut Vec<u8>) {
     let (mut open, mut bits) = (0_u128, 0_u32);
     for number in numbers {
@@ -205,7 +207,8 @@ fn pack(numbers: &[u64], width: u8, bytes: &mut Vec<u8>) {
     }
 }
 
-/// KEPT-3: reads as many numbers as there is room for; the largest needs all bits, and bits after the last are 0.
+/// KEPT-3: fills `numbers` from packed bits. The largest number must need all `width` bits, and spare bits must be
+/// 0.
 fn unpack(packed: &[u8], width: u8, padded: &mut [u8; PADDED], numbers: &mut [u64]) -> Result<()> {
     let bits = usize::from(width);
     let (start, rest) = padded.split_at_mut_checked(packed.len()).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Encoded sets: they come back, have the bytes of the specification, and each rule refuses.
+//! Tests of encoded sets: they round-trip, their bytes are those of the specification, and each rule rejects its
+//! violation.
 
 use super::*;
 use crate::error::Error;
@@ -54,20 +55,20 @@ fn the_bytes_are_those_of_the_specification() {
     assert_eq!(encoded(shape(64), &[]), [0]);
     assert_eq!(encoded(shape(64), &[5]), [1, 5, 0, 0, 0, 0, 0, 0, 0]);
     assert_eq!(encoded(shape(20), &[5]), [1, 5, 0, 0]);
-    // Gaps less one: 0, 2, 3, in two bits each.
+    // The gaps 0, 2 and 3, with two bits each.
     assert_eq!(encoded(shape(8), &[10, 11, 14, 18]), [4, 10, 2, 0b0011_1000]);
-    // A run takes a byte for each 32 elements after the first.
+    // Consecutive elements take a byte for each 32 elements after the first.
     let run: Vec<u64> = (0..130).collect();
     assert_eq!(encoded(shape(16), &run), [130, 1, 0, 0, 0, 0, 0, 0, 0]);
-    // All 64 bits: from 0 to the largest.
+    // A gap that needs all 64 bits.
     let ends = [0, u64::MAX];
     let bytes = [2, 0, 0, 0, 0, 0, 0, 0, 0, 64, 254, 255, 255, 255, 255, 255, 255, 255];
     assert_eq!(encoded(shape(64), &ends), bytes);
     assert_eq!(decoded(shape(64), &bytes).unwrap(), ends);
 }
 
-/// Sets of up to eight random elements take about as many bytes as the 64 of a signature: the count, eight of the first
-/// element, a width, and at most eight of each other.
+/// A set of up to eight random elements takes about the 64 bytes of a signature: the count, eight bytes for the
+/// first element, a width, and at most eight bytes for each other element.
 #[test]
 fn small_sets_take_about_as_many_bytes_as_a_signature() {
     let mut all = 0;
@@ -88,34 +89,34 @@ fn each_rule_refuses() {
     for length in 0..good.len() {
         assert_eq!(rule(shape(64), &good[..length]), "KEPT-1", "{length}");
     }
-    // A count in too many bytes, one that never ends, and one too many.
+    // Counts in too many bytes, a count without an end, and a count above the limit.
     assert_eq!(rule(shape(8), &[0x80, 0, 0, 0]), "KEPT-2");
     assert_eq!(rule(shape(8), &[0x81, 0x80, 0, 0]), "KEPT-2");
     assert_eq!(rule(shape(8), &[0x80, 0x80, 0x80, 0x80, 1, 0, 0, 0]), "KEPT-2");
     assert_eq!(rule(shape(8), &[0x81, 0x80, 0x80, 4, 0, 0, 0]), "KEPT-2");
-    // As many as may be, of which most are not there.
+    // The largest allowed count, but most elements are missing.
     assert_eq!(rule(shape(8), &[0x80, 0x80, 0x80, 4, 0, 0, 0]), "KEPT-1");
-    // Gaps wider than needed, wider than any, and bits after the last.
+    // Gaps wider than necessary, gaps of more than 64 bits, and bits after the last gap.
     assert_eq!(rule(shape(8), &[4, 10, 3, 0b1101_0000, 0]), "KEPT-3");
     assert_eq!(
         rule(shape(64), &[2, 0, 0, 0, 0, 0, 0, 0, 0, 65, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
         "KEPT-3"
     );
     assert_eq!(rule(shape(8), &[4, 10, 2, 0b0111_1000]), "KEPT-3");
-    // Too large: the first, a later one, and one past all words.
+    // Elements that are too large: the first, a later one, and one above 2^64.
     assert_eq!(rule(shape(12), &[1, 0, 16]), "KEPT-4");
     assert_eq!(decoded(shape(12), &[1, 255, 15]).unwrap(), [4095]);
     assert_eq!(rule(shape(8), &[2, 250, 3, 5]), "KEPT-4");
     assert_eq!(rule(shape(64), &[2, 255, 255, 255, 255, 255, 255, 255, 255, 0]), "KEPT-4");
     let past = [2, 1, 0, 0, 0, 0, 0, 0, 0, 64, 255, 255, 255, 255, 255, 255, 255, 255];
     assert_eq!(rule(shape(64), &past), "KEPT-4");
-    // Elements themselves are of their universe; hashes of them may be anything.
+    // Exact elements must be in their universe. Hashed elements may have any value.
     assert_eq!(rule(bounded(64, 300), &[1, 44, 1, 0, 0, 0, 0, 0, 0]), "KEPT-4");
     assert!(decoded(bounded(64, 301), &[1, 44, 1, 0, 0, 0, 0, 0, 0]).is_ok());
     assert!(decoded(bounded(12, 300), &[1, 44, 1]).is_ok());
 }
 
-/// The largest set that may be kept, spread to take the most bytes: one wide gap in each block.
+/// The largest allowed set, with one wide gap in each block so that it takes the most bytes.
 #[test]
 fn the_largest_set_fits_into_a_commit() {
     let blocks = MAX_KEPT_ELEMENTS.div_ceil(BLOCK) as u64;
@@ -143,7 +144,7 @@ proptest! {
         prop_assert_eq!(decoded(shape(bits), &bytes).unwrap(), set);
     }
 
-    /// Whatever decodes encodes to the same bytes: a set has one encoding.
+    /// Whatever decodes is encoded to the same bytes, because a set has one encoding.
     #[test]
     fn any_bytes_are_refused_or_canonical(bits in 8_u8..=64, bytes in prop::collection::vec(any::<u8>(), 0..80)) {
         let mut elements = Vec::new();

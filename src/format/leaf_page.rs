@@ -1,8 +1,9 @@
-//! Leaf pages: the keys of consecutive rows, in order, with what a row has of its own: its sequence and
-//! its signature's id. Mirrors `format-spec/segment.md`.
+//! Leaf pages: the keys of consecutive rows in order, each with its sequence and its signature id. Implements
+//! `format-spec/segment.md`.
 //!
-//! Rows of a segment are numbered in key order, so the place of a key in the leaves is its row. Keys are
-//! cut at the prefix that all keys of the page share; keys of one length need no table of ends.
+//! In: a verified page, or the rows of a new one. Out: a checked view, or a payload. Rows of a segment are numbered
+//! in key order, so the position of a key in the leaves is its row. A page stores the common prefix of its keys
+//! once, and no table of ends if all keys have the same length. It does not know the signatures or the tombstones.
 
 use std::cmp::Ordering;
 
@@ -17,10 +18,10 @@ use crate::limits::MAX_KEY_BYTES;
 
 const WHAT: &str = "leaf page";
 
-/// In place of the length of suffixes, where they differ and a table of ends follows.
+/// Replaces the suffix length if suffixes differ in length. A table of their ends follows.
 const MIXED: u16 = u16::MAX;
 
-/// The start of the payload, field by field.
+/// The layout of the start of the payload.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Layout {
@@ -34,7 +35,7 @@ pub struct Layout {
     pub(super) zero: [u8; 7],
 }
 
-/// A row of the page whose signature an earlier row of the segment has too.
+/// A duplicate row: a row of the page that shares its id with an earlier row of the segment.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug, Clone, Copy)]
 #[repr(C)]
 pub struct Copy {
@@ -50,17 +51,17 @@ pub struct LeafPage {
     count: usize,
     prefix: (usize, usize),
     suffixes: usize,
-    /// The length of every suffix, or where the table of their ends starts.
+    /// `Ok`: the length of every suffix. `Err`: the offset of the table of their ends.
     ends: Result<usize, usize>,
     sequences: usize,
     sequence_width: usize,
     first_id: u32,
-    /// The id of each row, where the page holds copies. Otherwise they follow from the first.
+    /// The id of each row, if the page has duplicate rows. Otherwise ids count up from the first.
     ids: Option<Box<[u32]>>,
 }
 
 impl LeafPage {
-    /// Checks a page of a segment with so many rows and ids.
+    /// Checks a page of a segment with this many rows and ids.
     pub fn new(page: Page, rows: u32, ids: u32) -> Result<LeafPage> {
         let payload = page.payload();
         let short = || broken(WHAT, "LEAF-1", 24, "it is cut short");
@@ -113,28 +114,28 @@ impl LeafPage {
         })
     }
 
-    /// The row of its first key.
+    /// The row number of its first key.
     pub fn first_row(&self) -> u32 {
         self.first_row
     }
 
-    /// The id that its first row has unless that row is a copy.
+    /// The first new id of the page. Its first row has this id unless it is a duplicate row.
     pub fn first_id(&self) -> u32 {
         self.first_id
     }
 
-    /// How many rows it has.
+    /// The number of rows in the page.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// What the keys share.
+    /// The bytes that all keys start with.
     fn prefix(&self) -> &[u8] {
         let (at, length) = self.prefix;
         self.page.payload().get(at..).and_then(|p| p.get(..length)).unwrap_or_default()
     }
 
-    /// The rest of key `i`.
+    /// The bytes of key `i` after the prefix.
     fn suffix(&self, i: usize) -> &[u8] {
         let suffixes = self.page.payload().get(self.suffixes..).unwrap_or_default();
         let (start, end) = match self.ends {
@@ -150,12 +151,12 @@ impl LeafPage {
         end.map_or(0, |end| usize::from(LittleEndian::read_u16(end)))
     }
 
-    /// Key `i`, in its two parts.
+    /// Key `i` as prefix and suffix.
     pub fn key(&self, i: usize) -> (&[u8], &[u8]) {
         (self.prefix(), self.suffix(i))
     }
 
-    /// The place of a key: `Ok` where it is, `Err` where it would go.
+    /// Finds a key: `Ok` with its place in the page, or `Err` with the place where it would be inserted.
     pub fn find(&self, key: &[u8]) -> Result<usize, usize> {
         let prefix = self.prefix();
         let Some(rest) = key.strip_prefix(prefix) else {
@@ -173,14 +174,14 @@ impl LeafPage {
         Err(low)
     }
 
-    /// How far the sequence of row `i` lies after the first of the segment.
+    /// The sequence of row `i`, relative to the first sequence of the segment.
     pub fn sequence_offset(&self, i: usize) -> u64 {
         let start = self.sequences.saturating_add(i.saturating_mul(self.sequence_width));
         let stored = self.page.payload().get(start..).and_then(|b| b.get(..self.sequence_width));
         low_number(stored.unwrap_or_default())
     }
 
-    /// The id of the signature of row `i`.
+    /// The signature id of row `i`.
     pub fn id(&self, i: usize) -> u32 {
         match &self.ids {
             Some(ids) => ids.get(i).copied().unwrap_or(0),
@@ -188,7 +189,7 @@ impl LeafPage {
         }
     }
 
-    /// Whether row `i` is the first of the segment with its id.
+    /// True if row `i` is the first row of the segment with its id, not a duplicate row.
     pub fn is_new(&self, i: usize) -> bool {
         self.id(i) >= self.first_id && self.first_with_id(self.id(i)) == Some(i)
     }
@@ -202,14 +203,14 @@ impl LeafPage {
         }
     }
 
-    /// Memory that it takes.
+    /// The memory that the page takes.
     pub fn memory(&self) -> usize {
         let ids = self.ids.as_ref().map_or(0, |ids| size_of_val(&**ids));
         self.page.memory().saturating_add(ids)
     }
 }
 
-/// LEAF-4: suffixes fill the rest of the page, only the first may be empty, and keys have 1 to 4,096 bytes.
+/// LEAF-4: the suffixes fill the rest of the page, only the first may be empty, and keys have 1 to 4,096 bytes.
 fn check_lengths(
     layout: &Layout,
     table: &[U16],
@@ -234,7 +235,7 @@ fn check_lengths(
     if good { Ok(()) } else { Err(broken(WHAT, "LEAF-4", 36, "its keys do not fill the page")) }
 }
 
-/// LEAF-6: copies name rows of the page in order, and ids that were there before them.
+/// LEAF-6: the places of duplicate rows ascend within the page, and each id belongs to an earlier row.
 fn row_ids(first_id: u32, count: usize, copies: &[Copy]) -> Result<Option<Box<[u32]>>> {
     if copies.is_empty() {
         return Ok(None);
@@ -257,7 +258,7 @@ fn row_ids(first_id: u32, count: usize, copies: &[Copy]) -> Result<Option<Box<[u
     }
 }
 
-/// Collects rows of one page and says how long the page would be.
+/// Collects the rows of one page and computes the length that it would have.
 #[derive(Debug, Default)]
 pub struct LeafBuilder {
     first_row: u32,
@@ -272,12 +273,12 @@ pub struct LeafBuilder {
 }
 
 impl LeafBuilder {
-    /// A page whose first row has this number, and whose first new signature this id.
+    /// Starts a page with the number of its first row and its first new id.
     pub fn new(first_row: u32, first_id: u32) -> LeafBuilder {
         LeafBuilder { first_row, first_id, ..LeafBuilder::default() }
     }
 
-    /// How many rows it has.
+    /// The number of rows so far.
     pub fn count(&self) -> usize {
         self.ends.len()
     }
@@ -287,7 +288,7 @@ impl LeafBuilder {
         self.first_row
     }
 
-    /// The id of its first new signature.
+    /// The first new id of the page.
     pub fn first_id(&self) -> u32 {
         self.first_id
     }
@@ -299,7 +300,7 @@ impl LeafBuilder {
         self.keys.get(start..end).unwrap_or_default()
     }
 
-    /// The length of the payload if this row came next.
+    /// The length of the payload if this row were added.
     pub fn payload_bytes_with(&self, key: &[u8], sequence: u64, is_copy: bool) -> usize {
         let (prefix, lengths) = self.shape_with(key);
         let count = self.count().saturating_add(1);
@@ -314,7 +315,7 @@ impl LeafBuilder {
             .saturating_add(suffixes.saturating_sub(prefix.saturating_mul(count)))
     }
 
-    /// The shared prefix, and shortest and longest key, if this key came next.
+    /// The length of the common prefix and the shortest and longest key, if this key were added.
     fn shape_with(&self, key: &[u8]) -> (usize, (usize, usize)) {
         let Some((shortest, longest)) = self.lengths else {
             return (key.len(), (key.len(), key.len()));
@@ -324,8 +325,8 @@ impl LeafBuilder {
         (shared, (shortest.min(key.len()), longest.max(key.len())))
     }
 
-    /// Adds a row: a key above the last, how far its sequence lies after the first of the segment, and
-    /// the id of its signature if an earlier row has it too.
+    /// Adds a row. Its key is above the last key, and its sequence is relative to the first of the segment. A
+    /// duplicate row gives the id that it shares.
     pub fn push(&mut self, key: &[u8], sequence: u64, copy_of: Option<u32>) {
         let (prefix, lengths) = self.shape_with(key);
         (self.prefix, self.lengths) = (prefix, Some(lengths));
@@ -339,7 +340,7 @@ impl LeafBuilder {
         self.largest = self.largest.max(sequence);
     }
 
-    /// The payload.
+    /// Encodes the payload.
     pub fn encode(&self) -> Vec<u8> {
         let width = width_of(self.largest);
         let short = |n: usize| U16::from(u16::try_from(n).unwrap_or(u16::MAX));
@@ -375,7 +376,7 @@ impl LeafBuilder {
     }
 }
 
-/// Bytes that the largest sequence offset of a page needs.
+/// The number of bytes that the largest relative sequence of a page needs.
 fn width_of(largest: u64) -> usize {
     index(64_u32.saturating_sub(largest.leading_zeros()).div_ceil(8))
 }

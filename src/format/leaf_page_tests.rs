@@ -1,5 +1,5 @@
-//! Leaf pages: rows come back as they were, keys are found where they are, each rule refuses, and no
-//! bytes are too wild.
+//! Tests of leaf pages: rows round-trip, keys are found, each rule rejects its violation, and no bytes cause a
+//! panic.
 
 use super::super::bytes::Seal;
 use super::super::page::{self, PageKind, PagePlace};
@@ -9,13 +9,13 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::mem::offset_of;
 
-/// A row: its key, its sequence, and the id that it copies.
+/// A row: its key, its sequence, and the id that it shares if it is a duplicate row.
 type Row = (Vec<u8>, u64, Option<u32>);
 
 const FIRST_ROW: u32 = 10;
 const FIRST_ID: u32 = 5;
 
-/// The payload as a page whose checksum is right.
+/// A page with this payload and a valid checksum.
 fn page_of(payload: &[u8]) -> Page {
     let place = PagePlace { kind: PageKind::Leaf, block: 3, number: 1 };
     let seal = Seal::of([1; 16]);
@@ -33,7 +33,7 @@ fn rule(result: Result<LeafPage>) -> &'static str {
     }
 }
 
-/// Encodes rows; what the builder says before each is what comes out with it.
+/// Encodes rows and checks that the builder predicts the length after each one.
 fn encode(rows: &[Row]) -> Vec<u8> {
     let mut builder = LeafBuilder::new(FIRST_ROW, FIRST_ID);
     assert_eq!((builder.first_row(), builder.first_id()), (FIRST_ROW, FIRST_ID));
@@ -51,7 +51,7 @@ fn key(leaf: &LeafPage, i: usize) -> Vec<u8> {
     [prefix, suffix].concat()
 }
 
-/// Checks a page against the rows that went in, kept in plain vectors.
+/// Compares a page with the rows that it was built from.
 fn check(rows: &[Row]) -> LeafPage {
     let leaf = decode(&encode(rows)).unwrap();
     assert_eq!((leaf.first_row(), leaf.count()), (FIRST_ROW, rows.len()));
@@ -72,7 +72,7 @@ fn check(rows: &[Row]) -> LeafPage {
         let expected = keys.binary_search(&&wanted[..]);
         assert_eq!(leaf.find(&wanted), expected, "{wanted:?} in {keys:?}");
     }
-    // Exactly as many rows and ids as it needs, and not one fewer.
+    // The page needs exactly this many rows and ids. One fewer is rejected.
     let (rows, ids) = (FIRST_ROW + rows.len() as u32, (0..rows.len()).map(|i| leaf.id(i)).max());
     let page = || leaf.page.clone();
     assert!(LeafPage::new(page(), rows, ids.unwrap() + 1).is_ok());
@@ -120,12 +120,12 @@ fn spec_table_matches_the_struct() {
 fn odd_keys_come_back() {
     check(&rows([b"k"]));
     check(&rows([b"key"]));
-    // One key is a prefix of the next, and of all: its suffix is empty.
+    // The first key is a prefix of all others, so its suffix is empty.
     check(&rows([b"a", b"aa", b"aaa"]));
     check(&rows([b"a", b"ab", b"ac", b"b"]));
-    // No shared prefix; zeros; bytes at both ends.
+    // No common prefix, zero bytes, and the smallest and largest bytes.
     check(&rows([b"\0", b"\0\0", b"\xFF", b"\xFF\xFF"]));
-    // One length, so no table of ends.
+    // Keys of equal length need no table of ends.
     assert_eq!(encode(&rows([b"xa", b"xb", b"xc"])).len(), 24 + 1 + 3);
     check(&rows([b"xa", b"xb", b"xc"]));
     assert_eq!(encode(&rows([b"xa", b"xb", b"xcc"])).len(), 24 + 1 + 6 + 4);
@@ -170,13 +170,13 @@ fn copies_have_the_ids_of_their_originals() {
     assert_eq!(leaf.first_id(), FIRST_ID);
     let new: Vec<bool> = (0..rows.len()).map(|i| leaf.is_new(i)).collect();
     assert_eq!(new, copies.map(|copy| copy.is_none()));
-    // A page of nothing but copies has no new id, not even its first.
+    // A page of duplicate rows only has no new id at all.
     let all: Vec<Row> = (b'a'..b'f').map(|key| (vec![key], 0, Some(4))).collect();
     check(&all);
 }
 
-/// Three rows, the second a copy of id 3. Prefix at 24, sequences at 25, the copy at 31 (its id at 33),
-/// suffixes at 37.
+/// Three rows, the second a duplicate row with id 3. The prefix is at 24, sequences are at 25, the duplicate row is
+/// at 31 (its id at 33), and suffixes are at 37.
 fn small() -> Vec<u8> {
     let row = |key: &[u8], sequence, copy_of| (key.to_vec(), sequence, copy_of);
     let rows = [row(b"ab", 0, None), row(b"ac", 300, Some(3)), row(b"ad", 2, None)];
@@ -185,7 +185,7 @@ fn small() -> Vec<u8> {
     payload
 }
 
-/// Rows `a`, `bc` and `bcd`: no prefix, ends at 24, suffixes at 30.
+/// The rows `a`, `bc` and `bcd`: no prefix, ends at 24, suffixes at 30.
 fn mixed() -> Vec<u8> {
     let payload = encode(&rows([b"a", b"bc", b"bcd"]));
     assert_eq!((payload.len(), &payload[24..30]), (36, &[1, 0, 3, 0, 6, 0][..]));
@@ -244,13 +244,13 @@ fn suffixes_that_do_not_fill_the_page_are_refused() {
     assert_eq!(rule(decode(&[small(), vec![0]].concat())), "LEAF-4");
     assert_eq!(rule(decode(&[mixed(), vec![0]].concat())), "LEAF-4");
     assert_eq!(rule(decode(&mixed()[..35])), "LEAF-4");
-    // Ends that fall, ends past the page, an end before the last byte.
+    // Ends that descend, ends past the page, and an end before the last byte.
     assert_eq!(rule_with(mixed(), 24, &[4, 0, 3, 0]), "LEAF-4");
     assert_eq!(rule_with(mixed(), 28, &[0xFF, 0xFF]), "LEAF-4");
     assert_eq!(rule_with(mixed(), 28, &[5, 0]), "LEAF-4");
 }
 
-/// LEAF-4: keys rise, so only the first can be the prefix and no more. A small page has no 65,535 rows.
+/// LEAF-4: keys ascend, so only the first key can equal the prefix. 65,535 rows do not fit in a small page either.
 #[test]
 fn empty_suffixes_after_the_first_are_refused() {
     for count in [2_u16, 300, u16::MAX] {
@@ -268,7 +268,7 @@ fn empty_suffixes_after_the_first_are_refused() {
 /// LEAF-4: keys have 1 to 4,096 bytes.
 #[test]
 fn keys_without_bytes_and_with_too_many_are_refused() {
-    // The first key has no bytes: no prefix, and no suffix.
+    // The first key is empty: no prefix and no suffix.
     assert_eq!(rule_with(mixed(), 24, &[0, 0]), "LEAF-4");
     let mut one = encode(&rows([b"k"]));
     one[10] = 0;
@@ -296,7 +296,7 @@ fn ids_past_the_last_are_refused() {
 
 #[test]
 fn copies_out_of_order_or_before_their_originals_are_refused() {
-    // Row 0 has id 5, so at place 1 the next new one is 6.
+    // Row 0 has id 5, so the next new id at place 1 is 6.
     assert_eq!(rule_with(small(), 33, &[6]), "LEAF-6");
     assert_eq!(rule_with(small(), 33, &[0xFF, 0xFF, 0xFF, 0xFF]), "LEAF-6");
     assert_eq!(rule_with(small(), 31, &[0, 0, 5]), "LEAF-6");
@@ -311,7 +311,7 @@ fn copies_out_of_order_or_before_their_originals_are_refused() {
     assert_eq!(rule(decode(&second(3))), "LEAF-6");
 }
 
-/// Calls all that a page has, past its last row too.
+/// Calls every method of a page, also with places past its last row.
 fn use_all_of(leaf: &LeafPage) {
     let all = (0..leaf.count() + 3).chain([0xFFFF, usize::MAX / 2, usize::MAX]);
     for i in all {
@@ -334,7 +334,7 @@ fn is_sorted(leaf: &LeafPage) -> bool {
 }
 
 prop_compose! {
-    /// Rows with keys of one length or of many, a shared start or none, sequences of all widths.
+    /// Rows with keys of equal or different lengths, with and without a common prefix, and sequences of all widths.
     fn many_rows()(
         start in prop::collection::vec(any::<u8>(), 0..5),
         ends in prop_oneof![
@@ -394,7 +394,7 @@ proptest! {
         ids: u32,
     ) {
         let _ = decode(&bytes).map(|leaf| use_all_of(&leaf));
-        // A start of small numbers, so that more than one in a thousand goes further.
+        // A start with small numbers, so that more pages pass the first checks.
         let [count, prefix, suffix, copies, width] = small;
         let mut payload = vec![0; 8];
         let suffix = if mixed { MIXED } else { suffix };

@@ -1,7 +1,9 @@
-//! Liveness pages: which rows of a segment are hidden. Mirrors `format-spec/segment.md`.
+//! Tombstone pages: a bitmap of the rows of a segment that were deleted or replaced. Implements
+//! `format-spec/segment.md`.
 //!
-//! A liveness block is a run of these pages; page i is about rows i * 65,344 and following. The block is
-//! written anew when a row is hidden, and never changed.
+//! In: verified pages, or the bits of all rows. Out: checked views, or the pages of a bitmap. A bitmap is an extent
+//! of these pages. Page i covers 65,344 rows, starting with row 65,344 * i. A bitmap never changes: when a row gets
+//! a tombstone, the whole bitmap is written again elsewhere. It does not know the keys of the rows.
 
 use super::bytes::{broken, index, position, round_up};
 use super::page::{HEADER_BYTES, Page, PageKind, PagePlace, encode};
@@ -10,15 +12,15 @@ use crate::error::Result;
 
 const WHAT: &str = "liveness page";
 
-/// Rows that a full page is about.
+/// The number of rows that a full page covers.
 pub const ROWS_PER_PAGE: u32 = 8 * (8_192 - 24);
 
-/// Pages are this far apart.
+/// The distance between pages, in units of 64 bytes.
 const PAGE_UNITS: u32 = 8_192 / 64;
 
 const _: () = assert!(UNIT == 64 && HEADER_BYTES == 24);
 
-/// Bytes of the block for a segment with so many rows.
+/// The length of the bitmap of a segment with this many rows, in bytes.
 pub fn block_bytes(rows: u32) -> u64 {
     let (full, left) = (rows / ROWS_PER_PAGE, rows % ROWS_PER_PAGE);
     let full = u64::from(full).saturating_mul(position(PageKind::Liveness.max_bytes()));
@@ -31,22 +33,22 @@ pub fn block_bytes(rows: u32) -> u64 {
     }
 }
 
-/// How many pages a block for so many rows has.
+/// The number of pages in a bitmap of this many rows.
 pub fn page_count(rows: u32) -> u32 {
     rows.div_ceil(ROWS_PER_PAGE)
 }
 
-/// The place of page `i` of a block.
+/// The place of page `i` of a bitmap.
 pub fn place(block: u64, i: u32) -> PagePlace {
     PagePlace { kind: PageKind::Liveness, block, number: i.saturating_mul(PAGE_UNITS) }
 }
 
-/// How many rows page `i` of a block for `rows` rows is about.
+/// The number of rows that page `i` of a bitmap of `rows` rows covers.
 pub fn rows_in_page(rows: u32, i: u32) -> u32 {
     rows.saturating_sub(i.saturating_mul(ROWS_PER_PAGE)).min(ROWS_PER_PAGE)
 }
 
-/// A checked liveness page.
+/// A checked page of a tombstone bitmap.
 #[derive(Debug, Clone)]
 pub struct LivenessPage {
     page: Page,
@@ -54,7 +56,7 @@ pub struct LivenessPage {
 }
 
 impl LivenessPage {
-    /// Checks the page about so many rows.
+    /// Checks a page that covers this many rows.
     pub fn new(page: Page, rows: u32) -> Result<LivenessPage> {
         let bitmap = page.payload();
         if bitmap.len() != index(rows).div_ceil(8) {
@@ -76,12 +78,12 @@ impl LivenessPage {
         Ok(LivenessPage { page, hidden })
     }
 
-    /// Whether the row at this place of the page is hidden. Rows past the last are.
+    /// True if the row at this place of the page has a tombstone. Rows past the last one count as deleted.
     pub fn is_hidden(&self, i: u32) -> bool {
         self.page.payload().get(index(i / 8)).is_none_or(|byte| byte >> (i % 8) & 1 == 1)
     }
 
-    /// How many rows are hidden.
+    /// The number of tombstones in the page.
     pub fn hidden(&self) -> u32 {
         self.hidden
     }
@@ -91,13 +93,13 @@ impl LivenessPage {
         self.page.payload()
     }
 
-    /// Memory that it takes.
+    /// The memory that the page takes.
     pub fn memory(&self) -> usize {
         self.page.memory()
     }
 }
 
-/// The whole block with these bitmap bytes, one bit a row, for `rows` rows.
+/// Encodes a whole bitmap of `rows` rows from its bytes, one bit per row.
 pub fn encode_block(block: u64, rows: u32, bitmap: &[u8], seal: Seal) -> Vec<u8> {
     let mut bytes = Vec::new();
     let pages = bitmap.chunks(PageKind::Liveness.max_payload());

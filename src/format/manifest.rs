@@ -1,7 +1,8 @@
-//! The manifest: which segments make up a state. Mirrors `format-spec/file.md`.
+//! The manifest: the list of segments and tombstone bitmaps of one state. Implements `format-spec/file.md`.
 //!
-//! In: the bytes that a superblock points to. Out: the scheme, the sealed sequence and the segments, all
-//! of which lie in the data and do not overlap. A manifest is at most 256 KiB, so it is read whole.
+//! In: the bytes that a superblock points to. Out: the scheme, the checkpointed sequence and the segments. All
+//! extents are inside the data area and do not overlap. A manifest has at most 256 KiB, so it is read as a whole.
+//! It does not know the commits in the write-ahead log.
 
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -16,27 +17,27 @@ use crate::scheme::Scheme;
 
 const WHAT: &str = "manifest";
 
-/// How a manifest starts; `salvage` looks for it.
+/// The first bytes of a manifest. `salvage` searches for them.
 pub const MAGIC: [u8; 8] = *b"RINGMANI";
 
-/// Most segments a database may have. Merging keeps them at about a dozen.
+/// The most segments that a database may have. Merging keeps the number at about a dozen.
 pub const MAX_SEGMENTS: u32 = 4095;
 
-/// Longest manifest.
+/// The length of the longest manifest.
 pub const MAX_MANIFEST_BYTES: u32 = encoded_bytes(MAX_SEGMENTS);
 
-/// Bytes before the entries, of an entry, and of the checksum behind them.
+/// The sizes of the part before the entries, of an entry, and of the checksum after the entries.
 const HEAD_BYTES: u32 = 112;
 const ENTRY_BYTES: u32 = 64;
 const CHECKSUM_BYTES: u32 = 4;
 const _: () = assert!(size_of::<Layout>() == 112 && size_of::<EntryLayout>() == 64);
 
-/// The length of a manifest with so many segments.
+/// The length of a manifest with this many segments.
 const fn encoded_bytes(segments: u32) -> u32 {
     HEAD_BYTES.saturating_add(ENTRY_BYTES.saturating_mul(segments)).saturating_add(CHECKSUM_BYTES)
 }
 
-/// The bytes before the entries.
+/// The layout of the part before the entries.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Layout {
@@ -51,7 +52,7 @@ pub struct Layout {
     reserved: U32,
 }
 
-/// The bytes of one segment's entry.
+/// The layout of the entry of a segment.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct EntryLayout {
@@ -67,63 +68,63 @@ pub struct EntryLayout {
     liveness_length: U64,
 }
 
-/// A state of the database but for what its hot tier holds.
+/// A state of the database, without the commits that are only in the write-ahead log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Manifest {
-    /// The generation of the superblock that first named it.
+    /// The generation of the first superblock that named this manifest.
     pub generation: u64,
     /// The database it belongs to.
     pub database: DatabaseId,
     /// The scheme of all signatures.
     pub scheme: Scheme,
-    /// All commits up to this one are in the segments.
+    /// The checkpointed sequence: all commits up to this one are in segments.
     pub sealed: u64,
-    /// No segment or liveness block has this number or a higher one.
+    /// The next free id. All segments and tombstone bitmaps have lower ids.
     pub next_block: u64,
-    /// Bytes of the data that this state does not use.
+    /// The bytes of the data area that this state does not use.
     pub dead_bytes: u64,
-    /// The segments, by rising number.
+    /// The segments in ascending order of their ids.
     pub segments: Vec<SegmentEntry>,
 }
 
 /// One segment of a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SegmentEntry {
-    /// Its number.
+    /// The id of the segment.
     pub id: u64,
-    /// Where it starts.
+    /// The offset of the segment in the file.
     pub offset: u64,
-    /// How long it is.
+    /// The length of the segment in bytes.
     pub length: u64,
-    /// The checksum in its header page.
+    /// The checksum in the header page of the segment.
     pub header_checksum: u32,
-    /// All rows, hidden ones too.
+    /// The number of rows, those with tombstones included.
     pub rows: u32,
-    /// Rows that are not hidden.
+    /// The number of rows without a tombstone.
     pub live_rows: u32,
-    /// Which rows are hidden; `None` if none are.
+    /// The tombstone bitmap; `None` if no row has a tombstone.
     pub liveness: Option<LivenessEntry>,
 }
 
-/// Where a liveness block is.
+/// The extent of a tombstone bitmap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LivenessEntry {
-    /// Its number.
+    /// The id of the bitmap.
     pub id: u64,
-    /// Where it starts.
+    /// The offset of the bitmap in the file.
     pub offset: u64,
-    /// How long it is.
+    /// The length of the bitmap in bytes.
     pub length: u64,
 }
 
 impl Manifest {
-    /// The bytes that a manifest with so many segments takes in a file, up to the next block.
+    /// The bytes that a manifest with this many segments takes in a file, padding included.
     pub fn padded_bytes(segments: usize) -> u64 {
         let segments = u32::try_from(segments).unwrap_or(u32::MAX);
         position(round_up(index(encoded_bytes(segments))))
     }
 
-    /// The manifest's bytes; the last four are the checksum that the superblock repeats.
+    /// Encodes the manifest. The last four bytes are the checksum that the superblock repeats.
     pub fn encode(&self) -> Vec<u8> {
         let layout = Layout {
             magic: MAGIC,
@@ -144,7 +145,7 @@ impl Manifest {
         bytes
     }
 
-    /// Reads a manifest whose data ends at `end_of_data`.
+    /// Decodes the manifest of a file whose data ends at `end_of_data`.
     pub fn decode(bytes: &[u8], end_of_data: u64) -> Result<Manifest> {
         let short = || broken(WHAT, "MAN-1", 0, "it is cut short");
         let (body, _) = bytes.split_last_chunk::<4>().ok_or_else(short)?;
@@ -173,8 +174,8 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// MAN-4 and MAN-5: numbers rise, differ and are below the next one, places lie in the data, apart
-    /// from each other.
+    /// MAN-4: the ids of segments ascend, no id occurs twice, and all ids are below the next free one. MAN-5: every
+    /// extent is inside the data area, and no two overlap.
     fn check(&self, end_of_data: u64) -> Result<()> {
         let rising = self.segments.is_sorted_by(|a, b| a.id < b.id);
         if !rising || self.segments.iter().any(|s| s.blocks().any(|b| b.id >= self.next_block)) {
@@ -208,7 +209,7 @@ impl Manifest {
 }
 
 impl SegmentEntry {
-    /// The segment itself, and its liveness block if it has one, as places in the file.
+    /// The extents of the segment: its own, and that of its tombstone bitmap if it has one.
     pub fn blocks(&self) -> impl Iterator<Item = LivenessEntry> + use<> {
         let own = LivenessEntry { id: self.id, offset: self.offset, length: self.length };
         std::iter::once(own).chain(self.liveness)
@@ -233,7 +234,7 @@ impl SegmentEntry {
 }
 
 impl EntryLayout {
-    /// MAN-3 and MAN-6: counts fit, and a liveness block is there exactly if rows are hidden.
+    /// MAN-3: the counts are possible. MAN-6: the segment has a tombstone bitmap exactly if it has tombstones.
     fn entry(&self) -> Result<SegmentEntry> {
         let liveness = LivenessEntry {
             id: self.liveness_id.get(),

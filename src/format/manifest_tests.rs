@@ -1,4 +1,4 @@
-//! The manifest: what is encoded decodes, each rule refuses, and no bytes are too wild.
+//! Tests of the manifest: it round-trips, each rule rejects its violation, and no bytes cause a panic.
 
 use super::*;
 use crate::scheme::presets;
@@ -7,15 +7,15 @@ use std::mem::offset_of;
 
 const DATABASE: DatabaseId = [7; 16];
 
-/// Where the first entry starts.
+/// The offset of the first entry.
 const ENTRY: usize = 112;
 
 fn segment(id: u64, offset: u64, length: u64, rows: u32) -> SegmentEntry {
     SegmentEntry { id, offset, length, header_checksum: 77, rows, live_rows: rows, liveness: None }
 }
 
-/// A segment whose rows are all live, and one of which 3 of 10 rows are hidden. The second lies before
-/// the first. The data ends at 13,312.
+/// A segment without tombstones, and one with tombstones on 3 of 10 rows. The second is before the first in the
+/// file. The data ends at 13,312.
 fn manifest() -> Manifest {
     let liveness = LivenessEntry { id: 4, offset: 12_544, length: 64 };
     let hidden =
@@ -49,14 +49,14 @@ fn rule_of(bytes: &[u8], end_of_data: u64) -> &'static str {
     }
 }
 
-/// The rule that refuses the manifest with other bytes at `at` under a good checksum.
+/// The rule that rejects the manifest after its bytes at `at` are replaced, under a valid checksum.
 fn rule_with(at: usize, change: &[u8]) -> &'static str {
     let mut bytes = manifest().encode();
     bytes[at..at + change.len()].copy_from_slice(change);
     rule_of(&reseal(bytes), END)
 }
 
-/// The rule that refuses the manifest with its segments changed.
+/// The rule that rejects the manifest after its segments are changed.
 fn rule_when(change: impl FnOnce(&mut [SegmentEntry])) -> &'static str {
     let mut changed = manifest();
     change(&mut changed.segments);
@@ -108,7 +108,7 @@ fn manifests_without_segments_and_with_the_most_decode() {
     assert_eq!(rule_of(&more.encode(), u64::MAX), "MAN-2");
 }
 
-/// MAN-1: every flipped bit, every missing and every added byte is seen.
+/// MAN-1: every flipped bit, every missing byte and every added byte is detected.
 #[test]
 fn every_flipped_bit_and_every_cut_is_seen() {
     let good = manifest().encode();
@@ -211,14 +211,14 @@ fn a_liveness_block_is_there_exactly_if_rows_are_hidden() {
     assert_eq!(rule_when(|s| s[1].liveness = block(128)), "MAN-6");
     assert_eq!(rule_when(|s| s[1].liveness = block(0)), "MAN-6");
     assert_eq!(rule_when(|s| s[0].liveness = block(64)), "MAN-6");
-    // Parts of a block that is not there.
+    // Fields of a tombstone bitmap that does not exist.
     assert_eq!(rule_with(ENTRY + 40, &[4]), "MAN-6");
     assert_eq!(rule_with(ENTRY + 48, &[64]), "MAN-6");
     assert_eq!(rule_with(ENTRY + 56, &[64]), "MAN-6");
 }
 
 prop_compose! {
-    /// Segments with and without hidden rows, and where their data ends.
+    /// Segments with and without tombstones, and the end of their data.
     fn manifests()(
         segments in prop::collection::vec(
             (1..200_000_u32, any::<u32>(), 1..9_u64, any::<u32>()),
@@ -271,7 +271,7 @@ proptest! {
         prop_assert_eq!(Manifest::decode(&manifest.encode(), end), Ok(manifest));
     }
 
-    /// Bytes that are accepted stand for one manifest only: it has no other bytes.
+    /// Each accepted byte string is the only encoding of its manifest.
     #[test]
     fn changed_bytes_never_panic_and_none_is_ignored(
         (manifest, end) in manifests(),
@@ -299,7 +299,7 @@ proptest! {
             bytes[..8].copy_from_slice(&MAGIC);
             let _ = Manifest::decode(&reseal(bytes), end);
         }
-        // A good start, and entries of small numbers.
+        // A valid start, and entries with small numbers.
         let mut bytes = manifest().encode()[..ENTRY].to_vec();
         bytes[104..108].copy_from_slice(&(entries.len() as u32).to_le_bytes());
         bytes.extend(entries.iter().flatten().flat_map(|n| n.to_le_bytes()));

@@ -1,9 +1,11 @@
-//! Bytes on disk and typed views of them: one file for each structure, mirroring `format-spec/`.
+//! The file format: one file for each structure, mirroring `format-spec/`.
 //!
-//! In: bytes from anywhere. Out: views whose every field was checked, or an error that cites the broken
-//! rule. Nothing here does I/O, and nothing panics, whatever the bytes. A checksum says that bytes are
-//! what was written; the views check all that memory safety and termination need on top of it, so that
-//! even a forged checksum leads to wrong answers at worst.
+//! In: bytes from anywhere. Out: typed views whose every field was checked, or an error that cites the violated
+//! rule. Nothing here does I/O, and no bytes make it panic.
+//!
+//! A checksum proves that bytes are as they were written. It does not prove that a correct writer wrote them. The
+//! views therefore also check everything that memory safety and termination depend on, so a forged checksum can
+//! cause wrong answers but nothing worse.
 #![cfg_attr(
     not(test),
     deny(
@@ -37,15 +39,15 @@ pub mod signature_page;
 pub mod superblock;
 pub mod temporary_mark;
 
-/// Where data starts in a database file: after two superblocks and the commit mark.
+/// The offset of the data area in a database file: after two superblocks and the block of the commit mark.
 pub const DATA_START: u64 = 12_288;
 
 const _: () = assert!(BLOCK == 4_096 && UNIT == 64);
 
-/// Size of a superblock, and of the block that holds the commit mark.
+/// The size of a superblock, and of the block that holds the commit mark.
 pub const BLOCK: usize = 4096;
 
-/// Everything in the data area starts and ends at a multiple of this.
+/// The unit of alignment: everything in the data area starts and ends at a multiple of it.
 pub const UNIT: usize = 64;
 
 /// The newest format that this version reads, and the one it writes.
@@ -54,5 +56,5 @@ pub const NEWEST_FORMAT: u16 = 2;
 /// The oldest format that this version reads.
 pub const OLDEST_FORMAT: u16 = 2;
 
-/// A database's name for itself, drawn at random when it is created.
+/// The identity of a database, drawn at random when it is created.
 pub type DatabaseId = [u8; 16];

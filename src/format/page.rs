@@ -1,9 +1,9 @@
-//! Pages: the checksummed pieces that segments and liveness blocks are made of. Mirrors
-//! `format-spec/pages.md`.
+//! Pages: the checksummed parts of segments and tombstone bitmaps. Implements `format-spec/pages.md`.
 //!
-//! A [`Page`] is proof that its bytes passed their checksum and stand where they belong: the checksum is
-//! sealed with the database id and covers block, region and number, so a page of another place or
-//! another database never verifies. What the payload means is checked by the views of each kind.
+//! In: bytes and the place that they were read from. Out: a [`Page`], which proves that its checksum is right and
+//! that it belongs to that place. The checksum starts from the database id and covers the kind, the extent and the
+//! page number, so a page from another place or another database never verifies. This module does not know what a
+//! payload means: the view of each kind checks that.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use crate::error::{Error, Result};
 
 const WHAT: &str = "page";
 
-/// The version of every page kind that this version writes and reads.
+/// The version of all page kinds that this version of the library writes and reads.
 const PAGE_VERSION: u8 = 1;
 
-/// Length of a page header.
+/// The length of a page header.
 pub const HEADER_BYTES: usize = size_of::<Layout>();
 
-/// The header, field by field.
+/// The layout of the header.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Layout {
@@ -34,40 +34,40 @@ pub struct Layout {
     payload_length: U32,
 }
 
-/// What a page holds.
+/// The kind of a page: what its payload holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum PageKind {
-    /// What a segment is.
+    /// The header of a segment.
     SegmentHeader = 1,
-    /// Distinct signatures.
+    /// The distinct signatures of a segment.
     Signatures = 2,
     /// Keys with their rows.
     Leaf = 3,
-    /// Where keys are.
+    /// Separators of the pages below, and filters of leaf pages.
     Fence = 4,
-    /// Which rows are hidden.
+    /// A bitmap of tombstones.
     Liveness = 5,
-    /// Rows whose signature an earlier row has too.
+    /// Duplicate rows: rows that share the signature of an earlier row.
     Copies = 6,
-    /// Where copies are.
+    /// The first id of each page of duplicate rows.
     CopiesDirectory = 7,
-    /// How many postings each bucket of slot values has.
+    /// The number of postings in each bucket of slot values.
     PostingDirectory = 8,
-    /// Postings of buckets that have few.
+    /// The postings of buckets that have few.
     ShortPostings = 9,
-    /// Where long lists of postings are.
+    /// The place of each long posting list.
     PostingTable = 10,
-    /// Long lists of postings.
+    /// Long posting lists.
     PostingList = 11,
-    /// Encoded sets.
+    /// Encoded kept sets.
     Elements = 16,
-    /// Where sets start.
+    /// The start of each kept set.
     ElementsDirectory = 17,
 }
 
 impl PageKind {
-    /// The number in the header.
+    /// The number of the kind in the header.
     pub fn code(self) -> u8 {
         match self {
             PageKind::SegmentHeader => 1,
@@ -104,36 +104,36 @@ impl PageKind {
         }
     }
 
-    /// The longest payload.
+    /// The longest payload of this kind.
     pub fn max_payload(self) -> usize {
         self.max_bytes().saturating_sub(HEADER_BYTES)
     }
 }
 
-/// Where a page belongs.
+/// The place that a page belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PagePlace {
-    /// What it holds.
+    /// The kind of the page.
     pub kind: PageKind,
-    /// The segment or liveness block.
+    /// The id of the extent: a segment or a tombstone bitmap.
     pub block: u64,
-    /// Its start in its region, in units of 64 bytes.
+    /// The start of the page in its region, in units of 64 bytes.
     pub number: u32,
 }
 
-/// What the header of a page claims. Nothing of it is verified.
+/// What the header of a page claims, unverified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Claim {
-    /// The number of its kind, which may be that of none.
+    /// The number of the kind. It may be unknown.
     code: u8,
-    /// The segment or liveness block.
+    /// The id of the extent: a segment or a tombstone bitmap.
     pub block: u64,
-    /// Its length, with header and padding.
+    /// The length of the page, with header and padding.
     pub length: usize,
 }
 
 impl Claim {
-    /// What bytes claim that would start a page; `None` if they are too few for a header.
+    /// Reads the header of a page that would start here. `None` if the bytes are too few for one.
     pub fn of(bytes: &[u8]) -> Option<Claim> {
         let layout = Cursor::new(bytes).layout::<Layout>()?;
         let payload = index(layout.payload_length.get());
@@ -141,18 +141,18 @@ impl Claim {
         Some(Claim { code: layout.kind, block: layout.block_id.get(), length })
     }
 
-    /// Which of these kinds the page would have.
+    /// The one of these kinds that the header claims, if any.
     pub fn kind_among(&self, kinds: &[PageKind]) -> Option<PageKind> {
         kinds.iter().copied().find(|kind| kind.code() == self.code)
     }
 }
 
-/// The checksum that an encoded page starts with.
+/// The checksum stored at the start of an encoded page.
 pub fn checksum_of(page: &[u8]) -> u32 {
     Cursor::new(page).u32().unwrap_or(0)
 }
 
-/// Bytes of a cache line.
+/// One cache line of bytes.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub struct Line([u64; 8]);
@@ -161,7 +161,7 @@ impl Line {
     const ZERO: Line = Line([0; 8]);
 }
 
-/// Bytes that start on a cache line, shared by all who hold them.
+/// Bytes that start on a cache line. Clones share them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AlignedBytes {
     lines: Arc<[Line]>,
@@ -169,7 +169,7 @@ pub struct AlignedBytes {
 }
 
 impl AlignedBytes {
-    /// Zeros.
+    /// Makes bytes that are all zero.
     pub fn zeroed(length: usize) -> AlignedBytes {
         let lines = std::iter::repeat_n(Line::ZERO, length.div_ceil(size_of::<Line>()));
         AlignedBytes { lines: lines.collect(), length }
@@ -180,18 +180,18 @@ impl AlignedBytes {
         self.lines.as_bytes().get(..self.length).unwrap_or_default()
     }
 
-    /// The bytes, to be filled. None if others hold them.
+    /// The bytes, to be filled in. Empty if they are shared.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         let lines = Arc::get_mut(&mut self.lines).unwrap_or_default();
         lines.as_mut_bytes().get_mut(..self.length).unwrap_or_default()
     }
 
-    /// The lines that hold them.
+    /// The cache lines that hold the bytes.
     pub fn lines(&self) -> &Arc<[Line]> {
         &self.lines
     }
 
-    /// Forgets the bytes from `length` on, and the memory of them.
+    /// Drops the bytes from `length` on and frees their memory.
     pub fn truncate(&mut self, length: usize) {
         self.length = self.length.min(length);
         match self.lines.get(..self.length.div_ceil(size_of::<Line>())) {
@@ -200,7 +200,7 @@ impl AlignedBytes {
         }
     }
 
-    /// The bytes as words in the byte order of the disk, with what fills the last line.
+    /// The bytes as words in disk byte order, with the padding of the last line.
     fn words(&self) -> &[u64] {
         <[u64]>::ref_from_bytes(self.lines.as_bytes()).unwrap_or_default()
     }
@@ -214,7 +214,7 @@ impl From<&[u8]> for AlignedBytes {
     }
 }
 
-/// A page that verified.
+/// A verified page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
     bytes: AlignedBytes,
@@ -222,7 +222,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// Verifies the page that starts `bytes`, which may go on after it, and must be the page of `place`.
+    /// Verifies the page at the start of `bytes` as the page of `place`. More bytes may follow it.
     pub fn verify(mut bytes: AlignedBytes, place: PagePlace, seal: Seal) -> Result<Page> {
         let length = match Cursor::new(bytes.bytes()).layout::<Layout>() {
             Some(layout) => index(layout.payload_length.get()),
@@ -272,7 +272,7 @@ impl Page {
         rest.get(..self.payload_length).unwrap_or_default()
     }
 
-    /// The payload from its start as whole 64-bit words, as they stand in memory.
+    /// The payload as 64-bit words, without an incomplete last one. The words are as they are in memory.
     pub fn payload_words(&self) -> &[u64] {
         let words = self.payload_length / 8;
         let payload = self.bytes.words().get(HEADER_BYTES / 8..);
@@ -284,7 +284,7 @@ impl Page {
         checksum_of(self.bytes.bytes())
     }
 
-    /// Turns the first words of the payload from the byte order of the disk into that of this machine.
+    /// Converts the first `count` words of the payload from disk byte order to that of this machine.
     pub fn words_to_native(&mut self, count: usize) {
         if cfg!(target_endian = "little") {
             return;
@@ -293,20 +293,20 @@ impl Page {
         payload.chunks_exact_mut(size_of::<u64>()).take(count).for_each(<[u8]>::reverse);
     }
 
-    /// The whole page, header and padding included, by cache lines.
+    /// The whole page as cache lines, header and padding included.
     pub fn lines(&self) -> &Arc<[Line]> {
         &self.bytes.lines
     }
 
-    /// Memory that it takes.
+    /// The memory that the page takes.
     pub fn memory(&self) -> usize {
-        // Counters of holders take a line of their own.
+        // The reference counts take a cache line of their own.
         let lines = size_of_val(&*self.bytes.lines).saturating_add(size_of::<Line>());
         lines.saturating_add(size_of::<Page>())
     }
 }
 
-/// The page at `place` with this payload, header and padding included.
+/// Encodes the page of `place` with this payload, header and padding included.
 pub fn encode(place: PagePlace, payload: &[u8], seal: Seal) -> Vec<u8> {
     let whole = round_up(HEADER_BYTES.saturating_add(payload.len()));
     let mut layout = Layout {
@@ -382,7 +382,7 @@ mod tests {
         }
     }
 
-    /// The numbers of the specification's table, in its order.
+    /// The numbers are those of the table in the specification, in its order.
     #[test]
     fn kinds_have_the_numbers_of_the_specification() {
         let kinds = [
@@ -415,7 +415,7 @@ mod tests {
         assert_eq!(page.lines().len(), 2);
     }
 
-    /// PAGE-1: every flipped bit of a page is seen, padding included.
+    /// PAGE-1: every flipped bit in a page is detected, padding included.
     #[test]
     fn every_flipped_bit_is_seen() {
         let good = encode(PLACE, b"payload", seal());

@@ -1,8 +1,10 @@
-//! A block of the directory of postings: how many entries each of some buckets has, in one cache line. Mirrors
+//! A block of the posting directory: the number of entries of each of its buckets, in one cache line. Implements
 //! `format-spec/postings.md`.
 //!
-//! Lengths stand one after the other as so many ones and a zero, which for one entry a bucket takes two bits and needs
-//! no limit. A lookup counts zeros up to its bucket; the ones before it are the entries of the buckets before.
+//! In: the numbers of entries, or a cache line. Out: a block, or the entries of a bucket. The number of entries of
+//! a bucket is stored in unary: as many ones, then a zero. With one entry per bucket this takes two bits per
+//! bucket, and there is no largest number. A lookup finds the zero that ends the bucket before. The ones up to
+//! there are the entries of earlier buckets. This module does not know the slots or the entries themselves.
 
 use byteorder::{ByteOrder, LittleEndian};
 use zerocopy::little_endian::{U16, U64};
@@ -14,11 +16,11 @@ use super::posting_shape::{BLOCK_BITS, BLOCK_BYTES};
 const WORDS: usize = 7;
 const _: () = assert!(size_of::<Block>() == BLOCK_BYTES && BLOCK_BITS == 7 * u64::BITS);
 
-/// A one in each byte of a word, and the highest bit of each.
+/// A one in each byte of a word, and the highest bit in each byte.
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHEST: u64 = 0x8080_8080_8080_8080;
 
-/// A block.
+/// A block of the posting directory.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug, Clone, Copy)]
 #[repr(C)]
 pub struct Block {
@@ -28,7 +30,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// Short entries in earlier blocks of the segment.
+    /// The number of short entries in earlier blocks of the segment.
     pub fn start(&self) -> u64 {
         LittleEndian::read_u48(&self.start)
     }
@@ -38,17 +40,18 @@ impl Block {
         self.long.get()
     }
 
-    /// Short entries in the block.
+    /// The number of short entries in the block.
     pub fn entries(&self) -> u32 {
         self.lengths.iter().map(|word| word.get().count_ones()).sum()
     }
 
-    /// Short entries in the block before a bucket, and in the bucket; `None` if the block has no such bucket.
+    /// The number of short entries in the block before a bucket, and in the bucket. `None` if the block has no such
+    /// bucket.
     #[inline]
     pub fn bucket(&self, place: u32) -> Option<(u32, u32)> {
         let mut words = self.lengths.iter().map(|word| word.get());
         let mut word = words.next()?;
-        // Bits before the bucket: all up to the zero that ends the one before.
+        // The number of bits before the bucket, including the zero that ends the bucket before it.
         let mut before = 0_u32;
         if let Some(mut zeros) = place.checked_sub(1) {
             loop {
@@ -66,7 +69,7 @@ impl Block {
             }
         }
         let mut left = u64::BITS.wrapping_sub(before % u64::BITS);
-        // Where the bucket before ends with a word, this one starts with the next.
+        // The bucket before may end exactly at the end of a word. Then this one starts in the next word.
         if before > 0 && before.is_multiple_of(u64::BITS) {
             word = words.next()?;
         }
@@ -79,7 +82,7 @@ impl Block {
     }
 }
 
-/// For each byte of a word, how many ones it and those below it have.
+/// For each byte of a word, the number of ones in it and in the bytes below it.
 #[inline]
 fn bytes_up_to(word: u64) -> u64 {
     let pairs = word.wrapping_sub(word >> 1 & 0x5555_5555_5555_5555);
@@ -87,10 +90,10 @@ fn bytes_up_to(word: u64) -> u64 {
     (fours.wrapping_add(fours >> 4) & 0x0F0F_0F0F_0F0F_0F0F).wrapping_mul(ONES)
 }
 
-/// The place of the one of a word that has `rank` ones below it, if there is one. `up_to` are its bytes' sums.
+/// The position of the one that has `rank` ones below it, if there is one. `up_to` is `bytes_up_to(word)`.
 #[inline]
 fn select(word: u64, up_to: u64, rank: u32) -> u32 {
-    // Bytes all of whose ones come before it: those whose sum is not above the rank.
+    // The bytes whose ones are all below the wanted one: those whose sum is not above the rank.
     let below = (u64::from(rank).wrapping_mul(ONES) | HIGHEST).wrapping_sub(up_to) & HIGHEST;
     let bytes = (below >> 7).wrapping_mul(ONES) >> 56;
     let byte = u32::try_from(bytes).unwrap_or(0).wrapping_mul(8);
@@ -102,7 +105,7 @@ fn select(word: u64, up_to: u64, rank: u32) -> u32 {
     byte.wrapping_add(rest.trailing_zeros())
 }
 
-/// A block that is being filled, bucket after bucket.
+/// A block that is being filled, bucket by bucket.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct BlockBuilder {
     lengths: [u64; WORDS],
@@ -112,26 +115,26 @@ pub struct BlockBuilder {
 }
 
 impl BlockBuilder {
-    /// Buckets that it has.
+    /// The number of buckets so far.
     #[inline]
     pub fn buckets(&self) -> u32 {
         self.buckets
     }
 
-    /// Bits that they take.
+    /// The number of bits that the buckets take.
     #[inline]
     pub fn used(&self) -> u32 {
         self.used
     }
 
-    /// Adds so many buckets without entries.
+    /// Adds buckets without entries.
     #[inline]
     pub fn skip(&mut self, buckets: u32) {
         self.used = self.used.saturating_add(buckets);
         self.buckets = self.buckets.saturating_add(buckets);
     }
 
-    /// Adds a bucket of short entries, for which there must be room.
+    /// Adds a bucket of short entries. The block must have room for it.
     #[inline]
     pub fn push(&mut self, entries: u32) {
         for bit in self.used..self.used.saturating_add(entries) {
@@ -143,11 +146,11 @@ impl BlockBuilder {
         self.skip(1);
     }
 
-    /// Adds the buckets of short entries, given by the place of the bucket of each entry in the block. Places do not fall, and
-    /// all are after the buckets that it has; there must be room.
+    /// Adds buckets of short entries. `places` has the bucket of each entry, as its place in the block. Places must
+    /// not descend, and all must be after the buckets added so far. The block must have room.
     #[inline]
     pub fn extend(&mut self, places: impl Iterator<Item = u32>) {
-        // An entry's one stands behind those of the entries before it and a zero for each bucket before its own.
+        // The one of an entry follows the ones of all earlier entries and a zero for each earlier bucket.
         let mut ones = self.used.wrapping_sub(self.buckets);
         let mut last = None;
         for place in places {
@@ -170,7 +173,7 @@ impl BlockBuilder {
         self.skip(1);
     }
 
-    /// The block, where so many short entries come before; a new one starts.
+    /// Finishes the block, given the number of short entries in earlier blocks, and starts a new one.
     pub fn take(&mut self, start: u64) -> Block {
         let BlockBuilder { lengths, long, .. } = std::mem::take(self);
         let mut bytes = [0; 8];
@@ -196,7 +199,8 @@ mod tests {
         testkit::spec_tables::assert_matches(spec, "Directory pages", &code);
     }
 
-    /// Against the specification's bits written one by one: lengths of all sizes, ends at and around words.
+    /// Compares with bits written one by one as the specification says: all lengths, with ends at and near word
+    /// boundaries.
     #[test]
     fn lengths_read_back_wherever_they_stand() {
         let mut numbers = testkit::random::Random(5);
@@ -238,7 +242,7 @@ mod tests {
                 before += length;
             }
             assert_eq!((block.entries(), block.start(), block.long()), (before, round as u64, 0));
-            // The same in two goes, from the places of entries.
+            // The same block, built from the places of entries in two steps.
             let cut = lengths.len() / 2;
             let places = |range: std::ops::Range<usize>| {
                 let each = range.flat_map(|i| std::iter::repeat_n(i as u32, lengths[i] as usize));

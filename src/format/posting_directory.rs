@@ -1,7 +1,8 @@
-//! Directory pages and short pages of postings: how many entries each bucket has, and the entries. Mirrors
+//! Directory pages and short pages of postings: the number of entries of each bucket, and the entries. Implements
 //! `format-spec/postings.md`.
 //!
-//! A lookup reads one block of the directory, which is one cache line, and nothing else where the bucket is empty.
+//! In: verified pages. Out: checked views. A lookup reads one block of the directory, which is one cache line, and
+//! nothing else if the bucket is empty. `posting_lists` knows the long lists; this module does not.
 
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -24,24 +25,24 @@ pub struct PostingDirectory {
     shape: PostingShape,
 }
 
-/// What the directory says of a bucket.
+/// What the directory says about a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bucket {
-    /// So many entries of the short pages, from this one on.
+    /// The bucket has these entries in the short pages.
     Short {
-        /// The first, counted over the whole segment.
+        /// The number of its first entry, counted over the whole segment.
         first: u64,
-        /// How many.
+        /// The number of its entries.
         count: u32,
     },
-    /// It has no short entries. Its lists are in the list table, if it has any.
+    /// The bucket has no short entries. Its lists, if any, are in the list table.
     Long,
 }
 
 const NO_BUCKET: Bucket = Bucket::Short { first: 0, count: 0 };
 
 impl PostingDirectory {
-    /// Checks a page of so many buckets of a segment with so many short entries and long lists.
+    /// Checks a page of `buckets` buckets, of a segment with this many short entries and long lists.
     pub fn new(
         page: Page,
         shape: PostingShape,
@@ -89,30 +90,30 @@ impl PostingDirectory {
         Ok(PostingDirectory { page, shape })
     }
 
-    /// Short entries in earlier pages, as its first block has it.
+    /// The number of short entries in earlier pages, taken from its first block.
     pub fn start(&self) -> Option<u64> {
         PostingDirectory::line(self.page.lines(), 0).and_then(block_of).map(Block::start)
     }
 
-    /// What it says of bucket `i` of the page; one without entries past the last.
+    /// Looks up bucket `i` of the page. Past the last bucket the result has no entries.
     pub fn bucket(&self, i: usize) -> Bucket {
         let (block, place) = self.shape.block(i);
         self.bucket_of(block, place)
     }
 
-    /// The same for a bucket of a block.
+    /// Looks up a bucket by its block and its place in the block.
     pub fn bucket_of(&self, block: usize, place: u32) -> Bucket {
         let line = PostingDirectory::line(self.page.lines(), block);
         line.map_or(NO_BUCKET, |line| PostingDirectory::bucket_in(line, self.shape, place))
     }
 
-    /// The line with a block, among those of a checked page: the first one has the header of the page.
+    /// The cache line of a block, among the lines of a checked page. The first line of a page is its header.
     #[inline]
     pub fn line(lines: &[Line], block: usize) -> Option<&Line> {
         lines.get(block.saturating_add(1))
     }
 
-    /// What such a line says of a bucket of its block.
+    /// Looks up a bucket in the cache line of its block.
     #[inline]
     pub fn bucket_in(line: &Line, shape: PostingShape, place: u32) -> Bucket {
         let found = block_of(line).and_then(|block| Some((block, block.bucket(place)?)));
@@ -128,7 +129,7 @@ impl PostingDirectory {
         &self.page
     }
 
-    /// Memory that it takes.
+    /// The memory that the page takes.
     pub fn memory(&self) -> usize {
         self.page.memory()
     }
@@ -139,7 +140,7 @@ fn block_of(line: &Line) -> Option<&Block> {
     Block::ref_from_bytes(line.as_bytes()).ok()
 }
 
-/// The bits that the first buckets of a block have in `long`.
+/// The bits of `long` that belong to the first `buckets` buckets of a block.
 fn long_bits(shape: PostingShape, buckets: u32) -> u16 {
     (0..buckets).fold(0, |bits, place| bits | shape.long_bit(place))
 }
@@ -153,7 +154,7 @@ pub struct ShortPage {
 }
 
 impl ShortPage {
-    /// Checks a page of so many entries.
+    /// Checks a page of `count` entries.
     pub fn new(page: Page, shape: PostingShape, count: usize) -> Result<ShortPage> {
         let payload = page.payload();
         let width = shape.width();
@@ -165,26 +166,26 @@ impl ShortPage {
         }
         let page = ShortPage { page, shape, count };
         let (ids, mask) = (u64::from(shape.ids()), low_mask(shape.id_bits()));
-        // Without a bound to keep there is nothing to look at.
+        // If ids use the full range of their bits, every id is valid and no entry needs a check.
         if ids <= mask && (0..count).any(|i| page.entry(i) & mask >= ids) {
             return Err(broken(SHORT, "POST-5", 24, "an id is not below the segment's"));
         }
         Ok(page)
     }
 
-    /// How many entries it has.
+    /// The number of entries in the page.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Entry `i`: the low part of a value, then an id. Zero past the last.
+    /// Entry `i`: the low part of a value, then an id. Zero past the last entry.
     pub fn entry(&self, i: usize) -> u64 {
         let width = self.shape.width();
         bits_at(self.page.payload(), i.saturating_mul(index(width)), width)
     }
 
-    /// Appends the ids of entries from `first` to before `end` that have this low part of a value. `lines` are those of
-    /// a checked page; entries past its last are zeros.
+    /// Appends the ids of those entries in `first..end` whose value has this low part. `lines` are those of a
+    /// checked page. Entries past its last one read as zero.
     #[inline]
     pub fn push_ids(
         lines: &[Line],
@@ -206,7 +207,7 @@ impl ShortPage {
         }
     }
 
-    /// Entries from `first` to before `end` of the page with these lines will be read soon.
+    /// Prefetches the cache lines of the entries `first..end`.
     #[inline]
     pub fn prefetch(lines: &[Line], shape: PostingShape, (first, end): (usize, usize)) {
         let bit = |entry: usize| entry.saturating_mul(index(shape.width()));
@@ -220,24 +221,24 @@ impl ShortPage {
         &self.page
     }
 
-    /// The id of entry `i` if the low part of its value is this.
+    /// The id of entry `i`, if its value has this low part.
     pub fn id_of(&self, i: usize, low: u64) -> Option<u32> {
         let entry = self.entry(i);
         let found = entry.checked_shr(self.shape.id_bits()).unwrap_or(0);
         (found == low).then_some(u32::try_from(entry & low_mask(self.shape.id_bits())).unwrap_or(0))
     }
 
-    /// Memory that it takes.
+    /// The memory that the page takes.
     pub fn memory(&self) -> usize {
         self.page.memory()
     }
 }
 
-/// Bytes of short entries, being collected.
+/// Packs numbers of any width up to 63 bits into bytes.
 #[derive(Debug, Default)]
 pub struct BitWriter {
     bytes: Vec<u8>,
-    /// Bits that make no word yet.
+    /// The bits that do not fill a word yet.
     open: u64,
     bits: u32,
 }
@@ -255,14 +256,14 @@ impl BitWriter {
         }
     }
 
-    /// All bytes; the last bits are zero. Nothing may be appended before it is cleared.
+    /// Returns all bytes, with zeros after the last bit. Call `clear` before the next `push`.
     pub fn end(&mut self) -> &[u8] {
         self.bytes.put_low(self.open, index(self.bits.div_ceil(8)));
         (self.open, self.bits) = (0, 0);
         &self.bytes
     }
 
-    /// Forgets all bits.
+    /// Drops all bits.
     pub fn clear(&mut self) {
         self.bytes.clear();
         (self.open, self.bits) = (0, 0);

@@ -1,4 +1,4 @@
-//! Directory and short pages: what is written reads back, and each rule refuses.
+//! Tests of directory pages and short pages: they round-trip, and each rule rejects its violation.
 
 use super::*;
 use crate::error::Error;
@@ -20,12 +20,13 @@ fn rule<T: std::fmt::Debug>(result: Result<T>) -> &'static str {
     }
 }
 
-/// For 1,000 ids: blocks of 180 buckets.
+/// The shape for 1,000 ids: blocks have 180 buckets.
 fn shape() -> PostingShape {
     PostingShape::of(&Scheme::new(presets::PRECISE).unwrap(), 1000, false)
 }
 
-/// Two blocks, 250 buckets: lengths 3, long, 80, 0, then one each up to 180; 70 more without entries but for the last.
+/// Two blocks with 250 buckets. The lengths are 3, long, 80, 0, and then 1 up to bucket 180. Of the other 70 only
+/// the last has entries.
 fn directory_payload() -> Vec<u8> {
     let mut first = BlockBuilder::default();
     first.push(3);
@@ -79,7 +80,7 @@ fn each_rule_of_a_directory_refuses() {
     assert_eq!(rule(changed(250, counts, |p| p.truncate(7))), "POST-2");
     assert_eq!(rule(changed(250, counts, |p| p.truncate(167))), "POST-2");
     assert_eq!(rule(changed(250, counts, |p| p[39] = 1)), "POST-2");
-    // More ones than the last bucket has, and then bits that no bucket has.
+    // Ones after the last bucket, and bits that belong to no bucket.
     assert_eq!(rule(changed(249, counts, |_| ())), "POST-2");
     assert_eq!(rule(changed(250, counts, |p| p[40 + 64 + 63] = 0x80)), "POST-2");
     assert_eq!(rule(changed(250, counts, |p| p[40 + 8..40 + 64].fill(255))), "POST-2");
@@ -87,7 +88,7 @@ fn each_rule_of_a_directory_refuses() {
     assert_eq!(rule(changed(250, counts, |p| p[40] += 1)), "POST-3");
     assert_eq!(rule(changed(250, counts, |p| p[40..46].fill(255))), "POST-3");
     assert_eq!(rule(changed(250, (1260, 1), |_| ())), "POST-3");
-    // Long buckets without a list, and among the 110 that the last block has not.
+    // Long buckets although there are no lists, and a bit of the 110 buckets that the last block lacks.
     assert_eq!(rule(changed(250, (1261, 0), |_| ())), "POST-3");
     assert!(changed(250, counts, |p| p[40 + 64 + 6] = 0x40).is_ok());
     assert_eq!(rule(changed(250, counts, |p| p[40 + 64 + 6] = 0x80)), "POST-3");
@@ -95,7 +96,7 @@ fn each_rule_of_a_directory_refuses() {
 
 #[test]
 fn short_entries_read_back_and_each_rule_refuses() {
-    // 1,000 ids: 10 bits of bucket, 3 others, 10 bits of id.
+    // 1,000 ids: 10 bucket bits, 3 low bits, 10 id bits.
     let slots = Slots { count: 8, samples_per_slot: 5, value_bits: 13, min_matches: 1 };
     let scheme = Scheme::new(Parameters { slots, ..presets::PRECISE }).unwrap();
     let shape = PostingShape::of(&scheme, 1000, false);

@@ -1,9 +1,10 @@
-//! The list table and list pages: postings of values that too many signatures share for a bucket. Mirrors
-//! `format-spec/postings.md`.
+//! The list table and list pages: the postings of values that too many signatures share for a short bucket.
+//! Implements `format-spec/postings.md`.
 //!
-//! A long list is a run of pages. Ids stand in blocks of 128 as the gaps between them, packed with as many
-//! bits as the largest needs; what is left at the end stands as it is. A page starts with its first id, so
-//! that it can be read by itself.
+//! In: verified pages, or the ids of a new one. Out: checked views, or a payload. A long list is a run of pages.
+//! Ids are in groups of 128, stored as the gaps between them with as many bits as the largest gap needs. The ids
+//! after the last full group are stored as they are. A page starts with its first id, so it can be decoded without
+//! the page before.
 
 use bitpacking::{BitPacker, BitPacker4x};
 use zerocopy::little_endian::{U16, U32};
@@ -15,32 +16,32 @@ use super::posting_directory::BitWriter;
 use super::posting_shape::{PostingShape, bits_at};
 use crate::error::Result;
 
-/// Bytes of an entry of the list table.
+/// The length of an entry of the list table.
 const TABLE_ENTRY_BYTES: usize = 16;
 const _: () = assert!(TABLE_ENTRY_BYTES == size_of::<TableEntry>());
 
 const TABLE: &str = "list table";
 const LIST: &str = "posting list";
 
-/// Ids of a block.
+/// The number of ids in a group.
 pub const BLOCK_IDS: usize = BitPacker4x::BLOCK_LEN;
 const _: () = assert!(BLOCK_IDS == 128);
 
-/// Bytes of a block for each bit of its gaps.
+/// The bytes of a group for each bit of its gaps.
 const BYTES_PER_BIT: usize = 16;
 
-/// Bytes of the largest block.
+/// The length of the largest group.
 const BLOCK_BYTES: usize = 32 * BYTES_PER_BIT;
 
-/// Turns the words of a block between the order of a file, which is little-endian, and that of the machine, in which
-/// `bitpacking` reads and writes them.
+/// Converts the words of a group between the little-endian order of the file and the order of the machine, which
+/// `bitpacking` uses.
 fn turn(block: &mut [u8]) {
     if cfg!(target_endian = "big") {
         block.chunks_exact_mut(size_of::<u32>()).for_each(<[u8]>::reverse);
     }
 }
 
-/// The bytes of a block as the machine orders them: themselves, or turned in `turned`.
+/// The bytes of a group in the order of the machine: unchanged, or converted in `turned`.
 fn as_ordered_here<'a>(block: &'a [u8], turned: &'a mut [u8; BLOCK_BYTES]) -> &'a [u8] {
     if cfg!(target_endian = "little") {
         return block;
@@ -51,7 +52,7 @@ fn as_ordered_here<'a>(block: &'a [u8], turned: &'a mut [u8; BLOCK_BYTES]) -> &'
     turned
 }
 
-/// An entry of the list table.
+/// An entry of the list table: the list of one value of one slot.
 #[derive(
     FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug, Clone, Copy, PartialEq, Eq,
 )]
@@ -65,7 +66,7 @@ pub struct TableEntry {
 }
 
 impl TableEntry {
-    /// The list of a value: its length, and its first page in the region.
+    /// Makes the entry of a list from its slot, value, length, and first page in the region.
     pub fn new(slot: u16, value: u32, length: u32, page: u32) -> TableEntry {
         TableEntry {
             slot: slot.into(),
@@ -76,22 +77,22 @@ impl TableEntry {
         }
     }
 
-    /// Counts its page from so many units before.
+    /// Moves its page by this many units.
     pub fn move_by(&mut self, units: u32) {
         self.page = self.page.get().saturating_add(units).into();
     }
 
-    /// How entries rise.
+    /// The sort key: entries ascend by slot, then by value.
     pub fn order(&self) -> (u32, u32) {
         (self.slot.get().into(), self.value.get())
     }
 
-    /// Ids of the list.
+    /// The number of ids in the list.
     pub fn length(&self) -> u32 {
         self.length.get()
     }
 
-    /// The number of its first page.
+    /// The page number of its first page.
     pub fn page(&self) -> u32 {
         self.page.get()
     }
@@ -104,7 +105,7 @@ pub struct ListTable {
 }
 
 impl ListTable {
-    /// Checks a page of so many entries of lists that stand between two bytes of the region.
+    /// Checks a page of `count` entries. `lists` is the range of bytes of the region that has the list pages.
     pub fn new(page: Page, shape: PostingShape, count: usize, lists: (u64, u64)) -> Result<Self> {
         let table = ListTable { page };
         let entries = table.entries();
@@ -126,19 +127,19 @@ impl ListTable {
         Ok(table)
     }
 
-    /// The entries, rising.
+    /// The entries in ascending order.
     pub fn entries(&self) -> &[TableEntry] {
         let mut cursor = Cursor::new(self.page.payload());
         cursor.layouts(self.page.payload().len() / TABLE_ENTRY_BYTES).unwrap_or_default()
     }
 
-    /// Memory that it takes.
+    /// The memory that the page takes.
     pub fn memory(&self) -> usize {
         self.page.memory()
     }
 }
 
-/// How a list page starts.
+/// The layout of the start of a list page.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug, Clone, Copy)]
 #[repr(C)]
 pub struct ListStart {
@@ -158,17 +159,17 @@ pub struct ListPage {
     last: u32,
 }
 
-/// How far a reader of a list page has come.
+/// The position of a reader in a list page.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ListPlace {
     block: usize,
     offset: usize,
-    /// The last id that was read; meaningless before the first block.
+    /// The last id read. It has no meaning before the first group.
     last: u32,
 }
 
 impl ListPage {
-    /// Checks a page: every id of it.
+    /// Checks a page, including every id in it.
     pub fn new(page: Page, shape: PostingShape) -> Result<ListPage> {
         let Some(start) = Cursor::new(page.payload()).layout::<ListStart>().copied() else {
             return Err(broken(LIST, "POST-7", 20, "it is cut short"));
@@ -193,8 +194,8 @@ impl ListPage {
         Ok(page)
     }
 
-    /// POST-8: ids rise from the base and stay below `ids`, and are packed as tightly as they can be. Gives
-    /// the last.
+    /// POST-8: ids ascend from the base and are below `ids`, and no group has more bits than necessary. Returns the
+    /// last id.
     fn check_ids(&self, ids: u32) -> Result<u32> {
         let refuse = |detail: &str| Err(broken(LIST, "POST-8", 24, detail));
         let mut buffer = [0; BLOCK_IDS];
@@ -225,12 +226,12 @@ impl ListPage {
         last.map_or_else(|| refuse("no ids"), Ok)
     }
 
-    /// The slot and the value whose list it belongs to.
+    /// The slot and the value of the list.
     pub fn of(&self) -> (u32, u32) {
         (self.start.slot.get().into(), self.start.value.get())
     }
 
-    /// How many ids it has.
+    /// The number of ids in the page.
     pub fn count(&self) -> u32 {
         self.start.count.get()
     }
@@ -245,7 +246,7 @@ impl ListPage {
         self.last
     }
 
-    /// How many units it takes: the next page of the list starts after them.
+    /// The length of the page in units of 64 bytes. The next page of the list starts after them.
     pub fn units(&self) -> u32 {
         let bytes = round_up(HEADER_BYTES.saturating_add(self.page.payload().len()));
         u32::try_from(position(bytes) / 64).unwrap_or(u32::MAX)
@@ -255,24 +256,24 @@ impl ListPage {
         index(self.count()) / BLOCK_IDS
     }
 
-    /// Ids after the last full block.
+    /// The number of ids after the last full group.
     fn tail(&self) -> usize {
         index(self.count()) % BLOCK_IDS
     }
 
-    /// The bits of each block's gaps.
+    /// The bits of the gaps of each group.
     fn bits(&self) -> Option<&[u8]> {
         self.page.payload().get(size_of::<ListStart>()..)?.get(..self.full_blocks())
     }
 
-    /// What stands at a place.
+    /// The bytes from a position on.
     fn rest(&self, place: ListPlace) -> &[u8] {
         let start = size_of::<ListStart>().saturating_add(self.full_blocks());
         let start = start.saturating_add(place.offset);
         self.page.payload().get(start..).unwrap_or_default()
     }
 
-    /// The next ids, at most 128, and the bits of their block if it is a full one; `None` at the end.
+    /// The next ids, at most 128, and the bits of their group if it is full. `None` at the end.
     fn next<'a>(
         &self,
         place: &mut ListPlace,
@@ -305,7 +306,7 @@ impl ListPage {
         Some((ids, Some(bits)))
     }
 
-    /// The next ids, at most 128, rising; `None` at the end of the page.
+    /// The next ids in ascending order, at most 128. `None` at the end of the page.
     pub fn next_block<'a>(
         &self,
         place: &mut ListPlace,
@@ -314,13 +315,13 @@ impl ListPage {
         self.next(place, ids).map(|(ids, _)| ids)
     }
 
-    /// Memory that it takes.
+    /// The memory that the page takes.
     pub fn memory(&self) -> usize {
         self.page.memory()
     }
 }
 
-/// The payload of a list page, being filled.
+/// The payload of a list page, under construction.
 #[derive(Debug, Default)]
 pub struct ListPageBuilder {
     bits: Vec<u8>,
@@ -330,7 +331,7 @@ pub struct ListPageBuilder {
 }
 
 impl ListPageBuilder {
-    /// Whether it has no ids.
+    /// True if it has no ids.
     pub fn is_empty(&self) -> bool {
         self.ends.is_none()
     }
@@ -340,8 +341,8 @@ impl ListPageBuilder {
         size_of::<ListStart>().saturating_add(own).saturating_add(more)
     }
 
-    /// Adds a block of ids above those that it has. `false`, and nothing is changed, if it does not fit
-    /// into `room` bytes.
+    /// Adds a group of ids above those added so far. Returns `false` and changes nothing if the payload would
+    /// exceed `room` bytes.
     pub fn push(&mut self, ids: &[u32; BLOCK_IDS], room: usize) -> bool {
         let [first, .., last] = *ids;
         let before = self.ends.map_or(first.checked_sub(1), |(_, last)| Some(last));
@@ -361,12 +362,12 @@ impl ListPageBuilder {
         true
     }
 
-    /// Whether this many ids more fit behind the blocks.
+    /// True if this many more ids fit after the groups.
     pub fn has_room(&self, tail: usize, id_bits: u32, room: usize) -> bool {
         self.bytes_with(PostingShape::packed_bytes(tail, id_bits)) <= room
     }
 
-    /// The payload of a page with these blocks and then fewer than 128 ids more; it starts anew.
+    /// Finishes the payload with fewer than 128 further ids, and starts a new one.
     pub fn take(&mut self, slot: u16, value: u32, tail: &[u32], id_bits: u32) -> Vec<u8> {
         let base = self.ends.map(|(first, _)| first).or(tail.first().copied());
         let count = self.bits.len().saturating_mul(BLOCK_IDS).saturating_add(tail.len());

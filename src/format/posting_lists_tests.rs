@@ -1,5 +1,5 @@
-//! The list table and list pages: what is built reads back, the layout is the one of the specification, and
-//! each rule refuses.
+//! Tests of the list table and of list pages: they round-trip, the layout is that of the specification, and each
+//! rule rejects its violation.
 
 use super::*;
 use crate::error::Error;
@@ -51,8 +51,7 @@ fn spec_tables_match_the_structs() {
     testkit::spec_tables::assert_matches(spec, "List pages", &start);
 }
 
-/// A block as the specification says it: gaps minus one, integer i in lane i mod 4, word j of lane l the
-/// 32-bit word 4 j + l.
+/// A group as POST-L11 defines it: gap i is in lane i mod 4, and word j of lane l is the 32-bit word 4 j + l.
 fn naive_block(before: Option<u32>, ids: &[u32; 128]) -> (u8, Vec<u8>) {
     let mut next = before.map_or(0, |before| before + 1);
     let gaps: Vec<u32> =
@@ -118,13 +117,13 @@ fn what_is_built_reads_back_and_pages_are_full() {
         assert_eq!(found, ids);
         assert_eq!(page.next_block(&mut place, &mut buffer), None);
     }
-    // Gaps of 15 bits: 241 bytes a block.
+    // Gaps of 15 bits take 241 bytes per group, its width included.
     let block = |i: u32| std::array::from_fn(|j| (128 * i + j as u32) << 15);
     let mut builder = ListPageBuilder::default();
     assert_eq!((0..).take_while(|i| builder.push(&block(*i), 8_168)).count(), (8_168 - 16) / 241);
     assert!(!builder.is_empty() && builder.take(0, 0, &[], 32).len() <= 8_168);
     assert!(builder.is_empty());
-    // A page may be filled to its last byte.
+    // A page can be filled to its last byte.
     assert!(!builder.push(&block(0), 16 + 240) && builder.push(&block(0), 16 + 241));
     assert!(builder.has_room(3, 10, 16 + 241 + 4) && !builder.has_room(3, 10, 16 + 241 + 3));
 }
@@ -158,7 +157,7 @@ fn each_rule_of_list_pages_refuses() {
     let length = good().len();
     assert_eq!(changed(|p| p[16 + 2 + 64..].iter_mut().take(50).for_each(|b| *b = 0)), "POST-8");
     assert_eq!(rule(list_page(&good(), 940)), "POST-8");
-    // The last id is 940: 941 ids are just enough.
+    // The last id is 940, so 941 ids are just enough.
     assert_eq!(list_page(&good(), 941).unwrap().last(), 940);
     let few = |tail: &[u32]| list_page(&ListPageBuilder::default().take(3, 9, tail, 10), 1000);
     assert_eq!(few(&[40, 45, 50]).unwrap().last(), 50);
@@ -169,7 +168,7 @@ fn each_rule_of_list_pages_refuses() {
     let again = builder.take(3, 9, &[blocks[0][127]], 10);
     assert_eq!(rule(list_page(&again, 1000)), "POST-8");
     assert!(length > 80);
-    // A block of more bits than it needs.
+    // A group with more bits than it needs.
     let mut wide = good();
     wide[16] += 1;
     let spaced = naive_block(Some(39), &blocks[0]);

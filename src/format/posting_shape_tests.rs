@@ -1,4 +1,4 @@
-//! Where postings stand, with the numbers of the specification.
+//! Tests of the layout of postings, with numbers computed from the specification.
 
 use super::*;
 use crate::scheme::{Parameters, Slots, presets};
@@ -20,7 +20,8 @@ fn buckets_have_about_one_entry_or_one_value() {
     assert_eq!(widest, Some(32));
 }
 
-/// 2 bits a bucket up to one entry each, then as many as entries and one more; one bucket at the least.
+/// A bucket takes 2 bits on average with up to one entry each, and one bit more than its entries otherwise. A block
+/// has at least one bucket.
 #[test]
 fn blocks_have_buckets_by_what_those_take() {
     let in_block = |parameters, ids| shape(parameters, ids).block_buckets();
@@ -33,7 +34,7 @@ fn blocks_have_buckets_by_what_those_take() {
     assert_eq!([64 * 180, 64 * 359, 64 * 360, u32::MAX].map(|n| in_block(presets::RDC, n)), [1; 4]);
 }
 
-/// The rule of long buckets, with the numbers of the specification: r is 2 here.
+/// The rule of long buckets (POST-L6). The load is 2 here.
 #[test]
 fn a_bucket_is_short_if_its_block_can_bear_it() {
     let shape = shape(presets::PRECISE, 1000);
@@ -41,7 +42,7 @@ fn a_bucket_is_short_if_its_block_can_bear_it() {
     assert!(!shape.is_short(254, 0, 97) && !shape.is_short(254, 2, 96));
     assert!(shape.is_short(88, 0, 179) && !shape.is_short(90, 0, 179));
     assert!(shape.is_short(1, 446, 0) && !shape.is_short(1, 447, 0) && !shape.is_short(1, 446, 1));
-    // Together they are short if each is, the others being where they are.
+    // `are_short` agrees with `is_short` for each bucket, given the others.
     let together = |places: &[u32], ones| shape.are_short(places.iter().copied(), 180, ones);
     assert!(together(&[0; 89], 0) && !together(&[0; 90], 0) && !together(&[0; 89], 1));
     assert!(together(&[179; 254], 0) && !together(&[179; 255], 0));
@@ -51,7 +52,7 @@ fn a_bucket_is_short_if_its_block_can_bear_it() {
     assert_eq!(bits, [1, 1, 2, 1 << 7, 1 << 8, 1 << 15]);
 }
 
-/// POST-1: the measures of a segment of one row, and of one with full pages.
+/// POST-1: the lengths for a segment of one row, and for one with full pages.
 #[test]
 fn regions_are_as_long_as_their_pages() {
     let one = shape(presets::PRECISE, 1);
@@ -60,7 +61,7 @@ fn regions_are_as_long_as_their_pages() {
     assert!(!one.fits(256, 31, 0) && !one.fits(320, 32, 0) && !one.fits(256, 32, 1));
     let many = shape(presets::PRECISE, 1_000_000);
     assert_eq!((many.buckets(), many.block_buckets()), (32 << 16, 21));
-    // 99,865 blocks.
+    // The directory has 99,865 blocks.
     assert_eq!(many.directory_pages(), 787);
     assert_eq!(many.directory_bytes(), 786 * 8_192 + 64 + 64 * (99_865 - 786 * 127));
     assert_eq!(many.short_per_page(), 3_267);
@@ -71,7 +72,7 @@ fn regions_are_as_long_as_their_pages() {
     assert_eq!(PostingShape::table_in_page(511, 1), 1);
 }
 
-/// 1,000 ids: the top 10 of 16 bits give the bucket. Spread values are the specification's product.
+/// With 1,000 ids, the top 10 of 16 bits give the bucket. Scrambled values are the product in the specification.
 #[test]
 fn a_value_has_a_bucket_and_the_rest_of_it() {
     let shape = shape(presets::PRECISE, 1_000);
@@ -107,7 +108,7 @@ fn pages_are_counted_and_placed_one_after_the_other() {
     assert_eq!(many.table_place(9, 7_000, 1), place(PageKind::PostingTable, table + 128));
 }
 
-/// POST-1: with long lists the short entries are fewer than all, and each list has a page.
+/// POST-1: with long lists there are fewer short entries than postings, and each list has at least a page.
 #[test]
 fn a_region_with_long_lists_has_room_for_a_page_of_each() {
     let many = shape(presets::PRECISE, 1_000_000);
@@ -118,7 +119,7 @@ fn a_region_with_long_lists_has_room_for_a_page_of_each() {
     assert!(!many.fits(least(all), all, 2) && !many.fits(least(all + 1), all + 1, 2));
 }
 
-/// POST-1: without slots nothing is there.
+/// POST-1: without slots the region is empty.
 #[test]
 fn without_slots_the_region_is_empty() {
     let none = shape(Parameters { slots: Slots::NONE, ..presets::PRECISE }, 5);

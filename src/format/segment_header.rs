@@ -1,8 +1,8 @@
-//! The header page of a segment: how many rows, which scheme, where its regions are. Mirrors
-//! `format-spec/segment.md`.
+//! The header page of a segment: its scheme, its counts and its regions. Implements `format-spec/segment.md`.
 //!
-//! It repeats the database id and the scheme, so that a segment can be read when nothing else of a file
-//! is left.
+//! In: the payload of a verified header page. Out: a [`SegmentHeader`] whose counts and regions agree with each
+//! other. The header repeats the database id and the scheme, so that salvage can read a segment when the rest of
+//! the file is lost. It does not know the tombstones of the segment: the manifest names them.
 
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -18,22 +18,22 @@ use crate::scheme::Scheme;
 
 const WHAT: &str = "segment header";
 
-/// How the payload starts; `salvage` looks for it.
+/// The first bytes of the payload. `salvage` searches for them.
 pub const MAGIC: [u8; 8] = *b"RINGSG2\n";
 
-/// Length of a header page: the first region starts here.
+/// The length of a header page. The first region starts here.
 pub const HEADER_PAGE_BYTES: u64 = 256;
 
-/// In place of the id of the empty set, where no row has it.
+/// Replaces the id of the empty set if no row has an empty set.
 const NO_ID: u32 = u32::MAX;
 
-/// Most rows of a segment. The numbers above mean "none".
+/// The most rows in a segment. The number above means "none".
 pub const MAX_ROWS: u32 = u32::MAX - 1;
 
-/// Longest region: its page numbers have 32 bits and count units of 64 bytes.
+/// The length of the longest region. Page numbers have 32 bits and count units of 64 bytes.
 pub const MAX_REGION_BYTES: u64 = 1 << 38;
 
-/// The payload, field by field.
+/// The layout of the payload.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Layout {
@@ -64,7 +64,7 @@ pub struct Layout {
     zero2: U32,
 }
 
-/// What follows it if the scheme keeps sets.
+/// The rest of the payload, if the scheme keeps sets.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct KeptLayout {
@@ -73,19 +73,19 @@ pub struct KeptLayout {
     set_bytes: U64,
 }
 
-/// What bytes claim that look like the header page of a segment. Nothing of it is verified.
+/// What bytes that look like the header page of a segment claim, unverified.
 #[derive(Debug, Clone)]
 pub struct Claim {
-    /// The number of the segment.
+    /// The id of the segment.
     pub block: u64,
-    /// The database it belongs to.
+    /// The database that the segment belongs to.
     pub database: DatabaseId,
-    /// The scheme of its signatures.
+    /// The scheme of the signatures.
     pub scheme: Scheme,
 }
 
 impl Claim {
-    /// What these bytes claim, if they start as a header page does; `salvage` looks for it.
+    /// Reads what a page claims if it starts like a header page. `salvage` uses it.
     pub fn of(page: &[u8]) -> Option<Claim> {
         let block = page::Claim::of(page)?.block;
         let layout = Cursor::new(page.get(HEADER_BYTES..)?).layout::<Layout>()?;
@@ -97,74 +97,74 @@ impl Claim {
     }
 }
 
-/// What a segment is.
+/// The verified header of a segment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SegmentHeader {
-    /// The database it belongs to.
+    /// The database that the segment belongs to.
     pub database: DatabaseId,
-    /// The scheme of its signatures.
+    /// The scheme of the signatures.
     pub scheme: Scheme,
-    /// Bytes of the whole segment.
+    /// The length of the whole segment in bytes.
     pub length: u64,
-    /// The smallest sequence of a row; sequences in leaves count from it.
+    /// The smallest sequence of a row. Leaf pages store sequences relative to it.
     pub first_sequence: u64,
     /// The largest sequence of a row.
     pub last_sequence: u64,
-    /// Rows, hidden ones too.
+    /// The number of rows, those with tombstones included.
     pub rows: u32,
-    /// Distinct signatures.
+    /// The number of distinct signatures.
     pub ids: u32,
-    /// The id of the empty set, if a row has it.
+    /// The signature id of the empty set, if a row has an empty set.
     pub empty_id: Option<u32>,
     /// The region of signature pages.
     pub signatures: Region,
     /// The region of leaf and fence pages.
     pub keys: Region,
-    /// The region of copies: rows whose signature an earlier row has too.
+    /// The region of duplicate rows.
     pub copies: Region,
-    /// Length of all keys together.
+    /// The length of all keys together.
     pub key_bytes: u64,
-    /// Where the topmost fence page starts in the region of keys, in units.
+    /// The start of the root fence page in the region of keys, in units of 64 bytes.
     pub root_page: u32,
-    /// Its level: 1 if its children are leaves.
+    /// The level of the root: 1 if its children are leaf pages.
     pub root_level: u8,
-    /// The region of postings: which signatures have a value in a slot.
+    /// The region of posting lists.
     pub postings: Region,
-    /// Entries in the short pages of that region.
+    /// The number of entries in the short pages of that region.
     pub short_postings: u64,
-    /// Lists in its list table.
+    /// The number of long posting lists.
     pub long_lists: u32,
-    /// The region of sets, if the scheme keeps them.
+    /// The region of kept sets, if the scheme keeps them.
     pub elements: Option<KeptRegion>,
 }
 
-/// Where the sets of a segment are.
+/// The place of the kept sets of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeptRegion {
-    /// The region of sets and their directory.
+    /// The region of kept sets and their directory.
     pub region: Region,
-    /// Bytes of all encoded sets together.
+    /// The length of all encoded sets together.
     pub set_bytes: u64,
 }
 
-/// A run of bytes in a segment.
+/// A range of bytes in a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Region {
-    /// From the segment's start.
+    /// The offset from the start of the segment.
     pub offset: u64,
-    /// In bytes.
+    /// The length in bytes.
     pub length: u64,
 }
 
 impl Region {
-    /// The first byte after it.
+    /// The offset of the first byte after the region.
     pub fn end(self) -> u64 {
         self.offset.saturating_add(self.length)
     }
 }
 
 impl SegmentHeader {
-    /// The payload's bytes.
+    /// Encodes the payload.
     pub fn encode(&self) -> Vec<u8> {
         let layout = Layout {
             magic: MAGIC,
@@ -201,7 +201,7 @@ impl SegmentHeader {
         [layout.as_bytes(), kept.as_ref().map_or(&[], KeptLayout::as_bytes)].concat()
     }
 
-    /// Reads the payload of a verified header page.
+    /// Decodes the payload of a verified header page.
     pub fn decode(payload: &[u8]) -> Result<SegmentHeader> {
         let refuse = |rule, detail: &str| Err(broken(WHAT, rule, 24, detail));
         let mut cursor = Cursor::new(payload);
@@ -291,25 +291,25 @@ impl SegmentHeader {
         Ok(header)
     }
 
-    /// The measures of its sets, if the scheme keeps them.
+    /// The page layout of the kept sets, if the scheme keeps them.
     pub fn elements_shape(&self) -> Option<ElementsShape> {
         let kept = self.elements?;
         Some(ElementsShape { set_bytes: kept.set_bytes, ids: self.ids })
     }
 
-    /// The measures of its postings.
+    /// The page layout of the posting lists.
     pub fn posting_shape(&self) -> PostingShape {
         PostingShape::of(&self.scheme, self.ids, self.empty_id.is_some())
     }
 
-    /// Rows whose signature an earlier row has too.
+    /// The number of duplicate rows.
     pub fn copy_count(&self) -> u32 {
         self.rows.saturating_sub(self.ids)
     }
 }
 
-/// Most levels of fences: with two or more children each, 32 levels are more than any segment needs, and
-/// the bound ends every descent.
+/// The most levels of fence pages. Every fence page has two or more children, so no segment needs 32 levels. The
+/// bound ends every descent.
 pub const MAX_LEVELS: u8 = 32;
 
 #[cfg(test)]

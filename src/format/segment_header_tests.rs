@@ -52,7 +52,7 @@ fn spec_table_matches_the_struct() {
     assert_eq!(size_of::<Layout>() + size_of::<KeptLayout>() + 24, 256);
 }
 
-/// The same header with sets of 90 bytes: a page of 128 bytes and a directory of 64.
+/// The same header with 90 bytes of sets: a page of 128 bytes and a directory of 64.
 fn keeping() -> SegmentHeader {
     let mut header = header();
     let parameters = crate::Parameters { elements: Elements::EXACT, ..*header.scheme };
@@ -124,7 +124,7 @@ fn lengthen_keys(header: &mut SegmentHeader, by: u64) {
 #[test]
 fn what_is_encoded_decodes() {
     assert_eq!(SegmentHeader::decode(&header().encode()), Ok(header()));
-    // As much of everything as there may be, and one commit.
+    // The largest value of every field, and a single sequence.
     let mut most = header();
     lengthen_keys(&mut most, MAX_REGION_BYTES - 128);
     (most.rows, most.root_level, most.last_sequence) = (MAX_ROWS, MAX_LEVELS, 4);
@@ -152,7 +152,7 @@ fn each_rule_refuses() {
     assert_eq!(rule_of(|h| h.first_sequence = 10), "SEG-3");
     assert_eq!(rule_of(|h| h.length += 64), "SEG-4");
     assert_eq!(rule_of(|h| h.signatures.offset = 192), "SEG-4");
-    // Regions that follow each other, but start too late, are no multiple of 64 or too long.
+    // Regions that follow each other but start too late, are not a multiple of 64, or are too long.
     assert_eq!(
         rule_of(|h| {
             h.signatures.offset += 64;

@@ -1,8 +1,10 @@
-//! Signature pages: distinct signatures, the first planes of all of them first. Mirrors `format-spec/segment.md`.
+//! Signature pages: the distinct signatures of a segment. Implements `format-spec/segment.md`.
 //!
-//! All pages of a segment but the last hold the same number of signatures, so the place of each follows
-//! from its id. A scan reads one or two planes in b; a verification touches a cache line or two to reject and as
-//! many more to accept. The words are used where they lie: a page is checked once, when it is read.
+//! In: a verified page, or the signatures of a new one. Out: a checked view, or a payload. A page first holds the
+//! first one or two planes of all its signatures, and then their other planes. A scan therefore reads one or two of
+//! b planes. A comparison touches one or two cache lines to reject a signature, and as many again to accept it. All
+//! pages but the last hold the same number of signatures, so the place of a signature follows from its id. A page
+//! is checked once, when it is read, and its words are used in place. It does not know the rows of the signatures.
 
 use std::sync::Arc;
 
@@ -18,21 +20,21 @@ use crate::sketch::Signature;
 
 const WHAT: &str = "signature page";
 
-/// How much room signatures of a scheme take.
+/// The size of the signatures of a scheme and of their pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SignatureShape {
     words_per_plane: usize,
-    /// Words of a signature's first planes.
+    /// The words in the first planes of a signature.
     first_words: usize,
     planes: usize,
     code_bits: usize,
     field: CardinalityField,
-    /// The bits of a plane's last word that no sample uses.
+    /// The bits in the last word of a plane that no sample uses.
     spare: u64,
 }
 
 impl SignatureShape {
-    /// The shape of a scheme's signatures.
+    /// The shape of the signatures of a scheme.
     pub fn of(scheme: &Scheme) -> SignatureShape {
         let used = scheme.samples % 64;
         SignatureShape {
@@ -45,12 +47,12 @@ impl SignatureShape {
         }
     }
 
-    /// Words of one signature.
+    /// The number of words in a signature.
     pub fn words(self) -> usize {
         self.words_per_plane.saturating_mul(self.planes)
     }
 
-    /// Whether a signature of this shape could have these words and this code (SIG-3, SIG-5).
+    /// True if a signature of this shape could have these words and this code (SIG-3, SIG-5).
     pub fn fits(self, planes: &[u64], code: u32) -> bool {
         let mut last = planes.chunks_exact(self.words_per_plane.max(1)).filter_map(<[u64]>::last);
         let code_fits = match self.code_bits {
@@ -60,14 +62,14 @@ impl SignatureShape {
         planes.len() == self.words() && last.all(|word| word & self.spare == 0) && code_fits
     }
 
-    /// Bytes of a payload with `count` signatures: their words, then their cardinality codes.
+    /// The length of a payload with `count` signatures: their words, then their cardinality codes.
     pub fn payload_bytes(self, count: usize) -> usize {
         let words = self.words().saturating_mul(8).saturating_mul(count);
         words.saturating_add(self.code_bits.saturating_mul(count).div_ceil(8))
     }
 
-    /// Where signature `i` of a page with `count` starts and how many bytes it takes there: its first planes, and
-    /// the other planes.
+    /// The offset and length of the first planes of signature `i` in a payload with `count` signatures, and of its
+    /// other planes.
     pub fn place_in_page(self, i: u32, count: u32) -> ((usize, usize), (usize, usize)) {
         let one = self.first_words.saturating_mul(8);
         let others = self.words().saturating_mul(8).saturating_sub(one);
@@ -76,19 +78,19 @@ impl SignatureShape {
         ((first, one), (rest, others))
     }
 
-    /// Signatures in every page but the last: as many as 64 KiB hold (SIGP-1).
+    /// The number of signatures in every page but the last: as many as fit in 64 KiB (SIGP-1).
     pub fn per_page(self) -> u32 {
         let room = PageKind::Signatures.max_payload().saturating_mul(8);
         let each = self.words().saturating_mul(64).saturating_add(self.code_bits);
         u32::try_from(room.checked_div(each).unwrap_or(1)).unwrap_or(1).max(1)
     }
 
-    /// Bytes of a page with `count` signatures.
+    /// The length of a page with `count` signatures.
     pub fn page_bytes(self, count: u32) -> u64 {
         position(round_up(HEADER_BYTES.saturating_add(self.payload_bytes(index(count)))))
     }
 
-    /// Bytes of all pages for `ids` signatures.
+    /// The length of all pages of `ids` signatures.
     pub fn region_bytes(self, ids: u32) -> u64 {
         let per_page = self.per_page();
         let (full, left) = (ids.checked_div(per_page), ids.checked_rem(per_page));
@@ -100,14 +102,14 @@ impl SignatureShape {
     }
 }
 
-/// A signature with these words and code, if the scheme could have made it, and keeps no sets.
+/// Makes a signature from these words and this code. `None` if the scheme could not have made it or keeps sets.
 #[cfg(any(test, feature = "internals"))]
 pub fn signature(scheme: &Arc<Scheme>, planes: Box<[u64]>, code: u32) -> Option<Signature> {
     let fits = SignatureShape::of(scheme).fits(&planes, code) && !scheme.elements.are_kept();
     fits.then(|| Signature::from_planes(Arc::clone(scheme), planes, code, false, None))
 }
 
-/// Bits of a cardinality code in a page.
+/// The bits of a cardinality code in a page.
 fn code_bits(field: CardinalityField) -> usize {
     match field {
         CardinalityField::None => 0,
@@ -126,7 +128,8 @@ pub struct SignaturePage {
 }
 
 impl SignaturePage {
-    /// Checks the page that holds `count` signatures, of which `empty` may be that of the empty set.
+    /// Checks a page of `count` signatures. `empty` is the place of the signature of the empty set, if the page has
+    /// it.
     pub fn new(
         mut page: Page,
         shape: SignatureShape,
@@ -144,7 +147,7 @@ impl SignaturePage {
         Ok(page)
     }
 
-    /// SIGP-2 to SIGP-4: spare bits are zero, codes are possible, the empty set is all zero.
+    /// SIGP-2 to SIGP-4: unused bits are zero, codes are possible, and the empty set is all zero.
     fn check(&self, empty: Option<usize>) -> Result<()> {
         let spare = self.shape.spare;
         if spare != 0 {
@@ -171,17 +174,17 @@ impl SignaturePage {
         Ok(())
     }
 
-    /// How many signatures it holds.
+    /// The number of signatures in the page.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Memory that it takes.
+    /// The memory that the page takes.
     pub fn memory(&self) -> usize {
         self.page.memory()
     }
 
-    /// All signatures for the kernels. The scheme must be that of the shape.
+    /// All signatures, for the kernels. The scheme must be the one that the shape was made from.
     pub fn rows<'a>(&'a self, scheme: &Scheme) -> Option<Rows<'a>> {
         let (first, rest) = self.halves();
         Rows::new(scheme, first, rest)
@@ -192,13 +195,13 @@ impl SignaturePage {
         self.page.payload_words().get(..words).unwrap_or_default()
     }
 
-    /// The first planes of all signatures, and the other planes, one signature after the other.
+    /// The first planes of all signatures, and the other planes. Signatures are in order in both.
     fn halves(&self) -> (&[u64], &[u64]) {
         let first = self.shape.first_words.saturating_mul(self.count);
         self.words().split_at_checked(first).unwrap_or_default()
     }
 
-    /// Signature `i` for the kernels; `None` past the last.
+    /// Signature `i`, for the kernels. `None` past the last one.
     pub fn row(&self, i: usize) -> Option<Row<'_>> {
         let (first, rest) = self.halves();
         let one = self.shape.first_words;
@@ -214,7 +217,7 @@ impl SignaturePage {
         Some(first.iter().chain(rest).copied())
     }
 
-    /// The cardinality code of signature `i` (SIG-5); `None` past the last.
+    /// The cardinality code of signature `i` (SIG-5). `None` past the last one.
     pub fn code(&self, i: usize) -> Option<u32> {
         if i >= self.count {
             return None;
@@ -235,14 +238,14 @@ impl SignaturePage {
         }
     }
 
-    /// Copies the planes of signature `i`; `None` past the last.
+    /// Copies the planes of signature `i` to `planes`. `None` past the last one.
     pub fn copy_planes(&self, i: usize, planes: &mut Vec<u64>) -> Option<()> {
         planes.clear();
         planes.extend(self.planes(i)?);
         Some(())
     }
 
-    /// Signature `i`, whose elements are given if the scheme keeps sets; `None` past the last.
+    /// Signature `i`. The caller gives its elements if the scheme keeps sets. `None` past the last one.
     pub fn signature(
         &self,
         i: usize,
@@ -255,7 +258,7 @@ impl SignaturePage {
     }
 }
 
-/// The payload of a page with these signatures: planes of each, and its code.
+/// Encodes the payload of a page with these signatures, each given as its planes and its code.
 pub fn encode<'a>(
     shape: SignatureShape,
     signatures: impl ExactSizeIterator<Item = (&'a [u64], u32)> + Clone,

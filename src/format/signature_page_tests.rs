@@ -1,5 +1,5 @@
-//! Signature pages: shapes are those of SIGP-1, sketches come back as they were, each rule refuses, and
-//! no bytes are too wild.
+//! Tests of signature pages: shapes follow SIGP-1, signatures round-trip, each rule rejects its violation, and no
+//! bytes cause a panic.
 
 use super::super::bytes::Seal;
 use super::super::page::{self, PagePlace};
@@ -29,7 +29,7 @@ fn scheme(cardinality: CardinalityField, bits: u8, samples: u32) -> Arc<Scheme> 
     Arc::new(Scheme::new(parameters).unwrap())
 }
 
-/// All kinds of schemes, each with the bits of its codes.
+/// All kinds of schemes, each with the bits of its cardinality codes.
 fn schemes() -> impl Iterator<Item = (Arc<Scheme>, usize)> {
     FIELDS.into_iter().flat_map(|(field, code_bits)| {
         [1, 4, 16].into_iter().flat_map(move |bits| {
@@ -38,7 +38,7 @@ fn schemes() -> impl Iterator<Item = (Arc<Scheme>, usize)> {
     })
 }
 
-/// Signatures of sets of very different sizes, the first of the empty set.
+/// Signatures of sets of very different sizes. The first set is empty.
 fn sketches(scheme: &Scheme) -> Vec<Signature> {
     let sketcher = Sketcher::new(scheme);
     let sizes = [0, 1, 2, 3, 17, 60, 111, 150, 187, 199, 200];
@@ -50,7 +50,7 @@ fn payload_of(shape: SignatureShape, signatures: &[Signature]) -> Vec<u8> {
     encode(shape, signatures.iter().map(|s| (s.planes(), s.cardinality_code())))
 }
 
-/// The payload as the specification has it, code by code and bit by bit.
+/// The payload as the specification defines it, built code by code and bit by bit.
 fn payload_by_the_letter(scheme: &Scheme, code_bits: usize, signatures: &[Signature]) -> Vec<u8> {
     let one = first_words(scheme);
     let first = signatures.iter().flat_map(|s| &s.planes()[..one]);
@@ -62,12 +62,12 @@ fn payload_by_the_letter(scheme: &Scheme, code_bits: usize, signatures: &[Signat
     bytes
 }
 
-/// Words of the first planes: one of one or two, two of more.
+/// The words of the first planes: one plane if b is 1 or 2, and two planes otherwise.
 fn first_words(scheme: &Scheme) -> usize {
     scheme.samples.div_ceil(64) as usize * if scheme.bits < 3 { 1 } else { 2 }
 }
 
-/// The payload as a page whose checksum is right.
+/// A page with this payload and a valid checksum.
 fn page_of(payload: &[u8]) -> Page {
     let place = PagePlace { kind: PageKind::Signatures, block: 3, number: 0 };
     let seal = Seal::of([1; 16]);
@@ -90,7 +90,7 @@ fn rule_of(shape: SignatureShape, payload: &[u8], count: u32, empty: Option<u32>
     }
 }
 
-/// SIGP-1, by its formula.
+/// SIGP-1, computed by its formula.
 #[test]
 fn pages_hold_as_many_as_the_specification_says() {
     let largest = scheme(CardinalityField::Exact, 16, 16_384);
@@ -126,7 +126,8 @@ fn sketches_come_back_as_they_were() {
         assert!(made.iter().all(|s| shape.fits(s.planes(), s.cardinality_code())));
         let per_page = shape.per_page();
         for count in [1, 2, 7, 8, per_page - 1, per_page] {
-            // Only the first may be the empty set: ids of equal signatures may be shared.
+            // Only the first signature may be that of the empty set. Other equal signatures may occur with
+            // different ids.
             let cycle =
                 (0..count as usize).map(|i| if i == 0 { 0 } else { 1 + i % (made.len() - 1) });
             let signatures: Vec<Signature> = cycle.map(|i| made[i].clone()).collect();
@@ -157,7 +158,7 @@ fn sketches_come_back_as_they_were() {
     }
 }
 
-/// A signature's own bytes are where it is said to stand, and make it again.
+/// `place_in_page` leads to the bytes of a signature, and the signature can be rebuilt from them.
 #[test]
 fn a_signature_stands_at_its_place() {
     for (scheme, _) in schemes() {
@@ -237,7 +238,7 @@ fn bits_past_the_last_sample_are_refused() {
     }
 }
 
-/// SIGP-2: an odd last code of 4 bits has zeros above it, and an even one is followed by nothing.
+/// SIGP-2: an odd last code of 4 bits has zeros above it. After an even number of codes there are no spare bits.
 #[test]
 fn bits_past_the_last_code_are_refused() {
     let scheme = scheme(CardinalityField::Linear4, 4, 65);
@@ -264,7 +265,7 @@ fn only_the_empty_set_has_the_size_0() {
         let sized = matches!(field, CardinalityField::Log8 | CardinalityField::Exact);
         if sized {
             assert_eq!(rule_of(shape, &payload, 3, None), "SIGP-3");
-            // The one that may be 0 does not excuse the others.
+            // Only the empty set may have the code 0. The others are still rejected.
             assert_eq!(rule_of(shape, &payload, 3, Some(1)), "SIGP-3");
             let last = codes + 2 * code_bits / 8;
             payload[codes..].fill(1);
@@ -300,7 +301,8 @@ fn an_empty_set_with_words_or_a_size_is_refused() {
     }
 }
 
-/// What refuses a page whose empty set would lie past its end: its own empty set is then none.
+/// The rule that rejects a page whose empty set would be past its end. The set in the page then counts as not
+/// empty.
 fn past(scheme: &Scheme) -> &'static str {
     match scheme.cardinality {
         CardinalityField::Log8 | CardinalityField::Exact => "SIGP-3",
@@ -308,7 +310,7 @@ fn past(scheme: &Scheme) -> &'static str {
     }
 }
 
-/// Calls all that a page has. What it holds, encoded again, is what it was read from.
+/// Calls every method of a page and checks that its signatures encode to the bytes that they were read from.
 fn use_all_of(page: &SignaturePage, scheme: &Arc<Scheme>, payload: &[u8]) {
     let signatures: Vec<Signature> =
         (0..page.count()).map(|i| page.signature(i, scheme, false, None).unwrap()).collect();
@@ -359,7 +361,7 @@ proptest! {
         let scheme = scheme(FIELDS[field].0, bits, samples);
         let shape = SignatureShape::of(&scheme);
         let _ = decode(shape, &payload, count, empty);
-        // The counts that such a payload could hold.
+        // All counts that such a payload could hold.
         for count in 0..=(payload.len() / (8 * shape.words())) as u32 {
             let mut payload = payload.clone();
             payload.resize(shape.payload_bytes(count as usize), 0);

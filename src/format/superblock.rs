@@ -1,8 +1,8 @@
-//! Superblocks: the two 4 KiB blocks at the start of a file that say which state is the current one.
-//! Mirrors `format-spec/file.md`.
+//! Superblocks: two 4 KiB blocks at the start of a file, of which the newer one names the current state. Implements
+//! `format-spec/file.md`.
 //!
-//! A [`Superblock`] has passed its checksum and version checks. What it points to has not: that is
-//! checked when it is read.
+//! In: the bytes of a block. Out: a [`Superblock`] that has passed its checksum and version checks. The manifest
+//! that it points to is not checked here, but when it is read.
 
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -14,16 +14,16 @@ use crate::error::{Error, Result};
 
 const WHAT: &str = "superblock";
 
-/// The first bytes of a database file. The last two catch transfers that treat it as text.
+/// The first bytes of a database file. The last two reveal a transfer that treated the file as text.
 pub const MAGIC: [u8; 8] = *b"RINGER\x1a\n";
 
-/// The required feature of a database that keeps sets.
+/// The required feature bit of a database with kept sets.
 pub const KEPT_SETS: u64 = 1;
 
-/// Features that a reader must know to read this file at all, as far as this version knows them.
+/// The required features that this version knows. A reader refuses a file that requires any other (SUPER-3).
 const KNOWN_REQUIRED: u64 = KEPT_SETS;
 
-/// The bytes, field by field.
+/// The layout of the block.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Layout {
@@ -48,43 +48,43 @@ pub struct Layout {
 /// One complete state of a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Superblock {
-    /// Which database this is.
+    /// The identity of the database.
     pub database: DatabaseId,
-    /// Rises by one with each state.
+    /// The number of this state. Each new state has the next one.
     pub generation: u64,
-    /// Where the manifest starts.
+    /// The offset of the manifest.
     pub manifest_offset: u64,
-    /// Its length.
+    /// The length of the manifest.
     pub manifest_length: u32,
-    /// Its checksum, which is also its last four bytes.
+    /// The checksum of the manifest, which is also in its last four bytes.
     pub manifest_checksum: u32,
-    /// Bytes from here on belong to no state.
+    /// The end of the data. Bytes from here on belong to no state.
     pub end_of_data: u64,
-    /// The hot tier that holds later commits; 0 for none.
+    /// The number of the write-ahead log that holds later commits; 0 for none.
     pub hot_tier: u64,
-    /// The highest number ever given to a hot tier.
+    /// The highest number that a write-ahead log of this database ever had.
     pub hot_tiers_made: u64,
-    /// Whether the last writer closed the database.
+    /// True if the last writer closed the database.
     pub clean: bool,
     /// Bits of features that a reader must know (SUPER-8).
     pub required_features: u64,
-    /// Bits of features that a reader may ignore. Kept as they are.
+    /// Bits of features that a reader may ignore. A writer keeps them unchanged.
     pub optional_features: u64,
 }
 
-/// What is in a block where a superblock should be.
+/// The content of a block where a superblock belongs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Slot {
-    /// A superblock.
+    /// A valid superblock.
     Valid(Superblock),
-    /// Not even the first bytes of one.
+    /// Something else: the block does not start with the magic bytes.
     Foreign,
-    /// One that cannot be used, and why.
+    /// A superblock that cannot be used, with the reason.
     Refused(Error),
 }
 
 impl Superblock {
-    /// What a new file starts from: no state yet.
+    /// The starting point of a new file: no state yet.
     pub fn blank(database: DatabaseId) -> Superblock {
         Superblock {
             database,
@@ -101,7 +101,7 @@ impl Superblock {
         }
     }
 
-    /// The block's bytes.
+    /// Encodes the block.
     pub fn encode(&self) -> Vec<u8> {
         let mut layout = Layout {
             magic: MAGIC,
@@ -125,7 +125,7 @@ impl Superblock {
         layout.as_bytes().to_vec()
     }
 
-    /// Reads a block. Anything but 4,096 bytes is foreign.
+    /// Decodes a block. Fewer than 4,096 bytes count as foreign.
     pub fn decode(block: &[u8]) -> Slot {
         let Some(layout) = Cursor::new(block).layout::<Layout>() else { return Slot::Foreign };
         if layout.magic != MAGIC {
@@ -137,8 +137,8 @@ impl Superblock {
         }
     }
 
-    /// The current state, from both blocks of a file (SUPER-5). `Ok(None)`: neither is a superblock.
-    /// The flag tells whether both blocks hold that state.
+    /// Chooses the current state from the two blocks of a file (SUPER-5). `Ok(None)` means that neither is a
+    /// superblock. The flag is true if both blocks hold the chosen state.
     pub fn choose(a: Slot, b: Slot) -> Result<Option<(Superblock, bool)>> {
         match (a, b) {
             (Slot::Valid(a), Slot::Valid(b)) if a.generation == b.generation && a != b => {
@@ -152,7 +152,8 @@ impl Superblock {
                 let equal = a.generation == b.generation;
                 Ok(Some((if a.generation >= b.generation { a } else { b }, equal)))
             }
-            // A version that is not known is not damage: the other block has it too, or is older.
+            // An unknown version is not damage. It takes precedence over the other block, which may be an older
+            // state.
             (Slot::Refused(error @ Error::UnsupportedFormat { .. }), _)
             | (_, Slot::Refused(error @ Error::UnsupportedFormat { .. })) => Err(error),
             (Slot::Valid(one), _) | (_, Slot::Valid(one)) => Ok(Some((one, false))),
@@ -162,7 +163,8 @@ impl Superblock {
     }
 }
 
-/// CRC-32 of all bytes before the checksum. Not sealed with the id, which is not known yet.
+/// CRC-32 of all bytes before the checksum. It does not start from the database id, which is not known before this
+/// check.
 fn checksum(layout: &Layout) -> u32 {
     let bytes = layout.as_bytes();
     crc32fast::hash(bytes.get(..BLOCK.saturating_sub(4)).unwrap_or_default())
@@ -277,7 +279,7 @@ mod tests {
         assert_eq!(Superblock::decode(&superblock(5).encode()), valid(5));
     }
 
-    /// SUPER-1: every flipped bit of a block makes it unusable.
+    /// SUPER-1: a block with any flipped bit is unusable.
     #[test]
     fn every_flipped_bit_is_seen() {
         let good = superblock(5).encode();
@@ -298,7 +300,7 @@ mod tests {
         assert_eq!(Superblock::choose(Slot::Foreign, Slot::Foreign), Ok(None));
     }
 
-    /// SUPER-5: a generation belongs to one state.
+    /// SUPER-5: a generation belongs to one state only.
     #[test]
     fn two_states_of_one_generation_are_refused() {
         let other = Slot::Valid(Superblock { hot_tier: 0, ..superblock(5) });
@@ -309,7 +311,7 @@ mod tests {
         assert!(matches!(error, Error::Corrupt { rule: "SUPER-5", .. }), "{error}");
     }
 
-    /// SUPER-2, SUPER-3, SUPER-4, SUPER-6 and SUPER-7, each broken by one field under a good checksum.
+    /// SUPER-2, SUPER-3, SUPER-4, SUPER-6 and SUPER-7, each violated by one field under a valid checksum.
     #[test]
     fn each_rule_refuses() {
         let rule_of = |at: usize, bytes: &[u8]| {
@@ -334,7 +336,7 @@ mod tests {
         assert_eq!(rule_of(56, &[0, 0]), "SUPER-6");
         assert_eq!(rule_of(64, &[0xFF, 0xFF]), "SUPER-6");
         assert_eq!(rule_of(72, &[1]), "SUPER-6");
-        // Aligned, and inside of the data, but one of them not, or too long.
+        // Each time, either the offset or the end is unaligned, or the manifest is too long.
         let place = |offset: u64, length: u32, end: u64| {
             let [offset, end] = [offset, end].map(u64::to_le_bytes);
             [&offset[..], &length.to_le_bytes(), &[0; 4], &end].concat()

@@ -1,8 +1,9 @@
-//! The temporary mark: says that a file is unfinished and whose it is. Mirrors `format-spec/file.md`.
+//! The temporary mark: it says that a file is unfinished, and which database it belongs to. Implements
+//! `format-spec/file.md`.
 //!
-//! A new file is written under a temporary name. The mark is its first write, synced before anything else is
-//! written, and is cleared once the file has its own name. So whoever finds a file under a temporary name can
-//! tell a leftover of a crash from a file that somebody else put there.
+//! A new file is written under a temporary name. The mark is written and synced before anything else, and cleared
+//! once the file has its final name. The mark distinguishes the leftover of a crash from a file that somebody else
+//! put there.
 
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -10,12 +11,12 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use super::DatabaseId;
 use super::bytes::{Cursor, Seal};
 
-/// Where the mark is in the file: in the block of the commit mark, in a sector of its own.
+/// The offset of the mark in the file: in the block of the commit mark, but in a sector of its own.
 pub const TEMPORARY_OFFSET: u64 = 8192 + 512;
 
 const MAGIC: [u8; 8] = *b"RINGTEMP";
 
-/// The bytes, field by field.
+/// The layout of the mark.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Layout {
@@ -25,17 +26,17 @@ pub struct Layout {
     checksum: U32,
 }
 
-/// Length of a mark.
+/// The length of a mark.
 pub const TEMPORARY_BYTES: usize = size_of::<Layout>();
 
-/// The bytes of the mark of an unfinished file of a database.
+/// Encodes the mark of an unfinished file of this database.
 pub fn encode(database: DatabaseId) -> [u8; TEMPORARY_BYTES] {
     let mut layout = Layout { magic: MAGIC, database, reserved: 0.into(), checksum: 0.into() };
     layout.checksum = checksum(&layout).into();
     zerocopy::transmute!(layout)
 }
 
-/// The database of an unfinished file; `None` if the bytes are no valid mark (TEMP-1).
+/// The database of an unfinished file. `None` if the bytes are not a valid mark (TEMP-1).
 pub fn decode(bytes: &[u8]) -> Option<DatabaseId> {
     let layout = Cursor::new(bytes).layout::<Layout>()?;
     let valid =
@@ -64,7 +65,7 @@ mod tests {
         testkit::spec_tables::assert_matches(spec, "Temporary mark", &code);
     }
 
-    /// TEMP-1: a mark with any bit flipped is no mark.
+    /// TEMP-1: a mark with any bit flipped counts as absent.
     #[test]
     fn an_invalid_mark_counts_as_absent() {
         let good = encode([7; 16]);

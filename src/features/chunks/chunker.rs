@@ -1,7 +1,7 @@
-//! Chunks of bytes that come in pieces.
+//! Chunks of a stream of bytes.
 //!
-//! In: pieces, however cut. Out: chunks, the same for the same bytes. Memory depends on the horizon alone: the
-//! bytes of the chunk at hand and a horizon more, and their values.
+//! In: bytes in pieces of any size. Out: chunks, which do not depend on the pieces. Memory depends on the horizon
+//! only: the buffer holds the bytes after the last cut, and their values.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -10,10 +10,10 @@ use super::values::{WINDOW, fill};
 use crate::error::{Error, Result};
 use crate::limits::{MAX_HORIZON, MIN_HORIZON};
 
-/// Bytes that are gathered before they are looked at. Their values fit the nearest cache.
+/// The bytes that are collected before cuts are searched. Their values fit in the first-level cache.
 const GATHERED: usize = 4096;
 
-/// A part of a file between two cuts.
+/// The bytes between two cuts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chunk<'a> {
     start: u64,
@@ -21,24 +21,24 @@ pub struct Chunk<'a> {
 }
 
 impl<'a> Chunk<'a> {
-    /// Where it starts in the input.
+    /// The offset of the chunk in the input.
     pub fn start(&self) -> u64 {
         self.start
     }
 
-    /// Its bytes, at least one.
+    /// The bytes of the chunk, at least one.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Its feature: XXH3-64, seed 0, of its bytes (CHUNK-4).
+    /// The feature of the chunk: XXH3-64, seed 0, of its bytes (CHUNK-4).
     pub fn feature(&self) -> u64 {
         xxh3_64(self.bytes)
     }
 }
 
-/// Cuts a stream of bytes into chunks, in memory that depends on the horizon alone: at most 90 bytes for each byte of
-/// it, and 40 KiB.
+/// Cuts a stream of bytes into chunks. Its memory depends on the horizon only: at most 90 bytes for each byte of
+/// the horizon, plus 40 KiB.
 ///
 /// ```
 /// use ringer::features::{Chunker, DEFAULT_HORIZON, chunks};
@@ -59,18 +59,18 @@ impl<'a> Chunk<'a> {
 #[derive(Debug, Clone)]
 pub struct Chunker {
     cuts: Cuts,
-    /// What follows the last cut, and perhaps some bytes before it.
+    /// The bytes after the last cut, and perhaps some before it.
     bytes: Vec<u8>,
-    /// The values of the places before, between and after these bytes, as far as looked at. The first
-    /// `WINDOW` places of the input have none, and no cut depends on what stands there instead.
+    /// The values of the places before, between and after these bytes, as far as computed. The first `WINDOW`
+    /// places of the input have no values. They hold a placeholder, on which no cut depends.
     values: Vec<u32>,
-    /// Where in the input the buffer starts.
+    /// The offset of the buffer in the input.
     start: u64,
     capacity: usize,
 }
 
 impl Chunker {
-    /// A chunker with a horizon of [`MIN_HORIZON`] to [`MAX_HORIZON`] bytes.
+    /// Makes a chunker with a horizon of [`MIN_HORIZON`] to [`MAX_HORIZON`] bytes.
     pub fn new(horizon: u32) -> Result<Chunker> {
         if !(MIN_HORIZON..=MAX_HORIZON).contains(&horizon) {
             return Err(Error::invalid(
@@ -83,8 +83,8 @@ impl Chunker {
         Ok(Chunker { cuts, bytes: Vec::new(), values: Vec::new(), start: 0, capacity })
     }
 
-    /// Takes a piece of the input and gives the chunks that are certain by now, in their order. Some may come later
-    /// than they could: they are looked for once enough bytes have gathered.
+    /// Takes a piece of the input and hands out the chunks that are certain by now, in order. The search runs only
+    /// after enough bytes were collected, so a chunk may come later than it could.
     pub fn push(&mut self, mut piece: &[u8], mut give: impl FnMut(Chunk<'_>)) {
         while !piece.is_empty() {
             let room = self.capacity - self.bytes.len();
@@ -98,8 +98,8 @@ impl Chunker {
         }
     }
 
-    /// Ends the input and gives the chunks that remain: together with those that [`Chunker::push`] gave, all
-    /// bytes. No input has no chunk.
+    /// Ends the input and hands out the remaining chunks. Together with those from [`Chunker::push`] they cover all
+    /// bytes. An empty input has no chunks.
     pub fn finish(mut self, mut give: impl FnMut(Chunk<'_>)) {
         self.give_certain(&mut give);
         let mut from = self.cuts.last();
@@ -112,7 +112,7 @@ impl Chunker {
         }
     }
 
-    /// Bytes held.
+    /// The memory that the buffers take.
     #[cfg(test)]
     pub(super) fn memory(&self) -> usize {
         self.bytes.capacity() + self.values.capacity() * size_of::<u32>()
@@ -123,7 +123,7 @@ impl Chunker {
     }
 
     fn give_certain(&mut self, give: &mut impl FnMut(Chunk<'_>)) {
-        // Places without a whole window before them, at the start of the input.
+        // Places at the start of the input do not have a whole window before them.
         let known = self.values.len().max(WINDOW);
         self.values.resize(self.bytes.len().max(WINDOW - 1) + 1, u32::MAX);
         if known < self.values.len() {
@@ -136,7 +136,7 @@ impl Chunker {
         }
     }
 
-    /// Forgets what comes before the last cut.
+    /// Drops everything before the last cut.
     fn move_along(&mut self) {
         let cut = self.cuts.last();
         self.cuts.rebase();

@@ -1,20 +1,22 @@
-//! Where to cut: at landmarks, the places that are the rightmost minimum as far as the horizon on both sides
-//! (CHUNK-2), and at the best places where there are none for long (CHUNK-3).
+//! The search for cuts: at landmarks (CHUNK-2), and at the best other place if there is no landmark for long
+//! (CHUNK-3).
 //!
-//! In: the values of places, as they come. Out: cuts in rising order. Places are counted from the start of a
-//! buffer that the caller moves along; knows nothing of bytes.
+//! In: the values of places, as they become known. Out: cuts in ascending order. Places are counted from the start
+//! of a buffer that the caller moves along. This module does not know the bytes.
 //!
-//! One pass finds the landmarks. A candidate is the rightmost least place since the search began anew. If the horizon to
-//! its right has a value as small, the rightmost least of that is the next candidate: all between have it within
-//! their horizon. If not, the candidate is a landmark, or something before the beginning of the search is
-//! smaller; in both cases no place within its horizon can be one, and the search begins anew after it.
+//! A landmark is the rightmost minimum up to the horizon on both sides. One pass finds all landmarks. The candidate
+//! is the rightmost minimum since the search started. Suppose that a value within the horizon to its right is not
+//! greater. Then the rightmost minimum there is the next candidate, because all places between have it within their
+//! horizon. Otherwise the candidate is a landmark, unless a smaller value is within the horizon to its left, before
+//! the start of the search. In both cases no other place within its horizon can be a landmark, and the search
+//! starts again after it.
 //!
-//! Landmarks are more than a horizon apart, and a cut of the other kind keeps that distance to the last cut and to the
-//! first place that can be a landmark. So the search never looks behind the last cut.
+//! Landmarks are more than a horizon apart. A cut of the other kind keeps that distance from the last cut and from
+//! the first place that can be a landmark. So the search never needs values before the last cut.
 
 use super::values::WINDOW;
 
-/// Longest chunk, in horizons.
+/// The length of the longest chunk, in horizons.
 const REACH: usize = 8;
 
 #[derive(Debug, Clone)]
@@ -22,27 +24,27 @@ pub(super) struct Cuts {
     horizon: usize,
     /// The last cut.
     last: usize,
-    /// Where the search for a landmark began: none is between the last cut and this place.
+    /// The start of the search. There is no landmark between the last cut and this place.
     from: usize,
-    /// The rightmost least place from there on, as far as looked at.
+    /// The rightmost minimum since the start of the search.
     candidate: usize,
-    /// The first place not looked at.
+    /// The first place not compared yet.
     next: usize,
 }
 
 impl Cuts {
     pub(super) fn new(horizon: usize) -> Cuts {
-        // A place needs a horizon of values to its left, and the first value is that of the first window.
+        // A landmark needs a horizon of values to its left, and the first value is at the end of the first window.
         let from = WINDOW + horizon;
         Cuts { horizon, last: 0, from, candidate: from, next: from + 1 }
     }
 
-    /// The longest chunk.
+    /// The length of the longest chunk.
     pub(super) fn longest(&self) -> usize {
         REACH * self.horizon
     }
 
-    /// Most places behind the last cut that are looked at before the next is found.
+    /// The most places after the last cut that are needed to find the next one.
     pub(super) fn outlook(&self) -> usize {
         self.longest() + 2 * self.horizon + 2
     }
@@ -51,16 +53,16 @@ impl Cuts {
         self.last
     }
 
-    /// The buffer moves on: what was the place of the last cut is its beginning.
+    /// Moves the start of the buffer to the last cut.
     pub(super) fn rebase(&mut self) {
-        // A cut may have passed the beginning of the search, but never the candidate.
+        // A cut may be after the start of the search, but never after the candidate.
         self.from = self.from.saturating_sub(self.last);
         self.candidate -= self.last;
         self.next -= self.last;
         self.last = 0;
     }
 
-    /// The next cut that follows from the values so far; `values[i]` is that of place i.
+    /// The next cut that follows from the values so far. `values[i]` is the value of place i.
     pub(super) fn next(&mut self, values: &[u32]) -> Option<usize> {
         loop {
             let limit = self.last + self.longest();
@@ -70,7 +72,7 @@ impl Cuts {
             let least = *values.get(self.candidate)?;
             let end = values.len().min(self.candidate + self.horizon + 1);
             if let Some(smaller) = rightmost_least(&values[self.next..end], least) {
-                // What stands between has this place within its horizon, and is no less.
+                // The places between have this place within their horizon, and their values are not less.
                 (self.candidate, self.next) = (self.next + smaller, end);
                 continue;
             }
@@ -89,15 +91,16 @@ impl Cuts {
         }
     }
 
-    /// The next cut after the end of the input, of which `values` has the last.
+    /// The next cut, if `values` are all values of the input.
     pub(super) fn next_at_end(&mut self, values: &[u32]) -> Option<usize> {
         self.next(values).or_else(|| {
             (values.len() > self.last + self.longest() + 1).then(|| self.forced(values))
         })
     }
 
-    /// Without a landmark as far as the longest chunk goes: the rightmost minimum of the places that keep a
-    /// horizon's distance to the last cut and to the first place that may be a landmark.
+    /// CHUNK-3.2: the next cut if there is no landmark within the longest chunk. It is the rightmost minimum of the
+    /// places that are more than a horizon after the last cut, and at least a horizon before the end of the longest
+    /// chunk.
     fn forced(&mut self, values: &[u32]) -> usize {
         let first = self.last + self.horizon + 1;
         let range = &values[first..=self.last + self.longest() - self.horizon];
@@ -106,7 +109,7 @@ impl Cuts {
     }
 }
 
-/// Where the rightmost of the least values stands, if these are at most so large.
+/// The place of the rightmost minimum, if the minimum is at most `most`.
 fn rightmost_least(values: &[u32], most: u32) -> Option<usize> {
     let least = values.iter().copied().min().filter(|least| *least <= most)?;
     values.iter().rposition(|value| *value == least)

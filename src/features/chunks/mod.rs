@@ -1,21 +1,21 @@
-//! Bytes as sets of chunks, cut where the content says so.
+//! Content-defined chunks of files.
 //!
-//! In: any bytes, whole or in pieces. Out: chunks in a row, and the feature of each, so that two versions of a
-//! file share those chunks that no edit touched, wherever they moved to. `format-spec/chunks.md` fixes them.
-//! Knows nothing of what the bytes mean.
+//! In: any bytes, whole or in pieces. Out: consecutive chunks and their features, as `format-spec/chunks.md`
+//! defines them. Two versions of a file share the chunks that no edit touched, wherever they moved. Nothing here
+//! knows what the bytes mean.
 //!
-//! This is how remote differential compression finds a file to start from (Teodosiu et al., *Optimizing file
-//! replication over limited-bandwidth networks using remote differential compression*, 2006; M. Manasse, *On
-//! the efficient determination of most near neighbors*, 6.2). Every place between two bytes has a value, the
-//! Rabin fingerprint of the 16 bytes before it. A place whose value is the rightmost minimum of the window that reaches
-//! a *horizon* to both sides is a cut. So
+//! Remote differential compression finds similar files in this way (Teodosiu et al., *Optimizing file replication
+//! over limited-bandwidth networks using remote differential compression*, 2006; M. Manasse, *On the efficient
+//! determination of most near neighbors*, 6.2). Every place between two bytes has a value, the Rabin fingerprint of
+//! the 16 bytes before it. A place is a cut if its value is the rightmost minimum up to a *horizon* away on both
+//! sides. It follows:
 //!
-//! - a cut depends on the horizon and 16 bytes more around it and on nothing else: an edit moves those nearby, and
-//!   chunks are the same again from the first cut on whose surroundings it left alone;
-//! - chunks are longer than the horizon, and on random bytes twice the horizon and one long on average;
-//! - where no place qualifies for eight horizons, as in long runs of one byte or of a short period,
-//!   the rightmost minimum of those not too near the ends is cut. No chunk is longer than that, and repetitions give
-//!   equal chunks, that is, few features however long they go on.
+//! - A cut depends only on the bytes up to a horizon and 16 bytes away. An edit moves the cuts nearby. Chunks are
+//!   the same again from the first cut whose surroundings did not change.
+//! - Chunks are longer than the horizon. On random bytes the average is twice the horizon plus one.
+//! - If no place qualifies for eight horizons, as in long runs of one byte or of a short period, the cut is the
+//!   rightmost minimum of the places that are not too near the ends. So no chunk is longer than that. Repetitions
+//!   give equal chunks, that is, few features however long they are.
 
 mod chunker;
 mod cuts;
@@ -28,17 +28,19 @@ pub use chunker::{Chunk, Chunker};
 
 use crate::error::Result;
 
-/// The horizon for files of a few kilobytes and more: chunks of 65 bytes on average, at least 33 and at most 256.
+/// The default horizon, for files of a few kilobytes and more: chunks of 65 bytes on average, at least 33 and at
+/// most 256.
 ///
-/// Measured on consecutive versions of 1,413 source files that differ: with 16, 32, 64 and 128 their mean
-/// resemblance is .70, .65, .57 and .48, and chunks of the older one hold 67, 69, 68 and 63 % of the newer one's
-/// bytes. A file of 2 to 6 kB has about 50 chunks. For files of many megabytes take more.
+/// It was measured on consecutive versions of 1,413 source files that differ. With horizons of 16, 32, 64 and 128,
+/// their mean resemblance is .70, .65, .57 and .48, and chunks of the older version cover 67, 69, 68 and 63 % of
+/// the bytes of the newer one. A file of 2 to 6 kB has about 50 chunks. Use a larger horizon for files of many
+/// megabytes.
 pub const DEFAULT_HORIZON: u32 = 32;
 
-/// The features of a file: one for each of its chunks (CHUNK-4), in their order and with repeats. The horizon is
-/// [`MIN_HORIZON`](crate::limits::MIN_HORIZON) to [`MAX_HORIZON`](crate::limits::MAX_HORIZON) bytes; chunks are
-/// `2 * horizon + 1` bytes long on average, at least `horizon + 1` but for the last, and at most `8 * horizon`. No
-/// bytes have no chunks.
+/// The features of a file: one for each chunk (CHUNK-4), in order and with repeats. The horizon is
+/// [`MIN_HORIZON`](crate::limits::MIN_HORIZON) to [`MAX_HORIZON`](crate::limits::MAX_HORIZON) bytes. Chunks have `2
+/// * horizon + 1` bytes on average, at most `8 * horizon`, and all but the last at least `horizon + 1`. An empty
+/// file has no chunks.
 ///
 /// ```
 /// use ringer::features::{DEFAULT_HORIZON, chunks};

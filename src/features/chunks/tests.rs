@@ -1,4 +1,4 @@
-//! Chunks against their definition, and what is promised of them.
+//! Tests of chunks against their definition and their guarantees.
 
 use std::collections::HashSet;
 
@@ -11,14 +11,14 @@ use crate::error::Error;
 use crate::features::rabin::Rabin;
 use crate::limits::{MAX_HORIZON, MIN_HORIZON};
 
-/// CHUNK-1: the value of every place from the end of the first window on. Those before have none; what
-/// stands there is not what the library has there, so that looking at it would show.
+/// CHUNK-1: the value of every place from the end of the first window on. Earlier places have none. Their
+/// placeholder differs from that of the library, so a cut that depended on it would fail a test.
 fn values_by_definition(bytes: &[u8]) -> Vec<u32> {
     let value = |i: usize| Rabin::standard().fingerprint(&bytes[i - WINDOW..i]) >> 32;
     (0..=bytes.len()).map(|i| if i < WINDOW { 0 } else { value(i) as u32 }).collect()
 }
 
-/// CHUNK-2, for places with these values.
+/// CHUNK-2 for places with these values.
 fn landmarks_by_definition(values: &[u32], h: usize) -> Vec<usize> {
     let is_landmark = |i: &usize| {
         let (left, right) = (&values[i - h..*i], &values[i + 1..=i + h]);
@@ -27,7 +27,7 @@ fn landmarks_by_definition(values: &[u32], h: usize) -> Vec<usize> {
     (WINDOW + h..values.len().saturating_sub(h)).filter(is_landmark).collect()
 }
 
-/// CHUNK-3: all cuts, the ends of the input among them.
+/// CHUNK-3: all cuts, with the start and the end of the input.
 fn cuts_by_definition(values: &[u32], h: usize) -> Vec<usize> {
     let landmarks = landmarks_by_definition(values, h);
     let end = values.len() - 1;
@@ -54,7 +54,7 @@ fn cuts_of_bytes(bytes: &[u8], h: usize) -> Vec<usize> {
     cuts_by_definition(&values_by_definition(bytes), h)
 }
 
-/// The cuts and features of an input that comes in pieces of these lengths, in turn.
+/// The cuts and features of an input that arrives in pieces of these lengths, in turn.
 fn in_pieces(bytes: &[u8], horizon: u32, lengths: &[usize]) -> (Vec<usize>, Vec<u64>) {
     let mut chunker = Chunker::new(horizon).unwrap();
     let (mut cuts, mut features, mut joined) = (vec![0], Vec::new(), Vec::new());
@@ -82,7 +82,7 @@ fn random(seed: u64, length: usize) -> Vec<u8> {
     testkit::random::Random(seed).bytes(length)
 }
 
-/// A few phrases in any order, so that values come again within and beyond a horizon.
+/// A few phrases in any order, so that values repeat within and beyond a horizon.
 fn phrases(most: usize) -> impl Strategy<Value = Vec<u8>> {
     let words =
         (any::<u64>(), prop::collection::vec(17_usize..60, 4)).prop_map(|(seed, lengths)| {
@@ -93,7 +93,7 @@ fn phrases(most: usize) -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
-/// Random bytes, bytes of few kinds, runs and repetitions, one after another.
+/// Random bytes, bytes with few values, runs and repetitions, one after the other.
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     let part = prop_oneof![
         (any::<u64>(), 0_usize..1500).prop_map(|(seed, n)| random(seed, n)),
@@ -113,7 +113,7 @@ fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// CHUNK-1 to CHUNK-4, and the bounds on lengths that follow.
+    /// CHUNK-1 to CHUNK-4, and the bounds on lengths that follow from them.
     #[test]
     fn agrees_with_the_definition(
         bytes in any_bytes(),
@@ -135,8 +135,8 @@ proptest! {
         }
     }
 
-    /// Whatever the bytes and the edit: chunks that start nine horizons before it are the same, and so are those
-    /// from the first landmark on that stands a horizon and a window after it.
+    /// For any bytes and any edit, chunks that start nine horizons before it stay the same. So do chunks from the
+    /// first landmark on that is at least a horizon and a window after it.
     #[test]
     fn edits_change_chunks_nearby_only(
         before in any_bytes(),
@@ -151,7 +151,7 @@ proptest! {
             cuts.iter().copied().filter(|c| c + 9 * h <= before.len()).collect()
         };
         prop_assert_eq!(starts(&cuts_a), starts(&cuts_b));
-        // Counted from the end, where the rest of the input is the same.
+        // Counted from the end, because the input after the edit is the same.
         let from_end = |cuts: &[usize], n: usize, first: usize| -> Vec<usize> {
             cuts.iter().map(|c| n - c).filter(|c| *c <= first).collect()
         };
@@ -166,8 +166,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// CHUNK-2 and CHUNK-3 for any values, horizons of a few places, ties everywhere, and values that come a few at
-    /// a time: rare endings are common here.
+    /// CHUNK-2 and CHUNK-3 for any values, with tiny horizons, many ties, and a few new values at a time. Rare
+    /// endings are common here.
     #[test]
     fn cuts_of_any_values(
         values in (1_u32..60).prop_flat_map(|most| prop::collection::vec(0..most, WINDOW..150)),
@@ -187,8 +187,8 @@ proptest! {
     }
 }
 
-/// One edit of 1 to 20 bytes in random bytes: replaced, put in or taken out. On average fewer than 2 chunks
-/// are new, and never more than 5.
+/// One edit of up to 20 bytes in random bytes: replaced, inserted or removed. On average fewer than 2 chunks are
+/// new, and never more than 5.
 #[test]
 fn small_edits_make_few_new_chunks() {
     for horizon in [16_u32, 32, 128] {
@@ -212,7 +212,7 @@ fn small_edits_make_few_new_chunks() {
     }
 }
 
-/// Random bytes: `2 * horizon + 1` bytes a chunk, within 1 %.
+/// Random bytes give `2 * horizon + 1` bytes per chunk, within 1 %.
 #[test]
 fn mean_length() {
     let bytes = random(1, 8 << 20);
@@ -235,7 +235,7 @@ fn repetitions_are_few_features() {
             random(period as u64, period).into_iter().cycle().take(1 << 16).collect();
         let features = chunks(&bytes, horizon).unwrap();
         let distinct = features.iter().collect::<HashSet<_>>().len();
-        // Those of a period, the first chunk and the last.
+        // The chunks of one period, the first chunk and the last.
         let most = (period / (horizon as usize + 1)).max(1) + 2;
         assert!(distinct <= most, "period {period}: {distinct} features");
         assert!(features.len() <= bytes.len() / (horizon as usize + 1) + 1);

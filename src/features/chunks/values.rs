@@ -1,38 +1,38 @@
 //! The value of every place between two bytes: the fingerprint of the window before it (CHUNK-1).
 //!
-//! In: bytes. Out: fingerprints modulo the standard polynomial, one a place. Sliding a window is one long chain of
-//! look-ups, each waiting for the one before; so a stretch is cut into parts that slide side by side.
+//! In: bytes. Out: the upper halves of fingerprints modulo the standard polynomial, one for each place. Sliding a
+//! window is a chain of dependent table lookups. So a stretch is divided into parts that slide in parallel.
 
 use crate::features::rabin::{Polynomial, Rabin, leaving};
 
-/// Bytes of a window. Long enough that two windows are equal only where the content repeats itself, short
-/// enough that an edit changes the values of few places.
+/// The length of a window. It is long enough that windows are equal only if the content repeats, and short enough
+/// that an edit changes the values of few places.
 pub(super) const WINDOW: usize = 16;
 
-/// What a byte that leaves a window takes with it.
+/// The correction for each byte that leaves a window.
 static LEAVING: [u64; 256] = leaving(Polynomial::STANDARD, WINDOW as u64);
 
-/// Parts that slide side by side, and places in each.
+/// The number of parts that slide in parallel, and the places in each.
 const PARTS: usize = 4;
 const PART: usize = 128;
 const STRETCH: usize = PARTS * PART;
 
-/// The value of a place: the upper half of a fingerprint. Two are equal by chance once in four billion
-/// times, and that is no harm.
+/// The value of a place: the upper half of a fingerprint. Two are equal by chance once in four billion times, which
+/// is harmless.
 #[inline(always)]
 fn order(fingerprint: u64) -> u32 {
     (fingerprint >> 32) as u32
 }
 
-/// A window one byte on (RABIN-4).
+/// Moves a window by one byte (RABIN-4).
 #[inline(always)]
 fn slide(table: &[u64; 256], fingerprint: u64, oldest: u8, newest: u8) -> u64 {
     let top = (fingerprint >> 56) as u8 ^ newest;
     (fingerprint << 8 ^ LEAVING[usize::from(oldest)]) ^ table[usize::from(top)]
 }
 
-/// Fills in the values of consecutive places. The first stands after the first window of `bytes`, the
-/// last at the end: there are `WINDOW - 1` bytes more than values.
+/// Computes the values of consecutive places. The first place is after the first window of `bytes`, and the last is
+/// at the end. There are `WINDOW - 1` more bytes than values.
 pub(super) fn fill(bytes: &[u8], values: &mut [u32]) {
     debug_assert_eq!(bytes.len(), values.len() + WINDOW - 1);
     let (stretches, rest) = values.as_chunks_mut::<STRETCH>();
@@ -57,7 +57,7 @@ pub(super) fn fill(bytes: &[u8], values: &mut [u32]) {
     }
 }
 
-/// As [`fill`], for a stretch. Its arrays have fixed lengths, so that one counter addresses all parts.
+/// The same as [`fill`] for one stretch. Its arrays have fixed lengths, so one counter addresses all parts.
 fn fill_stretch(bytes: &[u8; STRETCH + WINDOW - 1], values: &mut [u32; STRETCH]) {
     let rabin = Rabin::standard();
     let table = rabin.byte_table();

@@ -1,15 +1,15 @@
-//! Fingerprints of strings, eight bytes a step.
+//! Fingerprints of strings, eight bytes per step.
 //!
-//! In: bytes and a polynomial p of degree d. Out: the residue modulo p of a 1, the bits of the string (of each byte the
-//! highest first) and d zeros (RABIN-2). The 1 tells strings of zeros apart; the zeros spread strings that
-//! differ in their last bits.
+//! In: bytes and a polynomial p of degree d. Out: the remainder modulo p of a 1, the bits of the string (the
+//! highest of each byte first) and d zeros (RABIN-2). The 1 distinguishes strings of zeros. The zeros spread
+//! strings that differ only in their last bits.
 //!
-//! Inside, all is multiplied by `x^(64-d)`, the polynomial too, so that one set of tables serves every
+//! Internally everything is multiplied by `x^(64-d)`, including the polynomial, so that the same code serves every
 //! degree. Table k has the residues of `byte * x^(64 + 8k)`.
 
 use super::polynomial::Polynomial;
 
-/// Fingerprints modulo one polynomial (RABIN-2 to RABIN-4). Holds tables of 16 KiB.
+/// Computes fingerprints modulo one polynomial (RABIN-2 to RABIN-4). It holds tables of 16 KiB.
 #[derive(Debug, Clone)]
 pub struct Rabin {
     polynomial: Polynomial,
@@ -19,8 +19,8 @@ pub struct Rabin {
 static STANDARD: Rabin = Rabin::new(Polynomial::STANDARD);
 
 impl Rabin {
-    /// Fingerprints modulo a polynomial, which should be primitive: then it is irreducible, which the bound
-    /// on collisions needs. Nothing checks it here.
+    /// Prepares fingerprints modulo a polynomial. It should be primitive, and hence irreducible, because the bound
+    /// on collisions requires it. This is not checked.
     ///
     /// ```
     /// use ringer::features::rabin::{Polynomial, Rabin};
@@ -36,7 +36,7 @@ impl Rabin {
         let mut bit = 0;
         while bit < 64 {
             let (table, spine) = (bit / 8, 1 << (bit % 8));
-            // Bytes below the spine are filled already, and those from there on are sums.
+            // Bytes below the spine are filled already. Those above are sums of one of them and the spine.
             let mut byte = 0;
             while byte < spine {
                 tables[table][spine + byte] = tables[table][byte] ^ power;
@@ -48,17 +48,17 @@ impl Rabin {
         Rabin { polynomial, tables }
     }
 
-    /// Fingerprints modulo [`Polynomial::STANDARD`]; the tables are part of the program.
+    /// Fingerprints modulo [`Polynomial::STANDARD`]. The tables are compiled into the program.
     pub fn standard() -> &'static Rabin {
         &STANDARD
     }
 
-    /// The polynomial.
+    /// The polynomial of these fingerprints.
     pub const fn polynomial(&self) -> Polynomial {
         self.polynomial
     }
 
-    /// The table that appends one byte, for residues of 64 bits.
+    /// The table that appends one byte to a residue of 64 bits.
     pub(crate) const fn byte_table(&self) -> &[u64; 256] {
         &self.tables[0]
     }
@@ -73,19 +73,19 @@ impl Rabin {
         self.extend(self.empty(), bytes)
     }
 
-    /// The fingerprint of a string and one more byte, from the string's.
+    /// The fingerprint of a string with one more byte, from that of the string.
     pub fn append(&self, fingerprint: u64, byte: u8) -> u64 {
         self.extend(fingerprint, &[byte])
     }
 
-    /// The fingerprint of a string and more bytes, from the string's.
+    /// The fingerprint of a string with more bytes, from that of the string.
     pub fn extend(&self, fingerprint: u64, bytes: &[u8]) -> u64 {
         let shift = 64 - self.polynomial.degree();
         let mut residue = fingerprint << shift;
         let (words, rest) = bytes.as_chunks::<8>();
         for word in words {
             let sum = (residue ^ u64::from_be_bytes(*word)).to_le_bytes();
-            // Byte 0 of the sum is the one appended last, and is to be multiplied by the lowest power.
+            // Byte 0 of the sum was appended last, so it is multiplied by the lowest power.
             let terms = self.tables.iter().zip(sum);
             residue = terms.fold(0, |all, (table, byte)| all ^ table[usize::from(byte)]);
         }
@@ -96,15 +96,15 @@ impl Rabin {
         residue >> shift
     }
 
-    /// The fingerprint of two strings in a row, from theirs and the length of the second in bytes
-    /// (RABIN-3). Takes time in the logarithm of the length.
+    /// The fingerprint of the concatenation of two strings, from their fingerprints and the length of the second in
+    /// bytes (RABIN-3). It takes logarithmic time in the length.
     pub const fn concat(&self, first: u64, second: u64, second_bytes: u64) -> u64 {
         let shift = self.polynomial.power_of_bytes(second_bytes);
         self.polynomial.multiply(first ^ self.empty(), shift) ^ second
     }
 
-    /// The fingerprint of the second of two strings, from that of both in a row, that of the first, and
-    /// the length of the second in bytes: the other way round of [`Rabin::concat`].
+    /// The fingerprint of the second of two strings, from that of their concatenation, that of the first, and the
+    /// length of the second in bytes. It is the inverse of [`Rabin::concat`].
     ///
     /// ```
     /// let rabin = ringer::features::rabin::Rabin::standard();
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// RABIN-2 by the schoolbook: the bits one by one, divided one by one.
+    /// RABIN-2 by long division, bit by bit.
     pub(crate) fn divided(polynomial: Polynomial, bytes: &[u8]) -> u64 {
         let degree = polynomial.degree();
         let divisor = 1_u128 << degree | u128::from(polynomial.low());
@@ -169,7 +169,7 @@ mod tests {
             prop_assert_eq!(Rabin::new(p).fingerprint(&bytes), divided(p, &bytes));
         }
 
-        /// RABIN-3, for any two strings: appended byte by byte, at once, joined and taken apart.
+        /// RABIN-3 for any two strings: appended byte by byte, appended at once, concatenated and separated.
         #[test]
         fn strings_in_a_row(
             p in any_polynomial(),
@@ -185,7 +185,7 @@ mod tests {
             prop_assert_eq!(rabin.without_first(both, fa, b.len() as u64), fb);
         }
 
-        /// What the room's page warns of.
+        /// The linearity that the module documentation warns of.
         #[test]
         fn fingerprints_are_linear(words in prop::array::uniform3(any::<[u8; 24]>())) {
             let f = |bytes: &[u8]| Rabin::standard().fingerprint(bytes);
@@ -194,7 +194,7 @@ mod tests {
         }
     }
 
-    /// Lengths near the end of what a length can be: `x^(8 (a + b)) = x^(8a) x^(8b)`.
+    /// Lengths near the largest possible: `x^(8 (a + b)) = x^(8a) x^(8b)`.
     #[test]
     fn huge_lengths() {
         let rabin = Rabin::standard();

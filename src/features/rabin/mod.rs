@@ -1,20 +1,20 @@
-//! Rabin fingerprints: a string as a polynomial over GF(2), divided by a primitive one; what is left over.
+//! Rabin fingerprints: the remainder of a string, read as a polynomial over GF(2), modulo a primitive polynomial.
 //!
-//! In: bytes. Out: 64-bit fingerprints that can be extended, joined, and slid along a text, which no other
-//! hash of this crate can. `format-spec/chunks.md` fixes them; the method is M. O. Rabin's, *Fingerprinting
-//! by random polynomials* (1981). Knows nothing of features or sets.
+//! In: bytes. Out: 64-bit fingerprints that can be extended, concatenated and slid along a text. No other hash of
+//! this crate can do that. `format-spec/chunks.md` defines them. The method is that of M. O. Rabin, *Fingerprinting
+//! by random polynomials* (1981). Nothing here knows about features or sets.
 //!
-//! # What they are for, and what not
+//! # Uses and limits
 //!
-//! Two different strings of n bits have the same fingerprint under a random primitive polynomial of degree
-//! 64 with a probability of at most about n / 2^63, whatever the strings; strings of one length that differ only within
-//! 64 consecutive bits never have. But a fingerprint is *linear*: for strings of one length,
-//! `f(a) ^ f(b) ^ f(c) ^ f(d)` is 0 whenever `a ^ b ^ c ^ d` is. Therefore
+//! Two different strings of n bits have the same fingerprint under a random primitive polynomial of degree 64 with
+//! a probability of at most about n / 2^63, whatever the strings are. Strings of the same length that differ only
+//! within 64 consecutive bits always have different fingerprints. But a fingerprint is *linear*: for strings of the
+//! same length, `f(a) ^ f(b) ^ f(c) ^ f(d)` is 0 whenever `a ^ b ^ c ^ d` is. Therefore:
 //!
-//! - it is not cryptographic: who knows the polynomial makes collisions at will;
-//! - never take the fingerprint of a fingerprint with the same polynomial: their differences are related to it,
-//!   and collisions are far more common than chance;
-//! - mix it before its bits are used as those of a hash. Features of this crate are XXH3 for that reason.
+//! - It is not cryptographic. Anyone who knows the polynomial can make collisions.
+//! - Never take the fingerprint of a fingerprint with the same polynomial. Differences of fingerprints are related
+//!   to it, and collisions become far more common than by chance.
+//! - Mix it before you use its bits as those of a hash. The features of this crate are XXH3 for that reason.
 //!
 //! ```
 //! use ringer::features::rabin::Rabin;

@@ -1,14 +1,14 @@
 //! Polynomials over GF(2), and arithmetic modulo one of them.
 //!
-//! In: coefficients as bits, bit i that of `x^i`. Out: products and powers of residues, and whether a
-//! polynomial is irreducible or primitive. Addition is exclusive or. Knows nothing of strings.
+//! In: coefficients as bits; bit i is the coefficient of `x^i`. Out: products and powers of residues, and whether a
+//! polynomial is irreducible or primitive. Addition is exclusive or. Nothing here knows about strings.
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, Result};
 
-/// The primes that divide `2^d - 1` and no `2^e - 1` with a smaller e, for d = 1, 2, ..., 64. Those of all
-/// divisors of d together are the prime factors of `2^d - 1`.
+/// For d = 1, 2, ..., 64, the primes that divide `2^d - 1` but no `2^e - 1` with a smaller e. The prime factors of
+/// `2^d - 1` are those in the entries of all divisors of d.
 const NEW_PRIMES: [&[u64]; 64] = [
     &[],
     &[3],
@@ -78,7 +78,7 @@ const NEW_PRIMES: [&[u64]; 64] = [
 
 /// A polynomial over GF(2) of degree 1 to 64, and the ring of residues modulo it.
 ///
-/// A residue has a bit for each power of x below the degree; bits above are ignored in arguments.
+/// A residue has a bit for each power of x below the degree. Higher bits of arguments are ignored.
 ///
 /// ```
 /// use ringer::features::rabin::Polynomial;
@@ -97,12 +97,12 @@ pub struct Polynomial {
 }
 
 impl Polynomial {
-    /// The polynomial of all fingerprints that are not told otherwise (RABIN-1):
-    /// [`Polynomial::primitive_from_seed`] of the seed 0. Primitive, of degree 64.
+    /// The default polynomial of fingerprints (RABIN-1): [`Polynomial::primitive_from_seed`] of the seed 0. It is
+    /// primitive and has degree 64.
     pub const STANDARD: Polynomial = Polynomial { degree: 64, low: 0x76C9_0A81_3047_4C05 };
 
-    /// `x^degree + low`, where bit i of `low` is the coefficient of `x^i`. The degree is 1 to 64, and
-    /// `low` has no bit at or above it.
+    /// Makes `x^degree + low`. Bit i of `low` is the coefficient of `x^i`. The degree is 1 to 64, and `low` has no
+    /// bit at or above it.
     pub fn new(degree: u32, low: u64) -> Result<Polynomial> {
         if !(1..=64).contains(&degree) {
             return Err(Error::invalid(
@@ -125,17 +125,17 @@ impl Polynomial {
         self.degree
     }
 
-    /// The coefficients below the highest, bit i that of `x^i`.
+    /// The coefficients below the highest one. Bit i is the coefficient of `x^i`.
     pub const fn low(&self) -> u64 {
         self.low
     }
 
-    /// The bits of residues.
+    /// A mask of the bits of residues.
     const fn mask(&self) -> u64 {
         u64::MAX >> (64 - self.degree)
     }
 
-    /// A residue times x.
+    /// The product of a residue and x.
     pub(super) const fn times_x(&self, a: u64) -> u64 {
         let carry = a >> (self.degree - 1) & 1;
         (a << 1) & self.mask() ^ carry.wrapping_neg() & self.low
@@ -166,7 +166,7 @@ impl Polynomial {
         power
     }
 
-    /// The residue of `x^(8 bytes)`: what appending so many bytes multiplies a fingerprint by.
+    /// The residue of `x^(8 bytes)`. Appending this many bytes multiplies a fingerprint by it.
     pub(super) const fn power_of_bytes(&self, bytes: u64) -> u64 {
         let mut power = self.power_of_x(bytes);
         let mut squarings = 3;
@@ -182,8 +182,8 @@ impl Polynomial {
         (0..squarings).fold(self.times_x(1), |power, _| self.multiply(power, power))
     }
 
-    /// Whether no two polynomials of lower degree, other than 1, have it as their product (Rabin's test: p
-    /// divides `x^(2^d) - x`, and has no factor in common with `x^(2^(d/q)) - x` for any prime q that divides d).
+    /// True if the polynomial is not a product of two polynomials of lower degree. This is Rabin's test: p divides
+    /// `x^(2^d) - x`, and has no common factor with `x^(2^(d/q)) - x` for any prime q that divides d.
     pub fn is_irreducible(&self) -> bool {
         let (d, x) = (self.degree, self.times_x(1));
         let mut primes = (2..=d).filter(|q| d % q == 0 && (2..*q).all(|r| q % r != 0));
@@ -191,7 +191,7 @@ impl Polynomial {
             && primes.all(|q| self.is_prime_to(self.repeated_square(d / q) ^ x))
     }
 
-    /// Whether a residue and the polynomial have no factor in common.
+    /// True if a residue and the polynomial have no common factor.
     fn is_prime_to(&self, residue: u64) -> bool {
         let (mut a, mut b) = (1_u128 << self.degree | u128::from(self.low), u128::from(residue));
         while b != 0 {
@@ -203,8 +203,8 @@ impl Polynomial {
         a == 1
     }
 
-    /// Whether the powers of x are all residues but 0: x has the order `2^degree - 1`. A primitive polynomial is
-    /// irreducible, and so many zero bits can be appended to a string before a fingerprint comes again.
+    /// True if the powers of x are all residues but 0, that is, if x has the order `2^degree - 1`. A primitive
+    /// polynomial is irreducible. That many zero bits can be appended to a string before a fingerprint repeats.
     pub fn is_primitive(&self) -> bool {
         let all = self.mask();
         let divisors = (1..=self.degree).filter(|e| self.degree.is_multiple_of(*e));
@@ -212,8 +212,8 @@ impl Polynomial {
         self.power_of_x(all) == 1 && primes.all(|q| self.power_of_x(all / q) != 1)
     }
 
-    /// A primitive polynomial of degree 64 that belongs to a seed (RABIN-5). One in 64 candidates is one: this
-    /// takes some hundred microseconds.
+    /// Finds the primitive polynomial of degree 64 of a seed (RABIN-5). About one in 64 candidates is primitive, so
+    /// this takes some hundred microseconds.
     ///
     /// ```
     /// use ringer::features::rabin::{Polynomial, Rabin};
@@ -230,7 +230,7 @@ impl Polynomial {
             input[8..].copy_from_slice(&i.to_le_bytes());
             Polynomial { degree: 64, low: xxh3_64(&input) | 1 }
         });
-        // Always found: the candidates are as good as random, and none is tried twice in a lifetime.
+        // The search always succeeds: candidates are practically random, and their number is practically unlimited.
         candidates.into_iter().find(Polynomial::is_primitive).unwrap_or(Polynomial::STANDARD)
     }
 }
@@ -248,7 +248,7 @@ mod tests {
         (0..1_u64 << degree).map(move |low| Polynomial { degree, low })
     }
 
-    /// How many of 1..=n have no factor in common with n.
+    /// The number of integers in 1..=n that have no common factor with n.
     fn totient(n: u64) -> u64 {
         let gcd = |mut a: u64, mut b: u64| {
             while b != 0 {
@@ -277,7 +277,7 @@ mod tests {
         }
     }
 
-    /// By the definition, and as many as there must be: phi(2^d - 1) / d.
+    /// Compares with the definition, and with the known number of primitive polynomials, phi(2^d - 1) / d.
     #[test]
     fn primitive_is_when_x_runs_through_all() {
         for degree in 1..=10_u32 {
@@ -298,7 +298,7 @@ mod tests {
         }
     }
 
-    /// The table of primes is complete, for every degree.
+    /// The table of primes is complete for every degree.
     #[test]
     fn prime_factors() {
         for degree in 1..=64_u32 {
@@ -318,7 +318,7 @@ mod tests {
         assert_eq!(last, [3, 5, 17, 257, 65537, 641, 6_700_417]);
     }
 
-    /// Primitive polynomials of degree 64 and others as tables have them.
+    /// Primitive polynomials from published tables, and some that are not primitive.
     #[test]
     fn known_polynomials() {
         let p = |degree, low| Polynomial::new(degree, low).unwrap();

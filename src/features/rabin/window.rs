@@ -1,15 +1,15 @@
 //! The fingerprint of a window that slides along a text.
 //!
-//! In: the fingerprint of a window, the byte that leaves it and the byte that enters. Out: the fingerprint of the
-//! window one byte on (RABIN-4). With n bytes in the window and d the degree, appending the new byte to
-//! `1 leaving rest` gives `1 leaving rest new`; what is to be taken away is the 1 and the leaving byte, and a 1
-//! stands before the rest instead: `((x^8 + leaving + 1) * x^(8n)) * x^d`, a table by the leaving byte.
+//! In: the fingerprint of a window, the byte that leaves it and the byte that enters it. Out: the fingerprint of
+//! the window moved by one byte (RABIN-4). Let the window have n bytes and the polynomial degree d. Appending the
+//! new byte to `1 leaving rest` gives `1 leaving rest new`. The correction removes the 1 and the leaving byte, and
+//! puts a 1 before the rest: `((x^8 + leaving + 1) * x^(8n)) * x^d`. A table holds it for each leaving byte.
 
 use crate::error::{Error, Result};
 
 use super::{Polynomial, Rabin};
 
-/// A window of a fixed number of bytes, sliding.
+/// A sliding window of a fixed number of bytes.
 ///
 /// ```
 /// use ringer::features::rabin::{Rabin, Window};
@@ -30,7 +30,7 @@ pub struct Window<'a> {
     leaving: [u64; 256],
 }
 
-/// What is added when a byte leaves a window of so many bytes.
+/// The corrections for each byte that leaves a window of this many bytes.
 pub(crate) const fn leaving(polynomial: Polynomial, bytes: u64) -> [u64; 256] {
     let shift = polynomial.multiply(polynomial.power_of_bytes(bytes), polynomial.low());
     let byte_on = polynomial.power_of_bytes(1);
@@ -52,7 +52,7 @@ pub(crate) const fn leaving(polynomial: Polynomial, bytes: u64) -> [u64; 256] {
 }
 
 impl<'a> Window<'a> {
-    /// A window of so many bytes, at least one.
+    /// Makes a window of this many bytes, at least one.
     pub fn new(rabin: &'a Rabin, bytes: u64) -> Result<Window<'a>> {
         if bytes == 0 {
             return Err(Error::invalid("a window of 0 bytes", "a window has at least one byte"));
@@ -60,7 +60,7 @@ impl<'a> Window<'a> {
         Ok(Window { rabin, leaving: leaving(rabin.polynomial(), bytes) })
     }
 
-    /// The fingerprint of the window one byte on: without its oldest byte, and with a new one.
+    /// The fingerprint of the window moved by one byte: without its oldest byte and with a new one.
     pub fn slide(&self, fingerprint: u64, oldest: u8, newest: u8) -> u64 {
         self.rabin.append(fingerprint, newest) ^ self.leaving[usize::from(oldest)]
     }
@@ -74,7 +74,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// RABIN-4, for every degree and window.
+        /// RABIN-4 for every degree and window.
         #[test]
         fn sliding_is_fingerprinting_anew(
             degree in 1_u32..=64,

@@ -1,4 +1,4 @@
-//! The codec of the hot tier: layouts as specified, every damage refused with its rule.
+//! Tests of the records of the write-ahead log: layouts are as specified, and each rule rejects its damage.
 
 use std::mem::offset_of;
 
@@ -51,7 +51,7 @@ fn an_id_file_is_written_byte_for_byte_as_specified() {
     assert_eq!(decode_id(&encode_id(ID, HotTierKind::Sled)), Ok((ID, HotTierKind::Sled)));
 }
 
-/// HOT-3: whatever bit is flipped, the file is refused; so is every other length.
+/// HOT-3: an id file with any bit flipped, or of any other length, is rejected.
 #[test]
 fn a_changed_id_file_is_refused() {
     let good = encode_id(ID, HotTierKind::Sled);
@@ -68,7 +68,7 @@ fn a_changed_id_file_is_refused() {
     assert!(decode_id(&[&good[..], &[0]].concat()).is_err());
 }
 
-/// An id file with one field changed and the checksum made to fit again.
+/// An id file with one byte changed and a valid checksum.
 fn forged(at: usize, value: u8) -> Vec<u8> {
     let mut bytes = encode_id(ID, HotTierKind::Sled).to_vec();
     bytes[at] = value;
@@ -100,7 +100,7 @@ fn a_part_is_written_byte_for_byte_as_specified() {
     assert_eq!(parts, [(0, [&crc[..], rest].concat())]);
 }
 
-/// HOT-5, HOT-6: how payloads are cut, at and around the limits.
+/// HOT-5, HOT-6: the parts of payloads at and near the limits.
 #[test]
 fn payloads_are_cut_in_one_way() {
     let full = MAX_PAYLOAD;
@@ -141,7 +141,7 @@ fn parts_cut_in_another_way_are_told_apart() {
     assert!(cut(0, 1, 0) && cut(1, 2, 1) && cut(0, 2, MAX_PAYLOAD));
 }
 
-/// HOT-5: what follows a part is given back, and no changed part verifies.
+/// HOT-5: decoding returns the bytes after a part, and no changed part verifies.
 #[test]
 fn a_changed_part_is_refused() {
     let (_, good) = encode_parts(ID, 3, b"payload").next().expect("one part");
@@ -173,7 +173,7 @@ fn a_part_outside_its_limits_is_refused_even_if_the_checksum_fits() {
     }
 }
 
-/// HOT-4: the same bytes in another tier or database are refused.
+/// HOT-4: the same bytes in another log or database are rejected.
 #[test]
 fn a_part_of_another_tier_does_not_verify() {
     let (_, bytes) = encode_parts(ID, 3, b"payload").next().expect("one part");
