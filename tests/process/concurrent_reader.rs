@@ -26,7 +26,7 @@ fn readers_beside_a_writing_process_see_whole_states_and_never_an_error() {
     let path = folder.path().join("corpus.ringer");
     let (mut refreshes, mut states, mut moved) = (0_u64, 0_u64, 0_u64);
     for round in 1..=3_u64 {
-        // One step in `calm` is a checkpoint, merge or vacuum.
+        // Half of its steps are checkpoints, compactions and vacuums.
         let hot_tier = if round == 2 { HotTierKind::Sled } else { HotTierKind::Log };
         let task = Task { seed: round, commits: COMMITS, calm: 6, hot_tier };
         let mut process = child::command(&path, task).spawn().unwrap();

@@ -116,7 +116,7 @@ pub struct Task {
     pub seed: u64,
     /// The child closes the database and ends after this many commits.
     pub commits: u64,
-    /// One in this many steps is a checkpoint, merge or vacuum.
+    /// Three in this many steps, on average, are a checkpoint, a compaction or a vacuum. The least is 5.
     pub calm: u64,
     /// Where commits are kept between checkpoints.
     pub hot_tier: HotTierKind,
