@@ -103,7 +103,8 @@ fn elements(description: &str, universe: Universe) -> Vec<u64> {
     }
 }
 
-/// HASH-1 to HASH-4 through SAMPLE-1 to SAMPLE-9, and SIG-1 to SIG-4.
+/// HASH-1 to HASH-4 through SAMPLE-1, SAMPLE-2, SAMPLE-3, SAMPLE-4, SAMPLE-5, SAMPLE-6, SAMPLE-7, SAMPLE-8,
+/// SAMPLE-9, and SIG-1, SIG-2, SIG-3, SIG-4.
 #[test]
 fn signatures() {
     let mut checked = 0;

@@ -269,8 +269,8 @@ impl Run {
         query(&snapshot, &self.map);
     }
 
-    /// Runs after a checkpoint. Asserts that another reader sees all rows, that a check finds nothing, and that a packed copy
-    /// has the same rows.
+    /// Runs after a checkpoint. Asserts that another reader sees all rows, that a check finds nothing, and that a
+    /// packed copy has the same rows.
     fn sealed(&mut self) {
         let (path, copy) = (Path::new(PATH), Path::new("/copy.ringer"));
         let report = check::check(&self.files, path, Depth::Deep).expect("it can be read");
