@@ -1,5 +1,5 @@
-"""Reads what `llvm-cov export --format=lcov` wrote: prints a table of src/format by file, and then each line and each
-side of a branch that no test reached. Test code counts as none. Used by `.ci/coverage`.
+"""Reads the output of `llvm-cov export --format=lcov`. Prints a table of src/format by file, then each line and each
+side of a branch that no test reached. Test code does not count. Used by `.ci/coverage`.
 """
 
 import sys

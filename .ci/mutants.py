@@ -1,8 +1,8 @@
 """Puts all mutants of a part of the library into one copy of the tree, each behind a switch.
 
-In: the list of `cargo mutants --list --json` and the sources. Out: sources in which mutant N is at work if the
-environment says RINGER_MUTANT=N, and the original otherwise, so that the crate is built once and not once for each
-mutant. A mutant that does not compile is found by `cargo check` and left out (unviable). Used by `.ci/mutants`.
+In: the list of `cargo mutants --list --json` and the sources. Out: sources in which the environment variable
+RINGER_MUTANT=N activates mutant N, so that the crate is built once and not once per mutant. `cargo check` finds the
+mutants that do not compile, and these are left out (unviable). Used by `.ci/mutants`.
 """
 
 import json
@@ -24,7 +24,7 @@ pub(crate) mod mutant {
         LazyLock::new(|| std::env::var("RINGER_MUTANT").map_or(0, |n| n.parse().unwrap_or(0)));
     static TRACE: LazyLock<Option<String>> = LazyLock::new(|| std::env::var("RINGER_MUTANT_TRACE").ok());
     static SEEN: [AtomicBool; 4096] = [const { AtomicBool::new(false) }; 4096];
-    /// Whether a mutant is at work. Notes which ones a test reaches, if a file for that is named.
+    /// Returns whether a mutant is active. Records the mutants that a test reaches, if a file for that is named.
     pub(crate) fn on(id: usize) -> bool {
         if let Some(path) = &*TRACE
             && !SEEN[id].swap(true, Ordering::Relaxed)
@@ -51,7 +51,7 @@ class Source:
             self.at.setdefault((mutant["genre"], place), []).append(mutant)
 
     def offset(self, place):
-        # Columns count characters; the sources are ASCII where code stands.
+        # Columns count characters. Code is ASCII, so that is also the byte offset.
         return self.starts[place["line"] - 1] + place["column"] - 1
 
     def of(self, genre, place):
@@ -63,7 +63,7 @@ class Source:
         return self.text[start:end].decode()
 
     def joined(self, node, replaced=None, skip=None):
-        """The node's text, with mutants in the nodes below it."""
+        """Returns the node's text, with mutants in the nodes below it."""
         out, last = [], node.start_byte
         for child in node.children:
             out.append(self.plain(last, child.start_byte))
@@ -80,7 +80,7 @@ class Source:
         return (make and make(node)) or self.joined(node)
 
     def choice(self, mutants, make, original):
-        """One of several expressions, by which mutant is at work."""
+        """Returns code that selects one of several expressions by the active mutant."""
         arms = [f"if crate::mutant::on({m['id']}) {{\n{make(m)}\n}} else " for m in mutants]
         return f"({''.join(arms)}{{ {original} }})"
 
@@ -153,7 +153,7 @@ class Source:
 
 
 def rewrite(tree, mutants):
-    """Writes the files of a copy of the tree anew; gives the mutants that found no place."""
+    """Rewrites the files of a copy of the tree. Returns the mutants that could not be placed."""
     lost = []
     for name in sorted({mutant["file"] for mutant in mutants}):
         of_file = [mutant for mutant in mutants if mutant["file"] == name]
@@ -165,7 +165,7 @@ def rewrite(tree, mutants):
 
 
 def unviable(tree, environment):
-    """The mutants that errors of `cargo check` are about, with the errors."""
+    """Returns the mutants that cause errors of `cargo check`, with the errors."""
     run = subprocess.run(["cargo", "check", "--lib", "--features", "internals", "--message-format=json"],
                          cwd=tree, env=environment, stdout=subprocess.PIPE, text=True)
     found = {}

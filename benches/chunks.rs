@@ -1,7 +1,8 @@
-//! Files into chunks, beside what the same bytes cost otherwise.
+//! Splitting files into chunks, compared with other work on the same bytes.
 //!
-//! The ratio printed is what counts: all run in turn in one process, the best of many rounds each. 1.00 is XXH3
-//! over the same bytes at once; a plain read adds up their words. Also Rabin fingerprints, eight bytes a step.
+//! The ratio printed is what counts. All contenders run in turn in one process, and the best of many rounds counts.
+//! 1.00 is XXH3 over the same bytes at once; a plain read sums their words. Rabin fingerprints, eight bytes per step,
+//! are included.
 
 #[path = "ratio/mod.rs"]
 mod ratio;
@@ -21,7 +22,7 @@ fn read(bytes: &[u8]) -> u64 {
     words.iter().fold(0, |sum, word| u64::wrapping_add(sum, u64::from_le_bytes(*word)))
 }
 
-/// This crate's own source, again and again.
+/// Returns this crate's own source, repeated.
 fn source() -> Vec<u8> {
     let mut text = Vec::new();
     let mut folders = vec![std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/src"))];

@@ -1,7 +1,7 @@
-//! One signature against a million, and a plain read of the same bytes.
+//! One signature compared with a million, and a plain read of the same bytes.
 //!
-//! Counting equal samples cannot be faster than reading them; the ratio printed at the end says how near
-//! it comes, for every kernel of this machine.
+//! Counting equal samples cannot be faster than reading them. The ratio printed at the end shows how close it comes,
+//! for every kernel of this machine.
 
 #![allow(unsafe_code, reason = "the plain read uses the widest loads there are")]
 
@@ -19,10 +19,10 @@ use testkit::random::Random;
 
 const ROWS: usize = 1_000_000;
 
-/// Rows counted in one call: their counts stay in the fastest cache, as in a scan.
+/// Rows per call. Their counts stay in the fastest cache, as in a scan.
 const ROWS_PER_CALL: usize = 1024;
 
-/// A sum of all words in parts, which the compiler turns into vector loads and little else.
+/// Sums all words in independent parts, which compiles to vector loads and little else.
 #[inline(always)]
 fn sum(words: &[u64]) -> u64 {
     let mut sums = [0_u64; 32];
@@ -35,7 +35,7 @@ fn sum(words: &[u64]) -> u64 {
     sums.iter().fold(0, |a, b| a ^ b)
 }
 
-/// The plain read: as fast as this machine's vector loads go.
+/// The plain read, at the speed of this machine's vector loads.
 fn read(words: &[u64]) -> u64 {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {

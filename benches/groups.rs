@@ -1,8 +1,8 @@
-//! All pairs and clusters of a database, signatures given: how long it takes, how that grows, what it finds.
+//! All pairs and clusters of a database, from stored signatures: how long they take, how that grows, what they find.
 //!
-//! `cargo bench --bench groups` runs over the sets of the bench beside peers (200 elements, skewed vocabulary;
-//! one in a hundred is a base, one in ten planted near one), one thread. `RINGER_BENCH_ROWS` sets other sizes
-//! than 100 k and 1 M; `RINGER_BENCH_DIR` keeps the databases there for the next run.
+//! `cargo bench --bench groups` uses the sets of the peer comparison (200 elements, skewed vocabulary; one in a
+//! hundred is a base, one in ten is planted near one) and one thread. `RINGER_BENCH_ROWS` sets sizes other than 100 k
+//! and 1 M. `RINGER_BENCH_DIR` keeps the databases there for the next run.
 
 #[path = "ratio/mod.rs"]
 mod ratio;
@@ -18,7 +18,7 @@ use testkit::workload::{self, MEMBERS, Workload};
 const ROUNDS: usize = 5;
 const GO_ON: ControlFlow<()> = ControlFlow::Continue(());
 
-/// The sets: the bases stand before the background.
+/// Returns set `i`. The bases come before the background.
 fn set(w2: &Workload, i: u64) -> workload::Set {
     if i < w2.clusters() { w2.query(i) } else { w2.set(i) }
 }
@@ -36,7 +36,7 @@ fn filled(path: &Path, scheme: &Scheme, w2: &Workload) -> Database {
     db
 }
 
-/// Keys in no order of the sets.
+/// Returns keys in an order unrelated to the sets.
 fn key(i: u64) -> [u8; 16] {
     let mut key = [0; 16];
     key[..8].copy_from_slice(&testkit::random::mix(i).to_be_bytes());
@@ -48,7 +48,7 @@ fn number(key: &[u8]) -> u64 {
     u64::from_be_bytes(key[8..].try_into().unwrap())
 }
 
-/// Pairs of planted sets and bases with a resemblance from `min` on, by counting.
+/// Counts the pairs of planted sets and bases with a resemblance of at least `min`.
 fn truth(w2: &Workload, min: f64) -> HashSet<(u64, u64)> {
     let mut all = HashSet::new();
     for cluster in 0..w2.clusters() {
@@ -68,7 +68,7 @@ fn truth(w2: &Workload, min: f64) -> HashSet<(u64, u64)> {
     all
 }
 
-/// The best of some rounds, in seconds.
+/// Returns the best of some rounds, in seconds.
 fn best(mut work: impl FnMut()) -> f64 {
     let rounds = (0..ROUNDS).map(|_| {
         let start = Instant::now();
@@ -78,15 +78,15 @@ fn best(mut work: impl FnMut()) -> f64 {
     rounds.fold(f64::INFINITY, f64::min)
 }
 
-/// The most memory that the process has had, in MiB; 0 where the system does not tell.
+/// Returns the peak memory of the process in MiB, or 0 if the system does not report it.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|kb| kb.trim_end_matches("kB").trim().parse::<u64>().ok()).unwrap_or(0) / 1024
 }
 
-/// Pairs from an estimate of `ask` on, where those of resemblance `min` are wanted: estimates err, so what is
-/// asked for is somewhat less.
+/// Measures pairs with an estimate of at least `ask`, where those of resemblance `min` are wanted. `ask` is somewhat
+/// lower, because estimates have errors.
 fn bench(snapshot: &Snapshot, w2: &Workload, name: &str, min: f64, ask: f64) {
     let mut found = Vec::new();
     let mut report = None;

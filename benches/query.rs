@@ -1,9 +1,9 @@
-//! Queries against what bounds them: plain reads of the same bytes, and each other.
+//! Queries compared with their lower bounds (plain reads of the same bytes) and with each other.
 //!
-//! `cargo bench --bench query` runs all parts over the sets of the bench beside peers (200 elements, skewed
-//! vocabulary, one in ten planted near a query), one thread. `RINGER_BENCH_ROWS` sets another size than
-//! 1 M, or several; `RINGER_BENCH_PARTS` the parts to run (`latency`, `spread`, `scan`, `counting`,
-//! `hostile`); `RINGER_BENCH_DIR` keeps the databases there for the next run.
+//! `cargo bench --bench query` runs all parts over the sets of the peer comparison (200 elements, skewed vocabulary,
+//! one in ten planted near a query) with one thread. `RINGER_BENCH_ROWS` sets one or more sizes other than 1 M.
+//! `RINGER_BENCH_PARTS` selects the parts (`latency`, `spread`, `scan`, `counting`, `hostile`). `RINGER_BENCH_DIR`
+//! keeps the databases there for the next run.
 
 #[path = "ratio/mod.rs"]
 mod ratio;
@@ -33,7 +33,7 @@ fn key(i: u64) -> [u8; 16] {
     key
 }
 
-/// All sets in one compacted segment.
+/// Builds all sets in one compacted segment.
 fn compacted(folder: &Path, w2: &Workload) -> Database {
     let path = folder.join(format!("compacted-{}.ringer", w2.len()));
     if path.exists() {
@@ -58,7 +58,7 @@ fn queries(db: &Database, w2: &Workload) -> Vec<Signature> {
     clusters.map(|c| db.sketcher().sketch(&w2.query(c)).unwrap()).collect()
 }
 
-/// The best round's median and 99th percentile, in microseconds.
+/// Returns median and 99th percentile of the best round, in microseconds.
 fn latency(snapshot: &Snapshot, queries: &[Signature], plan: Option<Plan>) -> (f64, f64) {
     let mut best = (f64::INFINITY, f64::INFINITY);
     for _ in 0..ROUNDS {
@@ -105,7 +105,7 @@ fn bench_latency(folder: &Path, sets: u64) {
     report(&format!("{sets} sets, one segment"), &db.snapshot(), &queries(&db, &w2));
 }
 
-/// A full memtable and a dozen segments, beside one segment of the same sets.
+/// A full memtable and a dozen segments, compared with one segment of the same sets.
 fn bench_spread(folder: &Path, sets: u64) {
     let w2 = Workload::new(sets);
     let path = folder.join(format!("spread-{sets}.ringer"));
@@ -140,8 +140,8 @@ fn bench_spread(folder: &Path, sets: u64) {
     bench_latency(folder, sets);
 }
 
-/// The exhaustive search of signatures of 128 samples of b bits, without an index, and of the default scheme's, beside a
-/// plain read of all their words: for queries with ten sets near them, and for queries with none.
+/// Exhaustive search without an index over signatures of 128 samples of b bits, and of the default scheme, compared
+/// with a plain read of all their words. Queries have ten sets near them, or none.
 fn bench_scan(folder: &Path, sets: u64) {
     let w2 = Workload::new(sets);
     let without_index = |bits| Parameters { bits, slots: Slots::NONE, ..presets::PRECISE };
@@ -237,17 +237,17 @@ fn bench_counting(folder: &Path) {
     std::fs::remove_file(path).unwrap();
 }
 
-/// Sets that are random, equal, empty, or share a slot value: a hundred thousand of each.
+/// The number of sets of each kind: random, equal, empty, or with a common slot value.
 const HOSTILE_SETS: u64 = 100_000;
 
-/// A signature of random planes, of which some bits are left at 0.
+/// Returns a signature of random planes with some bits left at 0.
 fn random(scheme: &Arc<Scheme>, i: u64, keep: u64) -> Signature {
     let planes = (0..scheme.words_per_signature() as u64)
         .map(|word| testkit::random::mix(64 * i + word) & keep);
     signature_page::signature(scheme, planes.collect(), 1 + (i % 100) as u32).unwrap()
 }
 
-/// Inserts in durable commits of a thousand: a new database, and microseconds a set.
+/// Inserts in durable commits of a thousand. Returns the new database and the microseconds per set.
 fn insert(path: &Path, make: &dyn Fn(u64) -> Signature) -> (Database, f64) {
     let _ = std::fs::remove_file(path);
     let options = Options { background: false, ..options(HOSTILE_SETS) };
@@ -265,15 +265,15 @@ fn insert(path: &Path, make: &dyn Fn(u64) -> Signature) -> (Database, f64) {
     (db, seconds * 1e6 / HOSTILE_SETS as f64)
 }
 
-/// Inserts and queries of each kind against random data, as ratios. The first slot is the low 3 of the 64
-/// bits of each plane.
+/// Prints inserts and queries of each kind as ratios to random data. The first slot is the low 3 of the 64 bits of
+/// each plane.
 fn bench_hostile(folder: &Path) {
     let scheme = Arc::new(Scheme::near_duplicate());
     let nothing = ringer::Sketcher::new(&scheme).sketch(&[]).unwrap();
     let any = |i| random(&scheme, i, u64::MAX);
     let alike = |i| random(&scheme, i, !7);
     type Make<'a> = &'a dyn Fn(u64) -> Signature;
-    // What is stored, and what is asked for: something like it.
+    // What is stored, and a similar query.
     let kinds: [(&str, Make<'_>, Make<'_>); 4] = [
         ("random", &any, &any),
         ("equal", &|_| any(1), &|_| any(1)),

@@ -1,9 +1,9 @@
-//! The store against what bounds it: sled alone, a bare append and sync, and the bytes themselves.
+//! The store compared with its lower bounds: sled alone, a bare append and sync, and the bytes themselves.
 //!
-//! `cargo bench --bench store` runs everything at 1 M sets (k = 128, b = 4, 16-byte keys, no index), each
-//! part in a process of its own so that its peak memory is its own, and prints each figure beside what it
-//! is compared with. `RINGER_BENCH_ROWS` sets another size, `RINGER_BENCH_PARTS` the parts to run, and
-//! `RINGER_BENCH_DIR` where files go (a temporary directory in `target` otherwise).
+//! `cargo bench --bench store` runs everything at 1 M sets (k = 128, b = 4, 16-byte keys, no index) and prints each
+//! figure beside its reference. Each part has its own process, so its peak memory is its own. `RINGER_BENCH_ROWS`
+//! sets another size, `RINGER_BENCH_PARTS` selects the parts, and `RINGER_BENCH_DIR` sets the folder for files (by
+//! default a temporary directory in `target`).
 
 #[path = "ratio/mod.rs"]
 mod ratio;
@@ -22,7 +22,7 @@ use testkit::random::Random;
 
 const PER_COMMIT: u64 = 1000;
 
-/// Signature bytes, cardinality code and key of one set: what must be stored in any case.
+/// Signature bytes, cardinality code and key of one set: the minimum to store.
 const NEEDED: u64 = 64 + 1 + 16;
 
 fn key(i: u64) -> [u8; 16] {
@@ -50,7 +50,7 @@ impl Bench {
         self.folder.join(name)
     }
 
-    /// A signature of its own for every row, made without a set: sketching is not what is measured here.
+    /// Returns a distinct signature for every row without a set, because sketching is not measured here.
     fn signature(&self, i: u64) -> Signature {
         let mut random = Random(i ^ 0xABCD);
         let planes = (0..8).map(|_| random.word()).collect();
@@ -69,8 +69,8 @@ impl Bench {
         println!("{what}: {rate:.0} k sets/s, peak memory {} MiB", peak_memory());
     }
 
-    /// Rows in durable commits of a thousand, through sled alone: one tree, one batch a commit, flushed
-    /// and synced as durability needs it.
+    /// Stores rows in durable commits of a thousand through sled alone: one tree, one batch per commit, flushed and
+    /// synced as durability requires.
     fn sled(&self) {
         let path = self.path("alone.sled");
         let start = Instant::now();
@@ -147,9 +147,9 @@ impl Bench {
         println!("  {bytes} bytes, {ratio:.4} of signatures, codes and keys alone (goal: 1.05)");
     }
 
-    /// Commits of one set with each kind of hot tier against bare appends with a sync: of 4 KiB, and of as
-    /// many bytes as the log takes for such a commit. Each goes first as often as the others, because a
-    /// sync also pays for what the one before left to be written.
+    /// Commits of one set with each kind of write-ahead log, compared with bare appends and syncs of 4 KiB and of as
+    /// many bytes as the log writes for such a commit. Each contender goes first equally often, because a sync also
+    /// pays for what the previous one left unwritten.
     fn single(&self) {
         let cases = [("no checkpoint within", 1 << 16), ("checkpoints every 500", 500)];
         for (name, memtable_rows) in cases {
@@ -268,7 +268,7 @@ fn share(times: &mut [f64], of: f64) -> f64 {
     times[(of * (times.len() - 1) as f64) as usize]
 }
 
-/// Bytes and calls of reading so far.
+/// Returns the bytes and calls of reading so far.
 fn io_counters() -> (u64, u64) {
     let text = fs::read_to_string("/proc/self/io").unwrap_or_default();
     let value = |name: &str| {
@@ -278,7 +278,7 @@ fn io_counters() -> (u64, u64) {
     (value("rchar:"), value("syscr:"))
 }
 
-/// In MiB.
+/// Returns the peak memory in MiB.
 fn peak_memory() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,7 +1,7 @@
-//! Raw text to signatures, one thread, beside the least that it could cost.
+//! Raw text to signatures with one thread, compared with the minimum cost.
 //!
-//! A bare read counts spaces; `xxh3 alone` hashes the shingles of texts that were cut into words before.
-//! Both sides run in turn in one process, the best of many rounds each.
+//! A bare read counts spaces; `xxh3 alone` hashes the shingles of texts that were already split into words. All
+//! contenders run in turn in one process, and the best of many rounds counts.
 
 #[path = "ratio/mod.rs"]
 mod ratio;
@@ -17,7 +17,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 const WORDS: usize = 1000;
 
-/// Texts of 1,000 words each by Zipf's law over a vocabulary.
+/// Returns texts of 1,000 words each, by Zipf's law over a vocabulary.
 fn texts(vocabulary: &[String]) -> Vec<String> {
     let mut sums = Vec::new();
     (1..=vocabulary.len()).fold(0.0, |sum, i| {
@@ -32,8 +32,8 @@ fn texts(vocabulary: &[String]) -> Vec<String> {
     (0..1000).map(|_| (0..WORDS).map(|_| word()).collect::<Vec<_>>().join(" ")).collect()
 }
 
-/// Fifty thousand words of random letters, about as long as those of English, some capitalised and some
-/// followed by punctuation.
+/// Returns fifty thousand words of random letters, about as long as those of English. Some are capitalised, and some
+/// are followed by punctuation.
 fn letters(alphabet: &str) -> Vec<String> {
     let alphabet: Vec<char> = alphabet.chars().collect();
     let mut random = Random(2);
@@ -52,7 +52,7 @@ fn letters(alphabet: &str) -> Vec<String> {
     (0..50_000).map(|_| word()).collect()
 }
 
-/// Where the words of a text of single spaces start, and its end.
+/// Returns the offsets of the words of a text with single spaces, and its end.
 fn starts(text: &str) -> Vec<usize> {
     let spaces = text.bytes().enumerate().filter(|(_, byte)| *byte == b' ');
     std::iter::once(0).chain(spaces.map(|(at, _)| at + 1)).chain([text.len() + 1]).collect()
@@ -105,7 +105,7 @@ fn case(report: &mut Ratio, name: &str, vocabulary: &[String]) {
     );
 }
 
-/// The other kinds of features, in megabytes of text a second.
+/// The other kinds of features, in megabytes of text per second.
 fn others(criterion: &mut Criterion) {
     let text = texts(&letters("etaoinshrdlucmf")).swap_remove(0);
     let page =

@@ -1,7 +1,7 @@
-//! Weighted sets and vectors to signatures, against the same numbers drawn and evaluated in full.
+//! Weighted sets and vectors to signatures, compared with full evaluation of the same random numbers.
 //!
-//! Both sides run in turn in one process, the best of many rounds each; independent samples of the plain sets
-//! stand beside them for reference. One thread.
+//! Both sides run in turn in one process, and the best of many rounds counts. Independent samples of the plain sets
+//! are included for reference. One thread.
 
 #[path = "ratio/mod.rs"]
 mod ratio;
@@ -24,8 +24,8 @@ fn unit(word: u64) -> f64 {
     ((word >> 12) as f64 + 0.5) / 4_503_599_627_370_496.0
 }
 
-/// Ioffe's samples, every element evaluated for every sample: three words, three logarithms. Logarithms of weights are taken
-/// once.
+/// Ioffe's samples, with every element evaluated for every sample: three words, three logarithms. Logarithms of
+/// weights are computed once.
 fn plain_weighted(set: &[(u64, f64)], samples: &mut [u64]) {
     let logarithms: Vec<f64> = set.iter().map(|(_, weight)| libm::log(*weight)).collect();
     for (j, sample) in samples.iter_mut().enumerate() {
@@ -45,7 +45,7 @@ fn plain_weighted(set: &[(u64, f64)], samples: &mut [u64]) {
     }
 }
 
-/// Projections on normal directions by the polar method, whose numbers cost a logarithm and a root for two.
+/// Projections on normal directions by the polar method, which costs a logarithm and a root for two numbers.
 fn plain_signs(set: &[(u64, f64)], sums: &mut [f64]) {
     sums.fill(0.0);
     for (x, weight) in set {
@@ -78,7 +78,8 @@ fn sketcher(sampler: Sampler, samples: u32) -> Sketcher {
     Sketcher::new(&Scheme::new(parameters).unwrap())
 }
 
-/// Sets of `size` elements, 2,400 elements in all: short rounds, some of which nothing disturbs. Their weights lie within a factor of `spread`.
+/// Returns sets of `size` elements, 2,400 elements in all. Rounds are short, so that some are undisturbed. The
+/// weights are within a factor of `spread`.
 fn sets(size: usize, spread: f64) -> Vec<Weights> {
     let mut random = Random(size as u64);
     let mut pair = || (random.word(), libm::pow(spread, unit(random.word())));

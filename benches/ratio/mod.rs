@@ -1,5 +1,5 @@
-//! Runs contenders side by side. Each runs once in each of many rounds, and its best round counts, so a machine
-//! that slows down for a while slows all of them.
+//! Runs contenders side by side. Each runs once in each of many rounds, and its best round counts. So a machine that
+//! slows down for a while slows all of them.
 //!
 //! Benches print for people. For `benches/report` they also append [`figure`]s to the file that the environment
 //! variable `RINGER_BENCH_FIGURES` names.
@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::Write;
 use std::time::Instant;
 
-/// Rounds, unless `RINGER_BENCH_ROUNDS` says otherwise.
+/// The number of rounds, unless `RINGER_BENCH_ROUNDS` is set.
 const ROUNDS: usize = 40;
 
 /// A named piece of work.
@@ -28,7 +28,7 @@ impl Ratio {
         Ratio { rounds }
     }
 
-    /// Runs all contenders and prints the speed of each against the baseline's.
+    /// Runs all contenders and prints the speed of each relative to the baseline.
     pub(crate) fn compare(
         &mut self,
         title: &str,
@@ -59,8 +59,8 @@ impl Ratio {
     }
 }
 
-/// Records a figure for `benches/report`: one line of tab-separated fields, which are its title, name, value, unit, and
-/// its speed relative to the first contender of the title (empty where there is none).
+/// Records a figure for `benches/report` as one line of tab-separated fields: title, name, value, unit, and the speed
+/// relative to the first contender of the title (empty if there is none).
 pub(crate) fn figure(title: &str, name: &str, value: f64, unit: &str, ratio: Option<f64>) {
     let Some(path) = std::env::var_os("RINGER_BENCH_FIGURES") else { return };
     let ratio = ratio.map_or(String::new(), |ratio| ratio.to_string());
@@ -68,7 +68,7 @@ pub(crate) fn figure(title: &str, name: &str, value: f64, unit: &str, ratio: Opt
     writeln!(file, "{title}\t{name}\t{value}\t{unit}\t{ratio}").expect("space for a line");
 }
 
-/// Whether this is a real run, and not `cargo test` or `--list` trying whether benches work.
+/// Returns whether this is a real run, not `cargo test` or `--list` trying out the benches.
 pub(crate) fn wanted() -> bool {
     !std::env::args().any(|argument| argument == "--test" || argument == "--list")
 }

@@ -1,7 +1,8 @@
-//! Any arguments of the tool, and any lines that it reads: its own sources, run in a folder with a few databases.
+//! Arbitrary arguments of the tool and arbitrary input lines: the tool's own code, run in a folder with a few
+//! databases.
 //!
-//! No panic, no status that is not documented, nothing beside the folder; lines are also parsed and sketched by
-//! themselves, for each way to read them. Standard input should be empty: `.ci/fuzz` sees to that.
+//! There is no panic, no undocumented exit status, and nothing outside the folder changes. Lines are also parsed and
+//! sketched separately, for each way to read them. Standard input must be empty, which `.ci/fuzz` ensures.
 #![no_main]
 
 use std::fs;
@@ -14,14 +15,14 @@ use ringer::scheme::{CardinalityField, Features, Sampler};
 use ringer::{Parameters, Scheme, Sketcher, presets};
 use testkit::attacks::arguments::{Files, given};
 
-/// A folder of its own for each input: in memory, if there is such a place.
+/// Returns a new folder for each input, in memory if possible.
 fn folder() -> tempfile::TempDir {
     let shared = Path::new("/dev/shm");
     let above = if shared.is_dir() { shared.to_path_buf() } else { std::env::temp_dir() };
     tempfile::tempdir_in(above).expect("a temporary folder")
 }
 
-/// What is put there.
+/// The files that are put there.
 fn files() -> &'static Files {
     static FILES: OnceLock<Files> = OnceLock::new();
     FILES.get_or_init(|| Files::new().expect("databases"))
@@ -46,7 +47,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let beside: Vec<_> = fs::read_dir(root.path()).expect("it is there").collect();
     assert_eq!(beside.len(), 1, "{beside:?}");
-    // What is removed next is nobody's current folder.
+    // Leaves the folder before it is removed.
     std::env::set_current_dir("/").expect("it is there");
 });
 

@@ -1,4 +1,5 @@
-//! Any bytes in any pieces: the chunks in a row are the input, lengths keep their bounds, and pieces do not matter.
+//! Arbitrary bytes in arbitrary pieces. The concatenated chunks are the input, lengths are within their bounds, and
+//! the pieces make no difference.
 #![no_main]
 
 use arbitrary::Arbitrary;

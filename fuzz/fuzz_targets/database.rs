@@ -1,4 +1,4 @@
-//! Any bytes as a whole database file: read, asked, salvaged, packed, repaired or written to, and checked.
+//! Arbitrary bytes as a whole database file: read, queried, salvaged, packed, repaired or written to, and checked.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Any counts, shares and sizes: estimates are finite and their intervals in order.
+//! Arbitrary counts, shares and sizes: estimates are finite and their intervals are ordered.
 #![no_main]
 
 use arbitrary::Arbitrary;

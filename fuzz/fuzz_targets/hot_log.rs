@@ -1,4 +1,4 @@
-//! Any bytes as the log of a hot tier.
+//! Arbitrary bytes as a write-ahead log.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Any bytes as a shard of JSONL, plain or compressed.
+//! Arbitrary bytes as a JSONL shard, plain or compressed.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Operations, crashes and failures against a map.
+//! Operations, crashes and failures, compared with a map.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

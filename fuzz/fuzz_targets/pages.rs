@@ -1,4 +1,4 @@
-//! Any bytes as a page of any kind.
+//! Arbitrary bytes as a page of any kind.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

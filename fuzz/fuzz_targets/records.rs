@@ -1,4 +1,4 @@
-//! Any bytes as a record: superblock, mark, manifest, segment header, hot tier records, commit.
+//! Arbitrary bytes as a record: superblock, mark, manifest, segment header, log records, commit.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

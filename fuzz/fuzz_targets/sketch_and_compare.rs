@@ -1,4 +1,5 @@
-//! Any two sets under any scheme: ways in agree, kernels agree with the definition, estimates are sane.
+//! Two arbitrary sets under any scheme: entry points agree, kernels agree with the definition, estimates are
+//! plausible.
 #![no_main]
 
 use arbitrary::Arbitrary;
@@ -76,7 +77,7 @@ fuzz_target!(|input: Input| {
     }
 });
 
-/// Weights of any kind: they are taken, in any order, or refused, and never lost.
+/// Arbitrary weights, in any order, are accepted or rejected, and never lost.
 fn weighted(sketcher: &Sketcher, input: &Input) {
     let measure = sketcher.scheme().measure;
     let set: Vec<(u64, f64)> = input.a.iter().copied().zip(input.weights.iter().copied()).collect();

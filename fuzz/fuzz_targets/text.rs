@@ -1,5 +1,5 @@
-//! Any bytes as a text, a page and a URL: the fast ways find what the definition finds, readers used again
-//! find what new ones find, and nothing grows without bound.
+//! Arbitrary bytes as a text, a page and a URL. The fast paths find what the definition finds, reused readers find
+//! what new ones find, and nothing grows without bound.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! The public way from signatures to numbers: that it takes the formula which the scheme asks for, that
-//! numbers are possible ones, and that scans see what single comparisons see.
+//! From signatures to numbers through the public interface. A comparison uses the formula of its scheme, its results
+//! are possible values, and scans agree with single comparisons.
 
 use rayon::prelude::*;
 use ringer::internals::estimate::many::Patterns;
@@ -26,8 +26,8 @@ fn equal_samples(a: &Signature, b: &Signature) -> u32 {
     (0..128).filter(|i| a.sample(*i) == b.sample(*i)).count() as u32
 }
 
-/// The bias of the sampler is added to the error of a bounded universe: 1/D, and for k bins of one permutation k/(2eD) in the
-/// agreement, which the slope of the law carries over to the resemblance.
+/// Adds the sampler's bias to the error of a bounded universe. The bias is 1/D; for the k bins of one permutation it
+/// is k/(2eD) in the agreement, converted to resemblance by the slope of the law.
 fn widened(e: Estimate, sampler: Sampler, slope: f64) -> Estimate {
     let d = D as f64;
     let bias = match sampler {
@@ -47,8 +47,8 @@ fn assert_close(a: Estimate, b: Estimate) {
     assert!(pairs.iter().all(|(a, b)| (a - b).abs() < 1e-12), "{a:?} is not {b:?}");
 }
 
-/// Every combination of sampler and universe, with small and with large sets: the estimate is that of the
-/// formula with the right chance agreements and the right sampling.
+/// For every combination of sampler and universe, with small and large sets, the estimate equals the formula with the
+/// right collision probability and the right sampling.
 #[test]
 fn a_comparison_takes_the_formula_of_its_scheme() {
     for sampler in [Sampler::OnePermutation, Sampler::Independent] {
@@ -105,8 +105,8 @@ fn a_comparison_takes_the_formula_of_its_scheme() {
     }
 }
 
-/// Sizes that differ widely: no containment above 1, no intersection larger than either set, no value
-/// outside its interval, whatever the field.
+/// For sets of very different sizes and every cardinality field: no containment exceeds 1, no intersection is larger
+/// than either set, and no value is outside its interval.
 #[test]
 fn measures_are_possible_numbers() {
     for (field, universe) in [
@@ -152,8 +152,8 @@ fn measures_are_possible_numbers() {
     }
 }
 
-/// Coverage where the sizes are known to a level only, and in universes so small that the formulas are not
-/// exact: at least .93, minus 4 standard errors of 400 seeds (100 in a quick run).
+/// Coverage is at least .93, minus 4 standard errors of 400 seeds (100 in a quick run). The sizes are known only to a
+/// level, and the universes are so small that the formulas are inexact.
 #[test]
 fn intervals_hold_what_does_not_come_from_sampling() {
     let seeds = cases(100, 400);
@@ -191,8 +191,8 @@ fn intervals_hold_what_does_not_come_from_sampling() {
     }
 }
 
-/// The same for three sets whose sizes are known to one of 16 levels: at least .93, minus 4 standard errors
-/// of 200 seeds (50 in a quick run).
+/// The same for three sets whose sizes are known to one of 16 levels: at least .93, minus 4 standard errors of 200
+/// seeds (50 in a quick run).
 #[test]
 fn intervals_of_three_sets_hold_what_is_not_known_of_their_sizes() {
     let seeds = cases(50, 200);
@@ -221,8 +221,8 @@ fn intervals_of_three_sets_hold_what_is_not_known_of_their_sizes() {
     }
 }
 
-/// A scan over several blocks visits exactly the rows that single comparisons would choose; empty sets
-/// are not among them.
+/// A scan over several blocks visits exactly the rows that single comparisons would choose. Empty sets are never
+/// among them.
 #[test]
 fn scans_see_what_comparisons_see() {
     let sketcher = sketcher(|p| p.bits = 2);
@@ -253,7 +253,7 @@ fn scans_see_what_comparisons_see() {
     rows.for_each_count(&empty, 0, 0, |row, _| panic!("row {row} is like the empty set")).unwrap();
 }
 
-/// No argument of the estimators makes them panic.
+/// No argument makes an estimator panic.
 #[test]
 fn impossible_arguments_are_harmless() {
     for (equal, samples) in [(5, 3), (200, 128), (0, 0), (1, 1)] {
@@ -282,7 +282,7 @@ fn impossible_arguments_are_harmless() {
     assert!(Patterns::new(4, 4).unwrap().sparse(None).is_err());
 }
 
-/// Eight equal sets in a bounded universe are exactly alike, with an error that says so.
+/// Eight equal sets in a bounded universe have a resemblance of 1 and a small error.
 #[test]
 fn many_equal_sets_have_a_small_error() {
     for bits in [3, 4] {

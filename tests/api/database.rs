@@ -1,4 +1,4 @@
-//! A database as a program uses it: what goes in comes out, whatever happens in between.
+//! A database as a program uses it: what is stored can be read back, whatever happens in between.
 
 use std::path::Path;
 
@@ -51,7 +51,7 @@ fn what_was_committed_is_there_after_closing_and_opening() {
     assert_eq!(names(folder.path()), ["corpus.ringer"]);
 }
 
-/// An empty batch is no commit: it has the number of the last one, and the next has the next.
+/// An empty batch is not a commit. It reports the last sequence, and the next commit takes the next one.
 #[test]
 fn an_empty_batch_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -119,7 +119,7 @@ fn a_bulk_load_appears_at_once_and_the_last_of_equal_keys_counts() {
     }
 }
 
-/// STEP-11, STEP-2: what a database does not do to files that are not its own.
+/// A database leaves files alone that are not its own (STEP-2, STEP-11).
 #[test]
 fn names_are_respected() {
     let folder = tempfile::tempdir().unwrap();
@@ -146,7 +146,7 @@ fn names_are_respected() {
     assert!(matches!(missing, Err(Error::Io { .. })));
 }
 
-/// Batches and bulk loads sketched in parallel are what one by one gives.
+/// Batches and bulk loads, which are sketched in parallel, give the same rows as single puts.
 #[test]
 fn many_sets_at_once_are_the_same_as_one_by_one() {
     let folder = tempfile::tempdir().unwrap();
@@ -205,7 +205,7 @@ fn a_vacuum_keeps_the_permissions_of_the_file() {
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
-/// Commits wait beside the file: whoever may not read the one has no business with the other.
+/// The write-ahead log contains data of the database, so it has the same permissions as the file.
 #[cfg(unix)]
 #[test]
 fn a_hot_tier_is_for_those_whom_the_file_is_for() {
@@ -224,8 +224,8 @@ fn a_hot_tier_is_for_those_whom_the_file_is_for() {
     }
 }
 
-/// A memtable takes bytes when it is empty, more than it may have here: that is no reason to put it into
-/// a segment, and to forget how far the file is sealed.
+/// Here an empty memtable already exceeds its limit. That must not cause a checkpoint of nothing, which would lose
+/// the checkpointed sequence.
 #[test]
 fn no_commit_is_forgotten_where_an_empty_memtable_is_too_large() {
     let folder = tempfile::tempdir().unwrap();
@@ -259,7 +259,7 @@ fn stat_counts_what_the_writer_has_done_since_it_was_opened() {
         db.put(format!("key{i}"), &set(i)).unwrap();
         db.checkpoint().unwrap();
     }
-    // Neither an empty batch nor a refused key is a commit.
+    // Neither an empty batch nor a rejected key is a commit.
     db.commit(db.batch()).unwrap();
     assert!(db.put("", &[1]).is_err());
     let mut load = db.bulk_load();

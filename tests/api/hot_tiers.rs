@@ -1,5 +1,5 @@
-//! The two kinds of hot tier on real files: whichever is chosen, what the other left is read, damage is
-//! told, and the answers are the same (HOT-1, HOT-11, HOT-12).
+//! Both kinds of write-ahead log on real files. Each kind can be opened with the other one selected, damage is
+//! reported, and the answers are the same (HOT-1, HOT-11, HOT-12).
 
 use testkit::folder;
 
@@ -28,7 +28,7 @@ fn set(i: u64) -> Vec<u64> {
     (i..i + 1 + i % 5).collect()
 }
 
-/// What a process leaves that is killed after its last commit: some in the file, the rest in the tier.
+/// Leaves the files of a process that is killed after its last commit: some commits in the file, the rest in the log.
 fn left_by(kind: HotTierKind, top: &Path) -> PathBuf {
     let (life, killed) = (top.join("life"), top.join("killed"));
     fs::create_dir(&life).unwrap();
@@ -43,7 +43,7 @@ fn left_by(kind: HotTierKind, top: &Path) -> PathBuf {
     killed.join("corpus.ringer")
 }
 
-/// The same again, in a folder of its own.
+/// Copies the database to a folder of its own.
 fn copy_of(path: &Path, top: &Path, name: &str) -> PathBuf {
     let copy = top.join(name);
     fs::create_dir(&copy).unwrap();
@@ -55,7 +55,7 @@ fn hot(path: &Path) -> PathBuf {
     path.with_file_name("corpus.ringer-hot")
 }
 
-/// The snapshot shows exactly the first so many commits.
+/// Asserts that the snapshot shows exactly the first `commits` commits.
 fn check(snapshot: &Snapshot, commits: u64) {
     let sketcher = ringer::Sketcher::new(&Scheme::precise());
     assert_eq!(snapshot.len().unwrap(), commits.min(50));
@@ -65,7 +65,7 @@ fn check(snapshot: &Snapshot, commits: u64) {
     }
 }
 
-/// The kind of the tier that stands beside a database.
+/// Returns the file names of the log beside a database, which show its kind.
 fn found(path: &Path) -> Vec<String> {
     folder::names(&hot(path))
 }
@@ -95,7 +95,7 @@ fn what_either_kind_left_is_read_by_both_and_the_next_tier_is_as_chosen() {
     }
 }
 
-/// HOT-1: a tier whose id is damaged is read as what its files say it is.
+/// If the id of a log is damaged, its files still tell its kind (HOT-1).
 #[test]
 fn a_damaged_id_costs_nothing_whatever_is_chosen() {
     for left in KINDS {
@@ -120,7 +120,7 @@ fn a_damaged_id_costs_nothing_whatever_is_chosen() {
     }
 }
 
-/// HOT-12: the commit mark tells of commits that were cut off, which the tier alone could not.
+/// The commit mark reveals commits that were cut off. The log alone cannot (HOT-12).
 #[test]
 fn a_tier_that_was_cut_is_refused_and_salvaged_to_a_prefix() {
     for left in KINDS {
@@ -135,7 +135,7 @@ fn a_tier_that_was_cut_is_refused_and_salvaged_to_a_prefix() {
         for (n, share) in (0..).zip([0, 1, 2, 5, 7, 9]) {
             let path = copy_of(&path, top.path(), &format!("cut-{n}"));
             let file = File::options().write(true).open(hot(&path).join(files)).unwrap();
-            // sled's log has room at its end.
+            // sled's log has unused space at its end.
             let used = if left == HotTierKind::Log { length } else { length / 64 };
             file.set_len(used * share / 10).unwrap();
             let chosen = KINDS[n % 2];
@@ -161,7 +161,7 @@ fn a_tier_that_was_cut_is_refused_and_salvaged_to_a_prefix() {
     }
 }
 
-/// A torn tail that nobody was told of, as a kill in the middle of an append leaves it.
+/// A torn tail of an unacknowledged commit, as a kill during an append leaves it.
 #[test]
 fn half_a_commit_at_the_end_of_the_log_is_dropped() {
     let top = tempfile::tempdir().unwrap();
@@ -177,7 +177,7 @@ fn half_a_commit_at_the_end_of_the_log_is_dropped() {
     }
 }
 
-/// The file of the log is as long as two memtables at most, however much is committed.
+/// The log file never exceeds the size of two memtables, however much is committed.
 #[test]
 fn a_log_on_disk_is_trimmed_by_checkpoints() {
     let folder = tempfile::tempdir().unwrap();
@@ -201,7 +201,7 @@ fn a_log_on_disk_is_trimmed_by_checkpoints() {
     }
 }
 
-/// Builds spill to files wherever there are real ones, whichever tier is chosen.
+/// Builds spill to files beside a real database, whichever log is selected.
 #[test]
 fn builds_spill_beside_a_real_database_with_either_kind() {
     for kind in KINDS {

@@ -1,4 +1,5 @@
-//! What the public interface promises beside its answers: databases in memory, handles that are shared and closed.
+//! Promises of the public interface apart from its answers: databases in memory, and handles that are shared and
+//! closed.
 
 use std::thread;
 
@@ -57,7 +58,7 @@ fn a_database_in_memory_answers_as_one_in_a_file() {
     assert_eq!(pairs(&a), pairs(&b));
 }
 
-/// A database in memory can be saved: the copy is a file that opens like any other. Two of them share nothing.
+/// A database in memory can be packed into a file that opens like any other. Two databases in memory share nothing.
 #[test]
 fn a_database_in_memory_is_packed_into_a_real_file() {
     let folder = tempfile::tempdir().unwrap();
@@ -77,7 +78,7 @@ fn a_database_in_memory_is_packed_into_a_real_file() {
 
 fn is_shared<T: Clone + Send + Sync>() {}
 
-/// Clones are one database: what one writes the others read, and only the last one closes it.
+/// Clones are one database: each reads what another writes, and dropping the last one closes it.
 #[test]
 fn the_last_clone_closes_the_database() {
     is_shared::<Database>();
@@ -106,7 +107,7 @@ fn the_last_clone_closes_the_database() {
     assert_eq!(db.snapshot().len().unwrap(), 41);
 }
 
-/// A handle that was closed through a clone refuses everything by the same error. Snapshots go on.
+/// After a close through a clone, a handle refuses every call with the same error. Snapshots still work.
 #[test]
 fn a_clone_of_a_closed_database_says_so() {
     let folder = tempfile::tempdir().unwrap();
@@ -138,7 +139,7 @@ fn a_clone_of_a_closed_database_says_so() {
     assert!(Database::open(&path, Options::default()).unwrap().get("a").unwrap().is_some());
 }
 
-/// Every kind of features: documents are stored and looked for by the features of the scheme, through every door.
+/// For every kind of features, every entry point stores and finds documents by the features of the scheme.
 #[test]
 fn documents_become_the_features_of_the_scheme() {
     let text = "It was the best of times, it was the worst of times; http://a.example/b?c=d";
@@ -190,7 +191,7 @@ fn documents_become_the_features_of_the_scheme() {
     }
 }
 
-/// A scheme whose sets the caller gives takes no documents, and says what to use.
+/// A scheme for caller-supplied sets refuses documents, and its error says what to use instead.
 #[test]
 fn sets_of_tokens_and_ids_refuse_documents() {
     for (kind, advice) in [(Features::Tokens, "features::tokens"), (Features::Ids, "`put`")] {
@@ -213,7 +214,7 @@ fn sets_of_tokens_and_ids_refuse_documents() {
     }
 }
 
-/// What serializers see: keys as text, or as hexadecimal if they are none; estimates with their errors.
+/// Serialized form: keys are text, or hexadecimal if they are not UTF-8; estimates include their errors.
 #[cfg(feature = "serde")]
 #[test]
 fn answers_and_reports_can_be_serialized() {

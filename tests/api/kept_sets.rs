@@ -1,5 +1,5 @@
-//! Databases that keep the sets themselves: what comes back is what was stored, wherever it went on its way, and equal ids
-//! mean equal sets.
+//! Databases that keep their sets. Every set is returned as it was stored, wherever it has been, and rows share an id
+//! only if their sets are equal.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,7 +27,7 @@ fn options() -> Options {
     Options { background: false, merge: false, ..Options::default() }
 }
 
-/// Set `n`: empty, equal, small, close together, or over several pages.
+/// Returns set `n`: empty, equal to another, small, dense, or over several pages.
 fn set(n: u64) -> Vec<u64> {
     match n % 16 {
         0 => Vec::new(),
@@ -65,7 +65,7 @@ fn key(n: u64) -> Vec<u8> {
     format!("{:04}", n * 7 % 1000).into_bytes()
 }
 
-/// Sets in the log, in a memtable, and in segments that commits, loads and merges made.
+/// Stores sets in the log, in a memtable, and in segments made by commits, loads and merges.
 fn fill(db: &Database) -> Rows {
     let mut truth = Rows::new();
     let mut load = db.bulk_load();
@@ -116,7 +116,7 @@ fn sets_survive_every_way_through_a_database() {
     }
 }
 
-/// One sample of one bit: most sets have equal signatures, and all are kept.
+/// With one sample of one bit most signatures are equal, although the kept sets differ.
 #[test]
 fn rows_share_an_id_only_if_their_sets_are_equal() {
     let slots = Slots { count: 1, samples_per_slot: 1, value_bits: 1, min_matches: 1 };
@@ -145,7 +145,7 @@ fn rows_share_an_id_only_if_their_sets_are_equal() {
     assert_eq!(report.findings, []);
 }
 
-/// Sets come back in all schemes, and where fewer bits are kept, with the low bits that the sketch has.
+/// Sets are returned in all schemes. If the scheme keeps fewer bits, they are the low bits that the sketch has.
 #[test]
 fn every_scheme_of_sets_can_keep_them() {
     let slots = Slots::NONE;
@@ -191,7 +191,7 @@ fn every_scheme_of_sets_can_keep_them() {
     }
 }
 
-/// 8 random elements take about as many bytes as the 64 of a signature, pages and directory included.
+/// A set of 8 random elements takes about as many bytes as its 64-byte signature, including pages and directory.
 #[test]
 fn small_sets_take_about_as_much_room_as_their_signatures() {
     let (_, _, db) = create(&Scheme::new(keeping(64)).unwrap());
@@ -208,7 +208,8 @@ fn small_sets_take_about_as_much_room_as_their_signatures() {
     );
 }
 
-/// A signature without its set cannot be stored where sets are kept, nor one with its set where they are not.
+/// A database with kept sets refuses a signature without its set, and a database without them refuses a signature
+/// with one.
 #[test]
 fn signatures_of_other_schemes_are_refused() {
     let plain = Scheme::near_duplicate();
@@ -221,7 +222,7 @@ fn signatures_of_other_schemes_are_refused() {
     }
 }
 
-/// More elements in one batch than a replay may take into memory are refused, whatever few bytes they take.
+/// A batch with more elements than a replay may load into memory is refused, however few bytes it takes.
 #[test]
 fn a_batch_keeps_a_limited_number_of_elements() {
     let (_, _, db) = create(&Scheme::new(keeping(64)).unwrap());
@@ -242,12 +243,12 @@ fn a_batch_keeps_a_limited_number_of_elements() {
     assert_eq!(stream.finish().unwrap().elements(), Some(&long[..1 << 23]));
 }
 
-/// Where pages of a kind start in a closed file with one segment, and how long they are.
+/// Returns offset and length of the pages of a kind, in a closed file with one segment.
 fn pages_of(bytes: &[u8], kind: u8) -> Vec<(usize, usize)> {
     let number = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
     let (mut at, mut found) = (12_288, Vec::new());
     while at < bytes.len() {
-        // Manifests, which are no pages, have no kind here.
+        // Manifests are not pages and have no kind here.
         let length = match bytes[at + 4] {
             1..=17 => (24 + number(at + 20)).next_multiple_of(64),
             _ => 64,
@@ -260,7 +261,7 @@ fn pages_of(bytes: &[u8], kind: u8) -> Vec<(usize, usize)> {
     found
 }
 
-/// A closed file with one segment of 3,300 ids: three directory pages, and many pages of sets.
+/// Builds a closed file with one segment of 3,300 ids: three directory pages, and many pages of sets.
 fn one_segment() -> (Vec<u8>, Rows) {
     let (files, _, db) = create(&Scheme::new(keeping(64)).unwrap());
     let mut truth = Rows::new();
@@ -289,7 +290,7 @@ fn salvaged(layer: &Arc<dyn FileLayer>) -> (ringer::SalvageReport, Rows) {
     (report, rows_of(&reader.snapshot()))
 }
 
-/// The directory follows from the sets: whatever of it is damaged, repair and salvage lose nothing.
+/// The directory is derived from the sets. Repair and salvage lose nothing, whatever part of it is damaged.
 #[test]
 fn a_damaged_directory_is_made_anew() {
     let (bytes, truth) = one_segment();
@@ -313,7 +314,7 @@ fn a_damaged_directory_is_made_anew() {
     }
 }
 
-/// Signatures follow from the sets: salvage makes them anew.
+/// Signatures are derived from the sets, so salvage recomputes them.
 #[test]
 fn damaged_signatures_are_made_anew_by_salvage() {
     let (bytes, truth) = one_segment();
@@ -325,7 +326,7 @@ fn damaged_signatures_are_made_anew_by_salvage() {
     assert_eq!(report.findings, []);
 }
 
-/// Sets are primary data: with a page of them go those in it, and no others.
+/// Sets are primary data. A damaged page loses the sets in it and no others.
 #[test]
 fn a_damaged_page_of_sets_costs_its_sets_only() {
     let (bytes, truth) = one_segment();
@@ -339,13 +340,13 @@ fn a_damaged_page_of_sets_costs_its_sets_only() {
         let (report, rows) = salvaged(&layer);
         let lost = truth.len() - rows.len();
         assert_eq!(report.rows_without_signature, lost as u64);
-        // A page has 8,168 bytes, a set about 8 an element, 5 on average.
+        // A page has 8,168 bytes; a set takes about 8 per element and has 5 on average.
         assert!((1..400).contains(&lost), "{lost}");
         assert!(rows.iter().all(|(key, set)| truth[key] == *set));
     }
 }
 
-/// What the parts that verify candidates use: elements by id, and how many are common.
+/// The functions that verify candidates: elements by id, and counts of common elements.
 #[test]
 fn common_elements_are_counted_from_what_is_stored() {
     let (_, _, db) = create(&Scheme::new(keeping(64)).unwrap());

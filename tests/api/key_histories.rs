@@ -1,8 +1,8 @@
-//! Eight threads on one database: three write the same keys, one loads them in bulk, one compacts all the time, and three
-//! read, one of them through a reader of its own. What each commit did is written down, and every look at a key is
-//! compared with that afterwards: it is what the last commit left that the snapshot shows, and no other. A family of keys
-//! is always of one commit, no reader sees a key go back, and who looks after a commit was acknowledged sees it (STEP-5,
-//! STEP-7).
+//! Eight threads share one database: three write the same keys, one loads them in bulk, one compacts all the time,
+//! and three read, one of them through its own reader. The test records what each commit did. Afterwards it compares
+//! every read with that record: a read returns what the last commit visible in its snapshot left. All keys of a
+//! family come from one commit, no reader sees a key go back, and a read after an acknowledged commit sees it
+//! (STEP-5, STEP-7).
 //!
 //! Each writer makes a few hundred commits, or 40,000 in a full run.
 
@@ -20,7 +20,7 @@ use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::internals::store::file_layer::real::RealFiles;
 use ringer::{Database, HotTierKind, Options, Reader, Scheme, Signature, Sketcher, Snapshot};
 
-/// Keys that every commit stores or deletes together.
+/// The number of keys that every commit stores or deletes together.
 const FAMILY: usize = 3;
 const FAMILIES: usize = 12;
 const SETS: usize = 50;
@@ -30,17 +30,17 @@ fn key(family: usize, member: usize) -> Vec<u8> {
 }
 
 fn set(number: usize) -> Vec<u64> {
-    // The first one is empty.
+    // Set 0 is empty.
     (0..number.min(1 + number % 7) as u64).map(|i| number as u64 * 10 + i).collect()
 }
 
-/// The set of a family by its number, or nothing where it was deleted.
+/// The number of a family's set, or `None` if the family was deleted.
 type Left = Option<usize>;
 
-/// What a look found: the commit that the snapshot stands at, the family, and of it the set and its commit.
+/// The result of a read: the sequence of the snapshot, the family, and its set with the commit that stored it.
 type Look = (u64, usize, Option<(usize, u64)>);
 
-/// What all threads share.
+/// State shared by all threads.
 struct Race {
     db: Database,
     signatures: Vec<Signature>,
@@ -52,7 +52,7 @@ struct Race {
 }
 
 impl Race {
-    /// Writes down what a commit did before anybody is told that it is acknowledged.
+    /// Records what a commit did before the commit is published as acknowledged.
     fn acknowledge(&self, sequence: u64, did: Vec<(usize, Left)>) {
         let families: Vec<usize> = did.iter().map(|(family, _)| *family).collect();
         assert_eq!(self.commits.lock().unwrap().insert(sequence, did), None, "{sequence} twice");
@@ -110,7 +110,7 @@ impl Race {
         times
     }
 
-    /// What a snapshot shows of a family, of which all members are alike.
+    /// Returns what a snapshot shows of a family, and asserts that all members agree.
     fn family(&self, snapshot: &Snapshot, family: usize, by_range: bool) -> Option<(usize, u64)> {
         let found: Vec<_> = if by_range {
             let prefix = format!("family {family:02}");
@@ -125,7 +125,7 @@ impl Race {
         Some((number.expect("a set that somebody stored"), first.sequence))
     }
 
-    /// Looks at one family after the other, each in a new snapshot or in an old one.
+    /// Reads one family after the other, each in a new snapshot and in an old one.
     fn read(&self, thread: u64, outside: Option<&Reader>) -> Vec<Look> {
         let (mut random, mut looks, mut held) = (Random(thread), Vec::new(), Vec::new());
         while !self.done.load(Ordering::SeqCst) {
@@ -138,7 +138,7 @@ impl Race {
                     reader.snapshot()
                 }
             };
-            // Others see what is sealed.
+            // A separate reader sees only what is checkpointed.
             assert!(outside.is_some() || snapshot.sequence() >= acknowledged, "not seen");
             held.push(snapshot);
             if held.len() > 5 {
@@ -153,7 +153,7 @@ impl Race {
         looks
     }
 
-    /// Compares every look with what the commits left, and the numbers that a reader's new snapshots have.
+    /// Compares every read with the recorded commits, and asserts that the sequences of new snapshots never decrease.
     fn check(&self, looks: &[Look]) {
         let commits = self.commits.lock().unwrap();
         let mut left: [BTreeMap<u64, Left>; FAMILIES] = Default::default();
@@ -167,7 +167,7 @@ impl Race {
             let right = last.and_then(|(sequence, left)| left.map(|number| (number, *sequence)));
             assert_eq!(*found, right, "family {family} after {sequence} commits");
         }
-        // The first of two looks is at a new snapshot.
+        // The first of two reads is from a new snapshot.
         let new: Vec<u64> = looks.iter().step_by(2).map(|look| look.0).collect();
         assert!(new.is_sorted(), "a reader went back");
     }
@@ -193,7 +193,7 @@ fn race(layer: &Arc<dyn FileLayer>, path: &Path, options: Options, commits: u64)
         let compactor = scope.spawn(move || race.compact());
         let writers = [4, 5, 6].map(|t| scope.spawn(move || race.write(t, commits)));
         let loader = scope.spawn(move || race.load(commits / 20));
-        // The others end also when one of these failed.
+        // The other threads end even if one of these failed.
         let ended = writers.map(thread::ScopedJoinHandle::join);
         let loaded = loader.join();
         race.done.store(true, Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! What goes in comes out: the public interface of a database, used by one thread and by many.
+//! The public interface of a database, used by one thread and by many: what is stored can be read back.
 
 mod comparisons;
 mod database;

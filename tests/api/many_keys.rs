@@ -1,5 +1,5 @@
-//! Thousands of keys of all lengths, in memtables and segments of many pages: everything is found, counted
-//! and walked over in order, whatever lies where.
+//! Thousands of keys of all lengths, in memtables and in segments of many pages. All are found, counted and iterated
+//! in order, wherever they are stored.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -10,10 +10,10 @@ use testkit::random::Random;
 use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::{Database, Options, Scheme, Snapshot};
 
-/// A key, its set by number, and the commit that stored it.
+/// Maps a key to the number of its set and the commit that stored it.
 type Map = BTreeMap<Vec<u8>, (u64, u64)>;
 
-/// Keys of all lengths; long ones that differ at their end only, and ones that are prefixes of others.
+/// Returns keys of all lengths: long ones that differ only at their end, and prefixes of others.
 fn key(i: u64) -> Vec<u8> {
     let number = format!("{:05}", i.wrapping_mul(7919) % 100_000).into_bytes();
     match i % 50 {

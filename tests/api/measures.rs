@@ -1,4 +1,4 @@
-//! What databases of each measure tell and refuse, and half bits against their formulas.
+//! What databases of each measure report and refuse, and half bits compared with their formulas.
 
 use ringer::internals::estimate::half_bit;
 use ringer::internals::estimate::pair::{Agreement, Sampling};
@@ -15,13 +15,13 @@ fn scheme(parameters: Parameters) -> Scheme {
     Scheme::new(parameters).unwrap()
 }
 
-/// Elements that have nothing to do with those of another number.
+/// Returns elements that are unrelated to those of another number.
 fn scattered(number: u64, count: u64) -> impl Iterator<Item = u64> {
     let mut random = Random::of(number, 0);
     (0..count).map(move |_| random.word())
 }
 
-/// Two sets of `union` elements, of which the first `shared` are in both.
+/// Returns two sets with `union` elements together, of which the first `shared` are in both.
 fn pair(number: u64, union: u64, shared: u64) -> [Vec<u64>; 2] {
     let all: Vec<u64> = scattered(number, union).collect();
     let (common, own) = all.split_at(shared as usize);
@@ -31,8 +31,8 @@ fn pair(number: u64, union: u64, shared: u64) -> [Vec<u64>; 2] {
     })
 }
 
-/// Half bits at R = .6 to .99: the mean square error is that of the formula to 10 % and the bias that of the formula to
-/// 4 standard errors, over 4,000 pairs of sets; and from .75 on it is less than that of as many whole bits.
+/// Half bits at R = .6 to .99, over 4,000 pairs of sets. The mean square error is within 10 % of the formula and the
+/// bias within 4 standard errors. From .75 on the error is smaller than that of as many whole bits.
 #[test]
 fn half_bits_err_as_the_formula_says_and_less_than_whole_ones() {
     const K: u32 = 256;
@@ -48,7 +48,7 @@ fn half_bits_err_as_the_formula_says_and_less_than_whole_ones() {
         for number in 0..PAIRS {
             let sets = pair(shared << 32 | number, 100, shared);
             for (i, sketcher) in sketchers.iter().enumerate() {
-                // The reference sampler is slow.
+                // The reference sampler is slow, so it gets fewer cases.
                 if i == 2 && !(number < PAIRS / 4 && [80, 95].contains(&shared)) {
                     continue;
                 }
@@ -70,15 +70,15 @@ fn half_bits_err_as_the_formula_says_and_less_than_whole_ones() {
             assert!(found < squares[1] / n, "{r}: {found} {}", squares[1] / n);
         }
         if squares[2] > 0.0 {
-            // A fourth of the pairs: four standard errors of a mean square are .18 of it.
+            // With a quarter of the pairs, four standard errors of the mean square are .18 of it.
             let independent = squares[2] / (n / 4.0);
             assert!((independent / expected - 1.0).abs() < 0.18, "{r}: {independent}");
         }
     }
 }
 
-/// The same in a bounded universe, with sets that fill a third of it: mean within 4 standard errors of the truth, and
-/// the variance within 10 %.
+/// The same in a bounded universe, with sets that fill a third of it. The mean is within 4 standard errors of the
+/// truth, and the variance within 10 %.
 #[test]
 fn half_bits_know_how_full_a_universe_is() {
     const D: u64 = 3_000;
@@ -112,8 +112,8 @@ fn half_bits_know_how_full_a_universe_is() {
     assert!((squares / n / variance - 1.0).abs() < 0.13, "{} {variance}", squares / n);
 }
 
-/// Intervals of half bits and of signs hold the truth in 93 % of all cases at least, by the exact distribution of the
-/// count.
+/// Intervals of half bits and of signs contain the truth in at least 93 % of all cases, by the exact distribution of
+/// the count.
 #[test]
 fn intervals_cover() {
     use statrs::distribution::{Binomial, Discrete};
@@ -141,9 +141,9 @@ fn intervals_cover() {
     }
 }
 
-/// In a universe that is half full, half bits take R = 0 for .5: the standard error says so. By the exact distribution of the
-/// count its mean square is at least a third of that of the error, and no more than that where nothing is taken for
-/// something else.
+/// In a half-full universe, half bits cannot distinguish R = 0 from R = .5, and the standard error includes that. By the
+/// exact distribution of the count, its mean square is more than a third of that of the actual error. From R = .9 on,
+/// where the estimate is unambiguous, it is less than 1.1 times that.
 #[test]
 fn standard_errors_hold_what_cannot_be_told_apart() {
     use statrs::distribution::{Binomial, Discrete};
@@ -165,7 +165,8 @@ fn standard_errors_hold_what_cannot_be_told_apart() {
     }
 }
 
-/// `P(R >= t)` falls from 1 to 0, is one half near the estimate, and counts both of what half bits cannot tell apart.
+/// `P(R >= t)` falls from 1 to 0, is about one half at the estimate, and includes both solutions that half bits
+/// cannot distinguish.
 #[test]
 fn probabilities_are_those_of_a_distribution() {
     let dense = Chance::dense(1, 0.6, 0.6);
@@ -254,7 +255,7 @@ fn each_measure_refuses_what_belongs_to_another() {
         Err(other("cosine", "weighted"))
     );
     let triple = snapshot.triples(0.3).collect().unwrap();
-    // (250 + 250 + 4) of (500 + 250 + 4).
+    // The expected value is (250 + 250 + 4) / (500 + 250 + 4).
     assert!(triple[0].resemblance.low < 0.668 && 0.668 < triple[0].resemblance.high);
     for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let error = weighted.put_weighted("bad", &[(1, 1.0), (7, bad)]).unwrap_err();

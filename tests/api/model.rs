@@ -1,5 +1,5 @@
-//! Random sequences of all that can be done to a database, against a plain map: whatever the order of
-//! commits, loads, merges, vacuums, closings and crashes (STEP-1 to STEP-9), it says what the map says.
+//! Random sequences of all operations on a database, compared with a plain map. The database agrees with the map
+//! after any order of commits, loads, merges, vacuums, closes and crashes (STEP-1 to STEP-9).
 
 use testkit::folder;
 use testkit::oracle;
@@ -24,31 +24,31 @@ use ringer::internals::store::file_layer::faulty::{CrashKind, FaultyFiles};
 use ringer::internals::store::file_layer::real::RealFiles;
 use ringer::{Database, HotTierKind, Options, Snapshot};
 
-/// Something that is done to a database.
+/// One operation on a database.
 #[derive(Debug, Clone)]
 enum Step {
     Commit(Vec<Change>),
     BulkLoad(Vec<(usize, usize)>),
-    /// A bulk load that is not committed.
+    /// Starts a bulk load and drops it without a commit.
     AbandonLoad(Vec<(usize, usize)>),
     Checkpoint,
     Compact,
     Vacuum,
     Pack,
-    /// Takes a snapshot, to be compared again later.
+    /// Takes a snapshot to compare again later.
     Keep,
     /// Compares the snapshots that were kept.
     LookBack,
-    /// Opens a reader, or refreshes the one that is open, and compares.
+    /// Opens a reader, or refreshes the open one, and compares.
     Read,
     Range(Bound<Vec<u8>>, Bound<Vec<u8>>),
     Prefix(Vec<u8>),
-    /// Closes and opens; or drops and opens, which is the same.
+    /// Closes or drops the database, and opens it again. Both must have the same effect.
     Reopen {
         close: bool,
         options: Options,
     },
-    /// Crashes while the last step is at work, somewhere between none and all of its changes.
+    /// Crashes during a step, after any number of its disk changes.
     Crash {
         during: Box<Step>,
         progress: u16,
@@ -86,7 +86,7 @@ fn bound() -> impl Strategy<Value = Bound<Vec<u8>>> {
     })
 }
 
-/// A step that changes what is stored, or how.
+/// Generates a step that changes what is stored or how it is stored.
 fn work() -> impl Strategy<Value = Step> {
     let change = || (0..KEYS.len(), prop::option::weighted(0.7, 0..SETS.len()));
     let row = || (0..KEYS.len(), 0..SETS.len());
@@ -129,10 +129,10 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Where a database lives.
+/// The file system of a database.
 enum World {
     Memory(FaultyFiles),
-    /// A folder for each life of the database: a crash leaves the old one behind.
+    /// Each reopening after a crash uses a new folder; the crash leaves the old one behind.
     Disk(tempfile::TempDir, PathBuf),
 }
 
@@ -144,7 +144,7 @@ impl World {
         }
     }
 
-    /// The options, as far as they work here: sled needs real files.
+    /// Adapts the options to the file system: sled needs real files.
     fn fit(&self, options: Options) -> Options {
         match self {
             World::Memory(_) => Options { hot_tier: HotTierKind::Log, ..options },
@@ -163,7 +163,7 @@ impl World {
         self.folder().join("corpus.ringer")
     }
 
-    /// The names beside the database, its own too.
+    /// Returns the file names in the folder, including the database's own.
     fn names(&self) -> Vec<String> {
         match self {
             World::Memory(files) => {
@@ -176,7 +176,7 @@ impl World {
     }
 }
 
-/// A database, what it should say, and who looked at it.
+/// A database, its model, and its open readers and snapshots.
 struct Run {
     world: World,
     options: Options,
@@ -296,7 +296,7 @@ impl Run {
         }
     }
 
-    /// A reader sees a state that there was, and never an older one than before.
+    /// Asserts that a reader sees a state that existed, and never an older one than before.
     fn read(&mut self) {
         let before = match &self.reader {
             Some(reader) => {
@@ -321,8 +321,8 @@ impl Run {
         compare(&snapshot, self.history.at(sequence), "reader");
     }
 
-    /// Leaves a disk as a crash within a step would, and opens it. Commits before the step are there, and
-    /// its own is there or not.
+    /// Leaves the disk as a crash within a step would, and opens it. All earlier commits are there; the commit of the
+    /// step may be.
     fn crash(&mut self, during: &Step, progress: u16, kind: usize, options: &Options) {
         let before = self.history.last();
         let operations = match &self.world {
@@ -344,7 +344,7 @@ impl Run {
                 self.world = World::Memory(FaultyFiles::resume(image));
             }
             World::Disk(..) if self.options.background => {
-                // Copied while a thread is at work it would be no moment that there was.
+                // A copy taken while a thread works would mix several moments.
                 self.close(true);
             }
             World::Disk(top, folder) => {
@@ -362,7 +362,7 @@ impl Run {
         self.check();
     }
 
-    /// Looks at every page of the file, and up every key.
+    /// Checks every page of the file and looks up every key.
     fn check(&self) {
         let (layer, path) = (self.world.layer(), self.world.path());
         let report = check(&*layer, &path, Depth::Deep).unwrap();

@@ -1,5 +1,5 @@
-//! What sketching promises for odd sets: empty ones, repeats, tiny ones, the ends of the universe; and that
-//! signatures of different schemes never meet.
+//! Sketches of unusual sets: empty ones, repeated elements, tiny ones, the ends of the universe. Signatures of
+//! different schemes are never compared.
 
 use proptest::prelude::*;
 use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
@@ -36,7 +36,7 @@ fn the_empty_set_is_a_defined_case() {
         assert!(empty.is_empty() && !other.is_empty() && empty != other);
         assert_eq!(sketcher.stream().finish().as_ref(), Ok(&empty));
         assert_eq!(empty.cardinality().map(|c| c.value), Some(0.0));
-        // With anything: exactly 0. With another empty set: undefined, and said so.
+        // Compared with any other set: exactly 0. With another empty set: undefined, which is an error.
         let r = empty.resemblance(&other).unwrap();
         assert_eq!((r.value, r.std_error, r.low, r.high), (0.0, 0.0, 0.0, 0.0));
         let undefined = Error::Undefined { measure: "the resemblance of empty sets" };
@@ -67,7 +67,7 @@ fn an_element_outside_the_universe_is_named() {
         assert_eq!(error.to_string(), text);
         let many = sketcher.sketch_all(&[vec![0], vec![1], vec![size]]).unwrap_err();
         assert_eq!(many.to_string(), format!("set 2: {text}"));
-        // A stream goes on as if the element had not come.
+        // After a rejected element the stream continues as if it had not been pushed.
         let mut stream = sketcher.stream();
         stream.push(5).unwrap();
         assert!(stream.push(size).is_err());
@@ -76,7 +76,7 @@ fn an_element_outside_the_universe_is_named() {
     }
 }
 
-/// SIG-6: schemes that differ in anything at all refuse each other, by every door.
+/// Schemes that differ in anything reject each other's signatures, in every function (SIG-6).
 #[test]
 fn signatures_of_different_schemes_never_meet() {
     let base = Parameters { sampler: Sampler::OnePermutation, ..presets::PRECISE };
@@ -107,7 +107,7 @@ fn signatures_of_different_schemes_never_meet() {
         assert!(many.count_equal(&b, &mut Vec::new()).is_err());
         assert_eq!(a.scheme().differences(b.scheme()).len(), 1);
     }
-    // The same scheme made twice is the same scheme.
+    // Two schemes with the same parameters are the same scheme.
     assert!(a.compare(&sketch(base)).is_ok());
 }
 
@@ -124,7 +124,7 @@ fn measures_need_sizes() {
     assert_eq!(a.cardinality(), None);
 }
 
-/// Fewer bits are the low bits of more: one full-width sample serves every b.
+/// The low bits of a sample are the sample of fewer bits, so one full-width sample serves every b.
 #[test]
 fn bits_are_nested() {
     for sampler in [Sampler::OnePermutation, Sampler::Independent] {
@@ -141,9 +141,9 @@ fn bits_are_nested() {
     }
 }
 
-/// Without remixing, chance agreements of copied samples repeat from bin to bin, and 1-bit counts of
-/// disjoint sets of five elements vary six times as much as they should. With it they vary like
-/// independent ones: within 5 standard errors, sqrt(2/3000) each.
+/// Without remixing, chance collisions of copied samples repeat from bin to bin. The 1-bit counts of disjoint sets of
+/// five elements then vary six times as much as they should. With remixing they vary like independent ones, within 5
+/// standard errors of sqrt(2/3000) each.
 #[test]
 fn copies_are_remixed() {
     let repetitions = 3000;
@@ -163,7 +163,7 @@ fn copies_are_remixed() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Order and repeats do not matter, whichever way the elements come in.
+    /// Order and repetition of elements do not matter, however they are passed.
     #[test]
     fn order_and_repeats_are_harmless(
         set in prop::collection::hash_set(0_u64..65_536, 0..400),
@@ -184,7 +184,7 @@ proptest! {
             stream.push(*x).unwrap();
         }
         prop_assert_eq!(stream.finish().unwrap(), signature.clone());
-        // The stream starts anew.
+        // The stream starts again.
         for x in &sorted {
             stream.push(*x).unwrap();
         }

@@ -1,4 +1,4 @@
-//! Defects that were found in the engine, each kept as the behaviour that it broke.
+//! Regression tests for defects found in the engine. Each comment describes the defect.
 
 use testkit::oracle;
 
@@ -24,14 +24,15 @@ fn open(layer: &(impl FileLayer + Clone + 'static)) -> Database {
     Database::open_in(layer, Path::new(PATH), Options::default()).unwrap()
 }
 
-/// The names in the root, without those that are deeper.
+/// Returns the names in the root folder, without subfolders.
 fn names(files: &MemoryFiles) -> Vec<String> {
     let entries = files.entries();
     let top = entries.iter().filter(|entry| entry.path.parent() == Some(Path::new("/")));
     top.map(|entry| entry.path.to_str().unwrap().to_string()).collect()
 }
 
-/// The hot tier wanted the number after its own last commit, and a load has one that never was in it.
+/// The write-ahead log expected the sequence after its own last commit, but a bulk load takes a sequence that is
+/// never in the log.
 #[test]
 fn commits_go_on_after_a_bulk_load() {
     let files = MemoryFiles::new();
@@ -44,7 +45,7 @@ fn commits_go_on_after_a_bulk_load() {
     compare(&open(&files).snapshot(), history.now(), "after opening");
 }
 
-/// Segments built aside stood in the manifest behind others with higher numbers, which no open accepted.
+/// The manifest listed segments built in the background behind others with higher numbers, and no open accepted that.
 #[test]
 fn a_segment_built_before_a_checkpoint_and_added_after_it_can_be_opened() {
     let files = MemoryFiles::new();
@@ -61,8 +62,8 @@ fn a_segment_built_before_a_checkpoint_and_added_after_it_can_be_opened() {
     compare(&open(&files).snapshot(), history.now(), "after opening");
 }
 
-/// A crash while a hot tier was made or removed left a directory that nobody ever removed; one without its
-/// id file stopped all later commits (STEP-8).
+/// A crash while a log was created or removed left a directory that nothing removed. One without an id file blocked
+/// all later commits (STEP-8).
 #[test]
 fn a_crash_while_a_hot_tier_is_made_or_removed_leaves_nothing_behind() {
     let files = FaultyFiles::new();
@@ -86,7 +87,7 @@ fn a_crash_while_a_hot_tier_is_made_or_removed_leaves_nothing_behind() {
     assert!(seen > 40, "{seen}");
 }
 
-/// A tier that could not be made stayed beside the database (STEP-4).
+/// A log that could not be created stayed beside the database (STEP-4).
 #[test]
 fn a_first_commit_that_fails_leaves_nothing_and_can_be_tried_again() {
     let mut again_after_failure = 0;
@@ -99,7 +100,7 @@ fn a_first_commit_that_fails_leaves_nothing_and_can_be_tried_again() {
         if failed && again {
             again_after_failure += u64::from(commit(&db, &[(1, Some(1))]).is_ok());
         }
-        // After a sync that failed nothing is known of the disk any more: this writer writes no more.
+        // After a failed sync the state of the disk is unknown, so this writer stops writing.
         if let Err(error) = db.close() {
             assert!(matches!(error, Error::Poisoned { .. }), "{fails}: {error}");
             open(files.running()).close().unwrap();
@@ -109,7 +110,7 @@ fn a_first_commit_that_fails_leaves_nothing_and_can_be_tried_again() {
     assert!(again_after_failure > 3, "{again_after_failure}");
 }
 
-/// The copy stayed, and took the space that was missing.
+/// The unfinished copy stayed and took the space that was missing.
 #[test]
 fn a_vacuum_that_fails_leaves_no_copy_and_all_as_it_was() {
     let mut failures = 0;
@@ -139,7 +140,7 @@ fn a_vacuum_that_fails_leaves_no_copy_and_all_as_it_was() {
     assert!(failures > 5, "{failures}");
 }
 
-/// Pages of the file before were taken for those of the new one, where numbers of blocks are the same.
+/// The page cache returned pages of the old file for the new one, where extent numbers were the same.
 #[test]
 fn a_reader_that_finds_another_database_in_its_place_reads_that_one() {
     let files = MemoryFiles::new();
@@ -171,7 +172,7 @@ fn a_reader_that_finds_another_database_in_its_place_reads_that_one() {
     }
 }
 
-/// A load that waited for a checkpoint waited for ever once the thread that makes them had ended.
+/// A bulk load that waited for a checkpoint waited forever after the checkpoint thread had ended.
 #[test]
 fn a_bulk_load_that_outlives_its_database_is_committed_or_refused() {
     for round in 0..200 {
@@ -199,7 +200,7 @@ fn a_bulk_load_that_outlives_its_database_is_committed_or_refused() {
     }
 }
 
-/// A merge at the end of a load wrote to the file after the database was closed and its lock was free.
+/// A merge at the end of a load wrote to the file after the database was closed and its lock released.
 #[test]
 fn nothing_is_written_once_a_database_is_closed() {
     for round in 0..300 {

@@ -1,5 +1,5 @@
-//! Threads that write, merge, vacuum and read one database at once: every thread finds what it wrote, every
-//! snapshot stays as it was, and all of it is there after opening again (STEP-7).
+//! Threads that write, merge, vacuum and read one database at once. Every thread finds what it wrote, every snapshot
+//! stays constant, and everything is there after a reopen (STEP-7).
 
 use testkit::folder;
 use testkit::random::Random;
@@ -16,7 +16,7 @@ use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::internals::store::file_layer::real::RealFiles;
 use ringer::{Database, Error, HotTierKind, Options, Scheme, Signature, Snapshot};
 
-/// What a thread has stored under its own keys: a set by its number, and the commit.
+/// What a thread has stored under its own keys: the number of the set, and the commit.
 type Own = BTreeMap<Vec<u8>, (u64, u64)>;
 
 const KEYS: u64 = 30;
@@ -50,7 +50,7 @@ fn key(prefix: &[u8], i: u64) -> Vec<u8> {
     [prefix, format!("{i:02}").as_bytes()].concat()
 }
 
-/// Commits to keys of its own and checks each commit at once. Two keys are written in each batch.
+/// Commits to the thread's own keys, two per batch, and checks each commit at once.
 fn write(db: &Database, thread: u64, commits: u64, last: &AtomicU64) -> Own {
     let (mut own, mut random) = (Own::new(), Random(thread));
     let prefix = format!("w{thread}-");
@@ -89,7 +89,7 @@ fn write(db: &Database, thread: u64, commits: u64, last: &AtomicU64) -> Own {
     own
 }
 
-/// Loads its own keys in bulk, again and again.
+/// Loads the thread's own keys in bulk, repeatedly.
 fn load(db: &Database, loads: u64, last: &AtomicU64) -> Own {
     let (mut own, mut random) = (Own::new(), Random(99));
     for _ in 0..loads {
@@ -110,7 +110,7 @@ fn load(db: &Database, loads: u64, last: &AtomicU64) -> Own {
     own
 }
 
-/// All rows of a snapshot. Twins, which are always written together, are of one commit.
+/// Returns all rows of a snapshot. Twins, which are always written together, must come from one commit.
 fn rows(snapshot: &Snapshot) -> Vec<(Box<[u8]>, ringer::Stored)> {
     let rows: Vec<_> = snapshot.range::<&[u8]>(..).map(Result::unwrap).collect();
     assert_eq!(snapshot.len().unwrap(), rows.len() as u64);
@@ -123,7 +123,7 @@ fn rows(snapshot: &Snapshot) -> Vec<(Box<[u8]>, ringer::Stored)> {
     rows
 }
 
-/// Holds snapshots for a while and reads them again. What was acknowledged before one was taken is in it.
+/// Holds snapshots for a while and reads them again. A snapshot contains everything acknowledged before it was taken.
 fn read(db: &Database, done: &AtomicBool, last: &AtomicU64) -> usize {
     let mut held = Vec::new();
     let mut looks = 0;
@@ -168,7 +168,7 @@ fn race(layer: &Arc<dyn FileLayer>, path: &Path, options: Options, commits: u64)
         let maintainers = [(); 2].map(|()| scope.spawn(move || maintain(db, done)));
         let writers = [1, 2, 3].map(|t| scope.spawn(move || write(db, t, commits, last)));
         let loader = scope.spawn(move || load(db, commits / 10, last));
-        // The others end also when one of these failed.
+        // The other threads end even if one of these failed.
         let owns = writers.map(thread::ScopedJoinHandle::join);
         let loaded = loader.join();
         done.store(true, Ordering::SeqCst);
@@ -255,7 +255,7 @@ fn commits_of_many_threads_are_durable_and_numbered_without_a_gap() {
     sequences.sort();
     assert!(sequences.iter().map(|(sequence, _)| *sequence).eq(1..=THREADS * COMMITS));
 
-    // The disk as a kill would leave it: nothing is at work now.
+    // The disk is as a kill would leave it; no thread is working now.
     let copy = tempfile::tempdir().unwrap();
     folder::copy(folder.path(), copy.path());
     drop(db);
@@ -269,7 +269,7 @@ fn commits_of_many_threads_are_durable_and_numbered_without_a_gap() {
     }
 }
 
-/// One batch of a group that is refused takes none of the others with it.
+/// If one batch of a commit group is refused, the others still commit.
 #[test]
 fn batches_and_empty_batches_of_many_threads_have_the_numbers_they_are_told() {
     let layer: Arc<dyn FileLayer> = Arc::new(MemoryFiles::new());
@@ -301,7 +301,7 @@ fn batches_and_empty_batches_of_many_threads_have_the_numbers_they_are_told() {
     assert_eq!(db.snapshot().sequence(), 6 * 133);
 }
 
-/// STEP-11: whoever opens while another has it is refused, and whoever opens after another closed is not.
+/// An open is refused while another process or handle has the database, and succeeds after a close (STEP-11).
 #[test]
 fn of_many_that_open_at_once_one_writes_at_a_time() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
-//! Crashes: at every change of the disk that a database makes in its life, with every disk that a crash
-//! there can leave, the database opens without help, holds every acknowledged commit, and no part of any
-//! other. The same when the crash hits the recovery from a crash.
+//! Crashes at every disk change in the history of a database, with every disk state that a crash there can leave. The
+//! database opens without help, has every acknowledged commit and no part of any other. The same holds for a crash
+//! during recovery from a crash.
 
 use testkit::history;
 use testkit::scale::cases;
@@ -15,7 +15,7 @@ use ringer::internals::store::file_layer::memory::MemoryFiles;
 
 use history::{History, PATH, Step, at, create, open, script};
 
-/// The change before a point of a run, as text.
+/// Returns the change before a point of a run, as text.
 fn last_change(walk: &CrashWalk) -> String {
     let change = walk.at().checked_sub(1).and_then(|i| walk.changes().get(i));
     let mut text = format!("{} changes, {change:?}", walk.at());
@@ -23,7 +23,7 @@ fn last_change(walk: &CrashWalk) -> String {
     text
 }
 
-/// Checks all crashes of a run from one point on, and says how many there were.
+/// Checks all crashes of a run from one point on, and returns their number.
 fn check_all(history: &History, from: usize, wanted: impl Fn(CrashKind) -> bool + Sync) -> usize {
     let mut walk = history.files.walk().go_to(from);
     let mut images = 0;
@@ -49,14 +49,14 @@ fn every_crash_leaves_all_acknowledged_commits_and_no_part_of_another() {
     eprintln!("{} changes, {images} images", history.files.operations());
 }
 
-/// Records the recovery from a disk, and checks every crash of it.
+/// Records the recovery from a disk, and checks every crash during it.
 fn check_recovery(history: &History, point: usize, disk: MemoryFiles) -> usize {
     let files = FaultyFiles::resume(disk);
     let db = if files.running().contents(PATH).is_some() { open(&files) } else { create(&files) };
     let db = db.unwrap();
     let opened = files.operations();
     let seen = history.check_opened(point, &db);
-    // What is done from here on is not looked at.
+    // Later changes are not part of the recovery.
     drop(db);
     let mut walk = files.walk();
     let mut images = 0;
@@ -76,7 +76,7 @@ fn check_recovery(history: &History, point: usize, disk: MemoryFiles) -> usize {
     }
 }
 
-/// A disk's bytes in short.
+/// Returns a hash of a disk's contents.
 fn fingerprint(disk: &MemoryFiles) -> u64 {
     let mut hasher = DefaultHasher::new();
     for entry in disk.entries() {
@@ -95,7 +95,7 @@ fn every_crash_of_the_recovery_from_a_crash_leaves_the_same() {
         for kind in walk.kinds() {
             let disk = walk.image(kind);
             let whole = matches!(kind, CrashKind::Killed | CrashKind::NothingUnsynced);
-            // Of those that are not whole, some: they differ from others in a few bytes.
+            // Of the disks with a torn or missing write, only some are used: they differ in a few bytes.
             if (whole || walk.at().is_multiple_of(7)) && seen.insert(fingerprint(&disk)) {
                 disks.push((walk.at(), kind, disk));
             }
@@ -117,8 +117,8 @@ fn every_crash_of_the_recovery_from_a_crash_leaves_the_same() {
     eprintln!("{images} images of recovery from {first} disks");
 }
 
-/// After a kill the next process sees all that the one before wrote, durable or not. A power cut takes
-/// what neither of them synced, and nothing that either acknowledged.
+/// After a kill the next process sees everything that the killed one wrote, durable or not. A power cut then loses
+/// what neither process synced, but nothing that either acknowledged.
 #[test]
 fn a_power_cut_after_a_kill_takes_nothing_that_was_acknowledged() {
     let history = History::of(&script::all());
@@ -133,7 +133,7 @@ fn a_power_cut_after_a_kill_takes_nothing_that_was_acknowledged() {
             at(
                 || format!("a kill after {}", last_change(&history.files.walk().go_to(point))),
                 || {
-                    // A bulk load first: it makes no hot tier, whose steps would sync the directory.
+                    // Starts with a bulk load because it creates no log. Creating a log would sync the directory.
                     for step in [&[start], &*script::afterwards()].concat() {
                         next.step(&step).unwrap_or_else(|error| panic!("{step:?}: {error}"));
                     }
@@ -153,8 +153,8 @@ fn a_power_cut_after_a_kill_takes_nothing_that_was_acknowledged() {
     eprintln!("{images} images of power cuts after kills");
 }
 
-/// Checkpoints and merges run beside the commits: in every order in which they happen to write, a crash
-/// leaves every acknowledged commit.
+/// Checkpoints and merges run concurrently with commits. In whatever order they write, a crash preserves every
+/// acknowledged commit.
 #[test]
 fn crashes_while_checkpoints_and_merges_run_beside_commits() {
     let options = Options { background: true, memtable_rows: 5, ..history::options() };

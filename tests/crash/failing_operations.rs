@@ -1,5 +1,5 @@
-//! Failures of the disk: whichever operation fails, once or for good, the call says so with a typed error,
-//! reads go on, no commit is acknowledged that a power cut could take, and the next open has everything.
+//! Disk failures: any operation fails, once or from then on. The call returns a typed error, reads still work, no
+//! commit is acknowledged that a power cut could lose, and the next open has everything.
 
 use testkit::history;
 use testkit::scale::cases;
@@ -17,14 +17,14 @@ use history::{
     names_of, open, scheme, script, set,
 };
 
-/// A life during which something fails.
+/// A history with a failure in it.
 struct Trial {
     files: FaultyFiles,
     db: Option<Database>,
     model: Model,
-    /// What the commits that failed since the last good one would have left.
+    /// The contents that each commit that failed since the last success would have left.
     attempts: Vec<Contents>,
-    /// Steps that failed.
+    /// The number of failed steps.
     failures: usize,
 }
 
@@ -35,7 +35,7 @@ impl Trial {
         Trial { files, db: None, model: Model::new(), attempts: Vec::new(), failures: 0 }
     }
 
-    /// Does all steps, and what it takes to go on after a failure; then checks what is left.
+    /// Runs all steps, recovers after each failure, and checks the result.
     fn run(mut self, steps: &[Step]) -> usize {
         for step in steps {
             if self.db.is_none() && !matches!(step, Step::Create | Step::Open) && !self.restart() {
@@ -65,7 +65,7 @@ impl Trial {
         self.failures
     }
 
-    /// Opens or makes the database again after a failure; `false` if the disk does not come back.
+    /// Opens or creates the database again after a failure. Returns `false` if the disk keeps failing.
     fn restart(&mut self) -> bool {
         let there = self.files.running().contents(PATH).is_some();
         let result = if there { open(&self.files) } else { create(&self.files) };
@@ -79,7 +79,7 @@ impl Trial {
         self.db.is_some()
     }
 
-    /// Takes what a new database shows as what is there.
+    /// Accepts what the reopened database shows as the current contents.
     fn settle(&mut self, db: Database) {
         let sequence = db.snapshot().sequence();
         if sequence > self.model.last() {
@@ -144,7 +144,7 @@ impl Trial {
         }
     }
 
-    /// A writer that goes on has left nothing of the commits that failed.
+    /// If the writer is still usable, nothing of the failed commits remains.
     fn forget_undone(&mut self) {
         let Some(db) = &self.db else { return };
         if !matches!(db.commit(db.batch()), Err(Error::Poisoned { .. })) {
@@ -152,14 +152,14 @@ impl Trial {
         }
     }
 
-    /// What was acknowledged is seen, and nothing else.
+    /// Asserts that exactly the acknowledged commits are visible.
     fn check_reads(&self) {
         let Some(db) = &self.db else { return };
         assert_eq!(db.snapshot().sequence(), self.model.last());
         self.model.check(&db.snapshot());
     }
 
-    /// A writer that stopped for good takes nothing more until it is opened again.
+    /// Asserts that a poisoned writer refuses every change until it is opened again.
     fn check_poison(&mut self) {
         let Some(db) = &self.db else { return };
         let Err(Error::Poisoned { .. }) = db.checkpoint() else { return };
@@ -171,7 +171,7 @@ impl Trial {
         assert!(matches!(closed, Err(Error::Poisoned { .. })), "{closed:?}");
     }
 
-    /// Whatever becomes of the process and of the power now, all that was acknowledged is there.
+    /// Asserts that everything acknowledged survives a kill or a power cut at this point.
     fn check_disks(&self) {
         for kind in [CrashKind::Killed, CrashKind::NothingUnsynced, CrashKind::LostNames] {
             let image = self.files.crash_image(self.files.operations(), kind);
@@ -180,7 +180,7 @@ impl Trial {
     }
 }
 
-/// Which of the failed commits is there after all.
+/// Returns the contents that were found, and asserts that they are those of exactly one failed commit.
 fn which(model: &Model, attempts: &[Contents], db: &Database) -> Contents {
     let snapshot = db.snapshot();
     let next = model.last() + 1;
@@ -194,7 +194,7 @@ fn which(model: &Model, attempts: &[Contents], db: &Database) -> Contents {
     found
 }
 
-/// The database opens, has every acknowledged commit, and goes on.
+/// Asserts that the database opens, has every acknowledged commit, and can be used.
 fn check_disk(disk: &MemoryFiles, model: &Model, attempts: &[Contents]) {
     let there = disk.contents(PATH).is_some();
     assert!(there || model.last() == 0, "the database is gone");
@@ -217,13 +217,13 @@ fn check_disk(disk: &MemoryFiles, model: &Model, attempts: &[Contents]) {
     model.check(&db.snapshot());
 }
 
-/// The whole life, with closes where it would be killed.
+/// The whole script, with closes instead of kills.
 fn steps() -> Vec<Step> {
     let all = script::all().into_iter();
     all.map(|step| if matches!(step, Step::Kill) { Step::Close } else { step }).collect()
 }
 
-/// Lives with each of these faults, in turn for each operation of the life.
+/// Runs the script with each of these faults, at each operation in turn.
 fn try_each(counts: usize, faults: impl Fn(usize) -> Vec<Fault> + Sync) -> (usize, usize) {
     let steps = steps();
     let all: Vec<Fault> = (0..counts).step_by(cases(3, 1)).flat_map(&faults).collect();
@@ -237,7 +237,7 @@ fn try_each(counts: usize, faults: impl Fn(usize) -> Vec<Fault> + Sync) -> (usiz
     (runs, failures.sum())
 }
 
-/// How many changes, and how many syncs, a life without failures makes.
+/// Returns the number of changes and of syncs in a run without failures.
 fn operations() -> (usize, usize) {
     let files = History::of(&steps()).files;
     let is_sync = |change: &ringer::internals::store::file_layer::faulty::Change| {
@@ -247,8 +247,8 @@ fn operations() -> (usize, usize) {
     (files.operations(), files.changes().iter().filter(|change| is_sync(change)).count())
 }
 
-/// No file grows: checkpoints fail, commits go on while there is room in memory, reads always. With space
-/// again all goes on, without opening anew.
+/// No file can grow. Checkpoints fail, commits succeed while there is room in memory, and reads always succeed. When
+/// space is available again, everything works without a reopen.
 #[test]
 fn a_full_disk_stops_checkpoints_and_space_lets_them_go_on() {
     for background in [false, true] {
@@ -277,7 +277,7 @@ fn a_full_disk_stops_checkpoints_and_space_lets_them_go_on() {
         assert!(matches!(db.checkpoint(), Err(Error::NoSpace { .. })));
         assert!(matches!(db.compact(), Err(Error::NoSpace { .. })));
         let _ = files.clone().limited_to(1 << 30);
-        // A thread may still have the failure to tell.
+        // A background thread may still report the failure.
         (60..80).for_each(|n| drop(commit(n)));
         (80..90).for_each(|n| commit(n).unwrap());
         db.close().unwrap();

@@ -1,4 +1,5 @@
-//! After a crash or a failed operation, every acknowledged commit is there and no other one is there in part.
+//! After a crash or a failed operation, every acknowledged commit is there completely, and every other one completely
+//! or not at all.
 
 mod every_crash;
 mod failing_operations;

@@ -1,8 +1,8 @@
-//! Crashes of what makes, copies, saves and mends databases: at every change of the disk, with every disk that
-//! a crash there can leave, and again in the second try. A new database is there whole or not at all, the old
-//! one is as it was, and nothing is left that hinders the next try.
+//! Crashes of create, copy, salvage and repair, at every disk change, with every disk state that a crash there can
+//! leave, and again during the second attempt. A new database is there completely or not at all, the old one is
+//! unchanged, and nothing hinders the next attempt.
 //!
-//! A full run goes on to a second crash from hundreds of disks instead of a few.
+//! A full run continues to a second crash from hundreds of disks instead of a few.
 
 use testkit::history;
 use testkit::maintenance;
@@ -20,7 +20,7 @@ use ringer::{Database, Error};
 use history::{PATH, bytes_of, open};
 use maintenance::{Layer, Making, Rows, TARGET, check_whole, copy, fingerprint, rows_of};
 
-/// The different disks that crashes of a run leave, with where they are from.
+/// Returns the distinct disks that crashes of a run leave, with the point and kind of the crash.
 fn disks_of(files: &FaultyFiles) -> Vec<(usize, CrashKind, MemoryFiles)> {
     let (mut seen, mut disks) = (HashSet::new(), Vec::new());
     files.for_each_crash(|at, kind, disk| {
@@ -31,7 +31,7 @@ fn disks_of(files: &FaultyFiles) -> Vec<(usize, CrashKind, MemoryFiles)> {
     disks
 }
 
-/// Some of the disks, from which to go on to a second crash: whole ones, and a share of the others.
+/// Selects disks to continue to a second crash: undamaged ones, and a share of the others.
 fn some(disks: Vec<(usize, CrashKind, MemoryFiles)>) -> Vec<MemoryFiles> {
     let whole = |kind| matches!(kind, CrashKind::Killed | CrashKind::NothingUnsynced);
     let most = (SECOND_DISKS / disks.len().max(1)).clamp(2, 8);
@@ -42,10 +42,10 @@ fn some(disks: Vec<(usize, CrashKind, MemoryFiles)>) -> Vec<MemoryFiles> {
     chosen.into_iter().step_by(step.max(1)).collect()
 }
 
-/// About so many disks of second crashes in a quick run.
+/// The approximate number of disks of second crashes in a quick run.
 const SECOND_DISKS: usize = 2500;
 
-/// Checks all crashes of making a new database on a disk, and gives those that left none.
+/// Checks all crashes of creating a database on a disk, and returns the disks without a new database.
 fn crash_making(
     making: &Making,
     disk: MemoryFiles,
@@ -89,7 +89,7 @@ fn every_crash_of_making_a_database_leaves_a_whole_one_or_none() {
     }
 }
 
-/// Repairs a disk, and checks that a crash at any point of that leaves what can be repaired.
+/// Repairs a disk, and checks that a crash at any point of the repair leaves a disk that can be repaired.
 fn crash_repair(disk: MemoryFiles, rows: &Rows) -> Vec<(usize, CrashKind, MemoryFiles)> {
     let files = FaultyFiles::resume(disk);
     maintenance::mend(&(Arc::new(files.clone()) as Layer)).unwrap();
@@ -107,7 +107,7 @@ fn crash_repair(disk: MemoryFiles, rows: &Rows) -> Vec<(usize, CrashKind, Memory
     disks
 }
 
-/// Also of the repair of what a crash of a repair left, with commits in a hot tier.
+/// Also covers the repair of a disk that a crashed repair left, with commits in the write-ahead log.
 #[test]
 fn every_crash_of_a_second_repair_can_be_repaired() {
     let (disk, rows) = maintenance::mendable();
@@ -120,7 +120,7 @@ fn every_crash_of_a_second_repair_can_be_repaired() {
     assert!(images > 50 && second > images);
 }
 
-/// The bytes of the hot tier, wherever it is.
+/// Returns the bytes of all logs, wherever they are.
 fn tiers(disk: &MemoryFiles) -> Vec<Vec<u8>> {
     let log = |path: &Path| path.file_name().is_some_and(|name| name == "log");
     bytes_of(disk)
@@ -130,8 +130,8 @@ fn tiers(disk: &MemoryFiles) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Opens a disk in salvage mode, and checks that a crash at any point of that loses nothing that could be
-/// read, nor the damaged tier itself.
+/// Opens a disk in salvage mode, and checks that a crash at any point loses neither readable data nor the damaged
+/// log.
 fn crash_salvaging(disk: MemoryFiles, rows: &Rows) -> Vec<(usize, CrashKind, MemoryFiles)> {
     let tier = tiers(&disk);
     let files = FaultyFiles::resume(disk);

@@ -1,6 +1,6 @@
-//! Failures of the disk while databases are made, copied, saved and mended: whichever operation fails, once or
-//! for good, the call says so with a typed error, the old database is as it was, nothing half made has the new
-//! one's name, and once the disk works again the next try succeeds.
+//! Disk failures during create, copy, salvage and repair: any operation fails, once or from then on. The call returns
+//! a typed error, the old database is unchanged, no unfinished file has the name of the new one, and the next attempt
+//! on a working disk succeeds.
 
 use testkit::history;
 use testkit::maintenance;
@@ -21,7 +21,7 @@ use ringer::{Error, SalvageReport};
 use history::{PATH, bytes_of, is_of_the_disk, open};
 use maintenance::{Layer, Making, Rows, TARGET, check_whole, copy, rows_of};
 
-/// How an operation fails, and whether all after it do, too.
+/// How an operation fails, and whether all later ones fail as well.
 const FAILURES: [(Failure, bool); 5] = [
     (Failure::Device, false),
     (Failure::Full, false),
@@ -30,8 +30,8 @@ const FAILURES: [(Failure, bool); 5] = [
     (Failure::Full, true),
 ];
 
-/// Tries `act` with each failure of each of the operations that it makes on this disk, and hands what is left,
-/// with the disk working again, to `check`. Gives the number of tries, and how many of them failed.
+/// Runs `act` with each failure of each operation that it makes on this disk, and passes the resulting disk, working
+/// again, to `check`. Returns the number of attempts, and how many of them failed.
 fn try_each(
     disk: &MemoryFiles,
     act: impl Fn(&Layer) -> ringer::Result<()> + Sync,
@@ -66,7 +66,7 @@ fn try_each(
     (tries.len(), failed)
 }
 
-/// What a failed making may leave, and what a try after it finds.
+/// Checks what a failed creation left, and that the next attempt succeeds.
 fn check_made(making: &Making, disk: &MemoryFiles, done: bool, sticky: bool) {
     making.check_source(disk);
     let there = disk.contents(TARGET).is_some();
@@ -87,13 +87,13 @@ fn every_failure_of_making_a_database_leaves_none_and_the_next_try_succeeds() {
         let act = |layer: &Layer| making.act_in(layer);
         let (tries, failed) = try_each(&making.disk(), act, check);
         println!("{}: {tries} failures, {failed} of them told", making.name);
-        // What is not told is a name that was to go and is removed later.
+        // The failures that are not reported concern removals of names, which are retried later.
         assert!(failed * 10 >= tries * 7, "{failed} of {tries}");
     }
 }
 
 fn check_mended(disk: &MemoryFiles, rows: &Rows) {
-    // Opened as it is, it says what it said before or is whole: rows are never in doubt.
+    // An open without repair is refused or shows all rows.
     if let Ok(db) = open(&copy(disk)) {
         assert!(rows_of(&db.snapshot()) == *rows);
     }
@@ -115,7 +115,7 @@ fn every_failure_of_a_repair_leaves_what_can_be_repaired() {
     assert!(failed * 10 >= tries * 7, "{failed} of {tries}");
 }
 
-/// Salvages from a disk on which some bytes of a file cannot be read. The rows, if there are any.
+/// Salvages from a disk on which some bytes of a file cannot be read. Returns the report and the rows.
 fn save(disk: &MemoryFiles, path: &str, bad: Range<u64>) -> Result<(SalvageReport, Rows), Error> {
     let files = FaultyFiles::resume(copy(disk));
     files.refuse_reads(path, bad).unwrap();
@@ -130,7 +130,7 @@ fn save(disk: &MemoryFiles, path: &str, bad: Range<u64>) -> Result<(SalvageRepor
     Ok((report, rows))
 }
 
-/// Whatever lies in a block that cannot be read counts as if it were zeros, and nothing else is lost.
+/// Unreadable disk blocks count as zeros, and nothing else is lost.
 #[test]
 fn a_salvage_goes_on_where_the_disk_cannot_read() {
     let none = 0..0;
@@ -162,7 +162,7 @@ fn a_salvage_goes_on_where_the_disk_cannot_read() {
     }
 }
 
-/// A hot tier that cannot be read, or of which a part is gone, is said to be.
+/// The report says if a log cannot be read or has lost a part.
 #[test]
 fn a_salvage_says_which_commits_are_lost() {
     let history = maintenance::killed();
@@ -196,7 +196,7 @@ fn a_salvage_says_which_commits_are_lost() {
     assert!(report.hot_tier_damage.is_some() && rows != all);
 }
 
-/// Where the log of the hot tier is, or was put aside.
+/// Returns the bytes of all logs, in place or quarantined.
 fn logs(disk: &MemoryFiles) -> Vec<Vec<u8>> {
     let log = |path: &Path| path.file_name().is_some_and(|name| name == "log");
     bytes_of(disk)

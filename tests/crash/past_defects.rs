@@ -1,4 +1,5 @@
-//! Defects that crash and fault tests found, each in its smallest form.
+//! Regression tests for defects found by crash and fault tests, each in its smallest form. Each comment describes the
+//! defect.
 
 use testkit::history;
 
@@ -18,7 +19,7 @@ fn empty() -> MemoryFiles {
     MemoryFiles::new().with_file("/d/other", "")
 }
 
-/// A closed database with one set.
+/// Builds a closed database with one set.
 fn closed() -> MemoryFiles {
     let files = empty();
     let db = create(&files).unwrap();
@@ -31,8 +32,8 @@ fn beside(ending: &str) -> PathBuf {
     PathBuf::from(format!("{PATH}{ending}"))
 }
 
-/// The manifest listed segments in the order in which they were added, and their numbers, given when they
-/// were begun, then did not rise: the next open refused it (MAN-4).
+/// The manifest listed segments in the order in which they were added, while their numbers were assigned when they
+/// were started. The numbers were then not ascending, and the next open refused the manifest (MAN-4).
 #[test]
 fn a_segment_begun_before_a_checkpoint_and_added_after_it_can_be_read_again() {
     let files = empty();
@@ -45,7 +46,7 @@ fn a_segment_begun_before_a_checkpoint_and_added_after_it_can_be_read_again() {
     assert_eq!(open(&files).unwrap().snapshot().len().unwrap(), 101);
 }
 
-/// The hot tier expected the number that the bulk load had taken, and poisoned the writer.
+/// The write-ahead log expected the sequence that the bulk load had taken, and poisoned the writer.
 #[test]
 fn a_commit_follows_a_bulk_load() {
     let files = empty();
@@ -57,7 +58,7 @@ fn a_commit_follows_a_bulk_load() {
     assert_eq!(db.put("c", &set(3)).unwrap().sequence, 3);
 }
 
-/// A create that was killed between its link and its unlink left a file with two names, which no open took.
+/// A create that was killed between its link and its unlink left a file with two names, which no open accepted.
 #[test]
 fn the_name_that_a_file_had_while_it_was_made_is_in_nobodys_way() {
     let files = closed();
@@ -68,8 +69,8 @@ fn the_name_that_a_file_had_while_it_was_made_is_in_nobodys_way() {
     assert!(matches!(open(&files), Err(Error::InvalidArgument { .. })));
 }
 
-/// A create that was killed before its file had a name left one that nothing ever removed. What somebody else put
-/// there is not touched (TEMP-1).
+/// A create that was killed before its file had its final name left a temporary file that nothing removed. A file of
+/// somebody else under that name is not touched (TEMP-1).
 #[test]
 fn what_an_unfinished_create_left_is_replaced() {
     let whole = FaultyFiles::resume(empty());
@@ -87,8 +88,8 @@ fn what_an_unfinished_create_left_is_replaced() {
     assert_eq!(files.contents(beside("-new")).unwrap(), b"half");
 }
 
-/// A directory that does not say whose it is, and that no state names, was put aside without being asked about: it may
-/// be anybody's (STEP-12).
+/// A directory without an id, which no state names, was quarantined without confirmation. It may belong to somebody
+/// else (STEP-12).
 #[test]
 fn a_hot_tier_that_nobody_names_and_that_says_nothing_is_refused() {
     let files = closed().with_file(beside("-hot/log"), "remains");
@@ -99,7 +100,7 @@ fn a_hot_tier_that_nobody_names_and_that_says_nothing_is_refused() {
     assert_eq!(files.contents(PATH), before);
 }
 
-/// A tier was removed file by file under its own name.
+/// A log was removed file by file under its own name.
 #[test]
 fn a_hot_tier_gives_up_its_name_for_good_before_its_files_go() {
     let history = History::of(&[script::beginning(), vec![Step::Close]].concat());
@@ -113,7 +114,7 @@ fn a_hot_tier_gives_up_its_name_for_good_before_its_files_go() {
     assert!(matches!(after[1], Change::RemoveFile { .. }), "{after:?}");
 }
 
-/// Recovery wrote both superblocks, the good one first: a crash in that write left none.
+/// Recovery wrote both superblocks, the good one first. A crash during that write left none.
 #[test]
 fn a_torn_superblock_is_written_from_the_other_and_that_one_is_not_touched() {
     for slot in [0_u64, 1] {
@@ -130,8 +131,8 @@ fn a_torn_superblock_is_written_from_the_other_and_that_one_is_not_touched() {
     }
 }
 
-/// Two equal superblocks were taken as durable, though the process that wrote the second was killed before
-/// its sync: the hot tier went, and a power cut brought back the superblock that named it.
+/// Two equal superblocks were taken as durable, although the process that wrote the second was killed before its
+/// sync. The log was removed, and a power cut brought back the superblock that named it.
 #[test]
 fn what_a_killed_writer_left_unsynced_is_synced_before_anything_goes() {
     let history = History::of(&[script::beginning(), vec![Step::Close]].concat());
@@ -142,14 +143,14 @@ fn what_a_killed_writer_left_unsynced_is_synced_before_anything_goes() {
     let opened = files.operations();
     let image = files.crash_image(opened, CrashKind::NothingUnsynced);
     let mut bytes = image.contents(PATH).unwrap();
-    // The next change of state is cut off in its first superblock.
+    // The next change of state is torn in its first superblock.
     bytes[100] ^= 1;
     let disk = MemoryFiles::new().with_file(PATH, bytes);
     history.model.check(&open(&disk).unwrap().snapshot());
 }
 
-/// A create or vacuum that was killed before its directory was synced, then a bulk load: no step of that
-/// synced the directory, and a power cut took the file with the load in it.
+/// A create or vacuum was killed before its directory was synced, and a bulk load followed. No step of the load
+/// synced the directory, and a power cut lost the file with the load in it.
 #[test]
 fn a_bulk_load_into_a_file_without_a_durable_name_gives_it_one() {
     let files = FaultyFiles::resume(empty());
@@ -164,7 +165,7 @@ fn a_bulk_load_into_a_file_without_a_durable_name_gives_it_one() {
     assert_eq!(open(&image).unwrap().snapshot().len().unwrap(), 1);
 }
 
-/// A vacuum that failed half way left its copy behind a clean close.
+/// A vacuum that failed half way left its copy behind, even after a clean close.
 #[test]
 fn a_failed_vacuum_leaves_nothing_behind_a_close() {
     let history = History::of(&script::beginning());
@@ -176,7 +177,7 @@ fn a_failed_vacuum_leaves_nothing_behind_a_close() {
     assert_eq!(names_of(history.files.running(), PATH), [PathBuf::from(PATH)]);
 }
 
-/// A checkpoint whose hot tier could not be trimmed failed and stopped all writing, though it was done.
+/// A checkpoint failed and stopped all writing if its log could not be trimmed, although the checkpoint was complete.
 #[test]
 fn a_hot_tier_that_cannot_be_trimmed_costs_space_only() {
     let history = History::of(&script::beginning());
@@ -197,7 +198,7 @@ fn a_hot_tier_that_cannot_be_trimmed_costs_space_only() {
     db.put("k51", &set(2)).unwrap();
 }
 
-/// Pages of the old database answered for the new one.
+/// Cached pages of the old database were returned for the new one.
 #[test]
 fn a_reader_refreshed_onto_another_database_shows_that_one() {
     let (files, other) = (closed(), empty());

@@ -1,7 +1,8 @@
-//! Damage to a file that has everything: an index with short and long lists, deletions, copies, several
-//! segments, dead bytes. Whatever bits are flipped, wherever it is cut, whichever pages change places or come
-//! from elsewhere, it gives the same answers (rows, ranges, queries by each plan, pairs) or a typed error, and
-//! every answer that it still gives is right. No panic, no end of waiting, no memory that damaged bytes name.
+//! Damage to a file that has everything: an index with short and long lists, deletions, duplicate rows, several
+//! segments, dead bytes. Bits are flipped, the file is cut, pages are exchanged or come from another file. The file
+//! gives the same answers (rows, ranges, queries by each plan, pairs) or a typed error, and every answer that it
+//! still gives is correct. There is no panic, no endless wait, and no allocation of a size that damaged bytes
+//! dictate.
 //!
 //! A quick run tries a share. `.ci/long sweep` tries every image and random damage, 10 million images together.
 
@@ -21,24 +22,25 @@ use complete_file::{CompleteFile, Killed, Part, rows_of, stranger};
 use damaged::Damaged;
 use testkit::allocations::most_in_use;
 
-/// More than all threads together may ever use.
+/// A limit for the bytes in use by all threads together.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Many: some damage makes a reader wait for a writer that might be at work.
+/// There are many threads, because some damage makes a reader wait for a possible writer.
 const THREADS: usize = 24;
 
 static FILE: LazyLock<CompleteFile> = LazyLock::new(CompleteFile::new);
 
-/// Images that were tried so far, by all tests.
+/// The number of images that all tests have tried so far.
 static IMAGES: AtomicUsize = AtomicUsize::new(0);
 
-/// Every image in a full run; otherwise one in so many, at places that follow no pattern.
+/// Returns every index in a full run, and otherwise one in `one_in`, without a regular pattern.
 fn share(count: usize, one_in: usize) -> Vec<usize> {
     let one_in = cases(one_in, 1);
     (0..count).step_by(one_in).map(|i| (i + i / one_in % one_in).min(count - 1)).collect()
 }
 
-/// Tries images, and says how many gave all answers. One test at a time, so that bytes in use are its own.
+/// Tries images, and returns how many gave all answers. One test runs at a time, so that the bytes in use are its
+/// own.
 fn try_all(what: &str, turns: &[usize], damage: impl Fn(usize) -> Damaged + Sync) -> usize {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -55,7 +57,7 @@ fn try_all(what: &str, turns: &[usize], damage: impl Fn(usize) -> Damaged + Sync
             same.fetch_add(all.into(), Ordering::Relaxed);
         }
     };
-    // Threads of their own: those of rayon would take up another image while a query waits for its parts.
+    // Uses threads of its own. A rayon thread would start on another image while a query waits for its parts.
     thread::scope(|scope| (0..THREADS).for_each(|_| drop(scope.spawn(work))));
     assert!(!failed.into_inner(), "{what}: see above");
     assert!(most_in_use() < MOST_BYTES, "{} bytes in use", most_in_use());
@@ -72,7 +74,7 @@ fn damaged() -> Damaged {
     Damaged::new(&FILE.bytes)
 }
 
-/// The file has what it is said to have.
+/// Asserts that the file has all the contents that this test relies on.
 #[test]
 fn the_file_has_everything() {
     let parts = FILE.parts();
@@ -100,7 +102,7 @@ fn every_flipped_bit() {
     let (most, rest) = (some_of(most, 5), some_of(rest, 31));
     let flip = |bit| Damaged { flipped: Some(bit), ..damaged() };
     let same = try_all("flips of index, liveness, copies, headers, manifest", &most, flip);
-    // The manifest's padding has no checksum and says nothing.
+    // The manifest's padding has no checksum and no meaning.
     assert!(same < 8 * 64, "{same}");
     let same = try_all("other flips", &rest, flip);
     assert!((1..rest.len()).contains(&same));
@@ -118,7 +120,7 @@ fn every_cut_and_some_extensions() {
     assert_eq!(same, longer.len());
 }
 
-/// Two ranges of the file in each other's place, with what stands between them moved.
+/// Exchanges two ranges of the file, and moves what is between them.
 fn exchanged(a: Part, b: Part) -> Damaged {
     let bytes = &FILE.bytes;
     let range = |part: Part| &bytes[part.offset..part.offset + part.length];
@@ -126,7 +128,7 @@ fn exchanged(a: Part, b: Part) -> Damaged {
     Damaged { patches: vec![(a.offset, [range(b), between, range(a)].concat())], ..damaged() }
 }
 
-/// All ranges of one size.
+/// Splits the file into ranges of one size.
 fn blocks(size: usize) -> Vec<Part> {
     let starts = (0..FILE.bytes.len()).step_by(size);
     let length = |offset: usize| size.min(FILE.bytes.len() - offset);
@@ -149,7 +151,7 @@ fn every_two_pages_in_each_others_place() {
     }
 }
 
-/// Bytes of another file at the place of each page, of each block, and of all from or up to a place.
+/// Replaces each page, each block, and everything from or up to an offset with bytes of another file.
 fn transplants(what: &str, other: &[u8]) {
     let patch = |offset: usize, length: usize| {
         let end = (offset + length).min(other.len());
@@ -161,7 +163,7 @@ fn transplants(what: &str, other: &[u8]) {
         let what = format!("{what}, {} places", parts.len());
         try_all(&what, &all, |i| patch(parts[i].offset, parts[i].length));
     }
-    // With both superblocks, and what they refer to, it would be the other file; with one it is not.
+    // With both superblocks and what they refer to, it would be the other file. With one it is not.
     let units = FILE.bytes.len() / 64;
     let from = share(units - 64, 31);
     try_all(&format!("{what}, from a place on"), &from, |i| patch(64 * (i + 64), 1 << 20));
@@ -173,7 +175,7 @@ fn every_stale_page() {
     let alike = there.iter().filter(|part| {
         let header = |bytes: &[u8]| bytes.get(part.offset..part.offset + 24).map(<[u8]>::to_vec);
         let (old, new) = (header(&FILE.stale), header(&FILE.bytes));
-        // Kind and page number are the same, the block is another.
+        // Kind and page number are the same, but the extent differs.
         let same = |(old, new): (Vec<u8>, Vec<u8>)| {
             old[4] == new[4] && old[16..20] == new[16..20] && old[8..16] != new[8..16]
         };
@@ -185,8 +187,8 @@ fn every_stale_page() {
     transplants("stale pages", &FILE.stale);
 }
 
-/// One superblock that is behind changes nothing. With both, it is the file as it was: nothing can tell, and
-/// all of what it then shows is of that time.
+/// One stale superblock changes nothing. With two, the file is an old state of itself: nothing can detect that, and
+/// every answer is that of the old state.
 #[test]
 fn stale_superblocks() {
     let patch = |from: usize, to: usize| {
@@ -205,9 +207,9 @@ fn every_page_of_another_database() {
     transplants("pages of another database", &stranger());
 }
 
-/// The same with a writer: after a kill, with commits in the hot tier. It has all commits or refuses with a typed
-/// error, and a refused open changes no byte. A full run flips
-/// every bit, and those of the superblocks and the mark twice.
+/// The same with a writer, after a kill, with commits in the write-ahead log. An open has all commits or fails with a
+/// typed error, and a refused open changes no byte. A full run flips every bit, and those of the superblocks and the
+/// mark twice.
 #[test]
 fn every_flipped_bit_after_a_kill() {
     let killed = Killed::new(&FILE);
@@ -229,7 +231,7 @@ fn every_flipped_bit_after_a_kill() {
     assert!((1..tried).contains(&opened));
 }
 
-/// A few places, each with random bytes, zeros, ones, or bytes of elsewhere in the file.
+/// Damages a few places with random bytes, zeros, ones, or bytes from elsewhere in the file.
 fn random(seed: usize) -> Damaged {
     let (mut random, bytes) = (Random(seed as u64), &FILE.bytes);
     let patches = (0..=random.below(4)).map(|_| {

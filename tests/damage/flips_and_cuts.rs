@@ -1,6 +1,6 @@
-//! Damage to a closed file: with any bit flipped, cut anywhere, or with bytes behind its end, a database
-//! gives the same answers as before or a typed error, and each answer that it still gives is right. It does
-//! not panic, does not go on forever and does not ask for memory that damaged lengths name.
+//! Damage to a closed file. With any bit flipped, cut anywhere, or with bytes appended, a database gives the same
+//! answers as before or a typed error, and every answer that it still gives is correct. It does not panic, run
+//! forever, or allocate what damaged lengths dictate.
 
 use testkit::damaged;
 use testkit::history;
@@ -23,20 +23,20 @@ use damaged::Damaged;
 use history::{History, Model, PATH, Step, bytes_of, open, scheme, script, set};
 use testkit::allocations::most_in_use;
 
-/// More than all threads together may ever use.
+/// A limit for the bytes in use by all threads together.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Many: some damage makes a reader wait for a writer that might be at work.
+/// There are many threads, because some damage makes a reader wait for a possible writer.
 const THREADS: usize = 32;
 
-/// The right answers.
+/// The undamaged file and its answers.
 struct Original {
     bytes: Arc<Vec<u8>>,
     rows: BTreeMap<Vec<u8>, Stored>,
     absent: Vec<Vec<u8>>,
 }
 
-/// About 200 sets in 3 segments: equal ones, empty ones, replaced and deleted ones, long keys.
+/// Builds about 200 sets in 3 segments: equal, empty, replaced and deleted ones, and long keys.
 fn original() -> Original {
     let files = MemoryFiles::new().with_file("/d/other", "");
     let layer = Arc::new(files.clone());
@@ -82,7 +82,7 @@ fn options_of_readers() -> Options {
     Options { cache_bytes: 1 << 20, ..Options::default() }
 }
 
-/// An error says what is wrong with the file.
+/// Asserts that an error says what is wrong with the file.
 fn check_error(error: &Error) {
     let typed = matches!(
         error,
@@ -92,7 +92,7 @@ fn check_error(error: &Error) {
 }
 
 impl Original {
-    /// Asks a damaged file for everything, and says whether all was answered.
+    /// Asks a damaged file for everything, and returns whether everything was answered.
     fn check(&self, damaged: Damaged) -> bool {
         let layer = Arc::new(damaged);
         match Reader::open_in(layer, Path::new(PATH), options_of_readers()) {
@@ -140,7 +140,7 @@ impl Original {
         errors == 0
     }
 
-    /// Tries many kinds of damage, and says how many changed nothing.
+    /// Tries many kinds of damage, and returns how many changed nothing.
     fn try_all(&self, count: usize, damage: impl Fn(usize) -> Damaged + Sync) -> usize {
         let same = AtomicUsize::new(0);
         let threads = rayon::ThreadPoolBuilder::new().num_threads(THREADS).build().unwrap();
@@ -192,7 +192,7 @@ fn every_cut_gives_an_error_and_bytes_behind_the_end_change_nothing() {
     eprintln!("{} cuts", length / one_in);
 }
 
-/// Opening for writing finds the damage before it changes anything, or has the same answers.
+/// An open for writing finds the damage before it changes anything, or has the same answers.
 #[test]
 fn a_refused_open_for_writing_leaves_every_byte_as_it_was() {
     let original = original();
@@ -201,7 +201,7 @@ fn a_refused_open_for_writing_leaves_every_byte_as_it_was() {
     bits.par_iter().panic_fuse().for_each(|bit| {
         let mut bytes = original.bytes.to_vec();
         bytes[bit / 8] ^= 1 << (bit % 8);
-        // What recovery would cut off, and what it would remove.
+        // Adds a tail that recovery would cut off, and files that it would remove.
         bytes.extend_from_slice(&[7; 100]);
         let files = MemoryFiles::new().with_file(PATH, bytes);
         let mut copy = vec![0; TEMPORARY_OFFSET as usize];
@@ -221,7 +221,7 @@ fn a_refused_open_for_writing_leaves_every_byte_as_it_was() {
     eprintln!("{} opens, {} refused", bits.len(), refused.into_inner());
 }
 
-/// What a killed writer left: rows in segments, and the commits after them in the hot tier only.
+/// The files of a killed writer: rows in segments, and later commits only in the log.
 fn unclean() -> (MemoryFiles, Model, u64) {
     let mut steps = script::beginning();
     let put = |key: &str, n| (key.as_bytes().to_vec(), Some(n));
@@ -237,7 +237,7 @@ fn unclean() -> (MemoryFiles, Model, u64) {
     (image, history.model, sealed)
 }
 
-/// Opens what damage to the hot tier left, strictly and to save what can be; says whether all was there.
+/// Opens a damaged log, in strict and in salvage mode. Returns whether all commits were there.
 fn check_hot_damage(damaged: &MemoryFiles, model: &Model, sealed: u64) -> bool {
     let before = bytes_of(damaged);
     let copy = MemoryFiles::from_entries(damaged.entries());
@@ -271,7 +271,7 @@ fn check_hot_damage(damaged: &MemoryFiles, model: &Model, sealed: u64) -> bool {
     model.check_contents(&db.snapshot(), model.at(first_lost - 1));
     assert_eq!(db.put("after", &set(1)).unwrap().sequence, last + 1, "numbers are not given again");
     db.close().unwrap();
-    // What was found is kept beside, as it was found.
+    // The damaged log is kept in quarantine, unchanged.
     let hot = Path::new("/d/corpus.ringer-hot");
     for (path, bytes) in before.iter().filter(|(path, _)| path.starts_with(hot)) {
         let kept = report.quarantine.as_ref().expect("it is kept");
@@ -282,7 +282,7 @@ fn check_hot_damage(damaged: &MemoryFiles, model: &Model, sealed: u64) -> bool {
     false
 }
 
-/// Changes a file of the hot tier in one of so many ways, and says how many of them lost commits.
+/// Changes a file of the log in each of `count` ways, and returns how many of them lost commits.
 fn try_hot(
     name: &str,
     count: usize,
@@ -337,7 +337,7 @@ fn every_cut_of_a_hot_tier_is_harmless_or_reported() {
     assert!(!check_hot_damage(&files, &model, sealed));
 }
 
-/// A mark that is damaged counts as absent, and nothing depends on it.
+/// A damaged mark counts as absent, and nothing depends on it.
 #[test]
 fn every_flipped_bit_of_the_mark_is_harmless() {
     let (image, model, sealed) = unclean();

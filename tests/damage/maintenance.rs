@@ -1,5 +1,5 @@
-//! Damaged databases: found by `check`, mended by `repair` where rows are whole, saved by `salvage` where
-//! they are not.
+//! Damaged databases: `check` finds the damage, `repair` restores derived data if the rows are intact, and `salvage`
+//! saves the readable rows otherwise.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn options() -> Options {
     Options { background: false, merge: false, ..Options::default() }
 }
 
-/// Three segments, 150 sets in each, of which some are replaced, deleted, empty or equal.
+/// Builds three segments of 150 sets each, of which some are replaced, deleted, empty or equal.
 fn database() -> (Vec<u8>, Rows) {
     let slots = Slots { count: 8, samples_per_slot: 4, value_bits: 8, min_matches: 1 };
     let p = Parameters { samples: 64, bits: 2, slots, ..presets::PRECISE };
@@ -80,9 +80,9 @@ fn a_whole_database_has_no_findings() {
     }
 }
 
-/// One flipped bit in each unit of the file. A full check finds every one that lies in what the state
-/// refers to; whatever it does not find changes no answer. Repair mends or refuses and changes nothing;
-/// salvage saves all rows but those of the damaged page, and never a wrong one.
+/// Flips one bit in each 64-byte unit of the file. A full check finds every flip in what the state refers to; a flip
+/// that it does not find changes no answer. Repair succeeds, or refuses and changes nothing. Salvage saves all rows
+/// except those of the damaged page, and never a wrong one.
 #[test]
 fn damage_is_found_and_mended_or_the_rest_is_saved() {
     let (bytes, rows) = database();
@@ -123,7 +123,7 @@ fn damage_is_found_and_mended_or_the_rest_is_saved() {
                         assert_eq!(*original, stored.signature, "unit {unit}");
                     }
                 }
-                // A page holds at most one segment's rows.
+                // A page has rows of one segment only.
                 assert!(kept >= rows.len() - 150, "unit {unit}: {kept} {found:?} {report:?}");
                 salvaged += 1;
             }
@@ -133,8 +133,8 @@ fn damage_is_found_and_mended_or_the_rest_is_saved() {
     assert!(repaired > 20 && salvaged > 20, "{repaired} {salvaged}");
 }
 
-/// Postings with good checksums that are not those of the signatures: POST-10. A full check reads them, a deep
-/// one compares, and repair makes them anew.
+/// Postings with correct checksums that do not belong to the signatures (POST-10). A full check reads them, a deep
+/// check compares them, and repair rebuilds them.
 #[test]
 fn postings_of_other_signatures_are_found_and_made_anew() {
     let (bytes, rows) = database();
@@ -143,7 +143,7 @@ fn postings_of_other_signatures_are_found_and_made_anew() {
     let (mut bad, start) = (bytes.clone(), unit * 64);
     let payload = u32::from_le_bytes(*bad[start + 20..].first_chunk().unwrap()) as usize;
     let whole = (24 + payload).next_multiple_of(64);
-    // The lowest bit of the first id.
+    // Flips the lowest bit of the first id.
     bad[start + 24] ^= 1;
     let seal = Seal::of(*bad[32..].first_chunk().unwrap());
     let checksum = seal.checksum(&bad[start + 4..start + whole]);
@@ -160,7 +160,7 @@ fn postings_of_other_signatures_are_found_and_made_anew() {
     assert_eq!(rows_of(&mended).as_ref(), Ok(&rows));
 }
 
-/// STEP-1: a crash at any point of a repair leaves what a repair can still mend, with all rows.
+/// A crash at any point of a repair leaves a file that a repair can still restore, with all rows (STEP-1).
 #[test]
 fn every_crash_of_a_repair_can_be_repaired() {
     let (bytes, rows) = database();
@@ -217,7 +217,7 @@ fn what_is_no_database_is_not_salvaged() {
     assert!(matches!(result, Err(Error::NotADatabase { .. })));
 }
 
-/// A killed writer's database whose hot tier no longer says whose it is: its commits do, and are saved.
+/// The database of a killed writer whose log has lost its id. The commits in it still carry the id and are salvaged.
 #[test]
 fn commits_of_a_hot_tier_without_its_id_are_saved() {
     let (bytes, rows) = database();

@@ -1,7 +1,6 @@
-//! A database of which the file or a companion is not what it was: deleted, emptied, or replaced by a
-//! directory, a link or a FIFO, after a close and after a kill. Every way of opening it gives what was there
-//! (all of it, or what was sealed, for a reader) or a typed error; it does not wait, and changes nothing that
-//! is not the database's own.
+//! A database whose file or companion was deleted, emptied, or replaced by a directory, a link or a FIFO, after a
+//! close and after a kill. Every way to open it returns what was there (a reader: what was checkpointed) or a typed
+//! error. It does not block, and changes nothing that does not belong to the database.
 
 use testkit::folder;
 
@@ -14,14 +13,14 @@ use std::time::Duration;
 
 use ringer::{Answer, Database, Depth, Error, Like, Options, Result, Scheme, Snapshot, Stored};
 
-/// No case takes so long, unless it waits for somebody.
+/// No case takes this long unless it blocks.
 const FOREVER: Duration = Duration::from_secs(100);
 
-/// All companions, and what is in one of them.
+/// All companions, and files inside one of them.
 const SUBJECTS: [&str; 8] =
     ["", "-hot", "-hot/log", "-hot/id", "-hot-new", "-lock", "-vacuum", "-new"];
 
-/// What may come to stand in a place.
+/// What replaces a file.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Change {
     Deleted,
@@ -45,7 +44,7 @@ const CHANGES: [Change; 8] = [
     Change::Fifo,
 ];
 
-/// What a view shows: all rows and what looks like one of them.
+/// What a snapshot shows: all rows, and the answer to a query for one of them.
 type Shown = (Vec<(Box<[u8]>, Stored)>, Answer);
 
 fn shown(snapshot: &Snapshot) -> Result<Shown> {
@@ -62,19 +61,20 @@ fn options() -> Options {
     Options { background: false, ..Options::default() }
 }
 
-/// What a killed writer left in `killed`, with commits in the hot tier, and the same closed in `closed`.
+/// The files of a killed writer in `killed`, with commits in the write-ahead log, and the same database closed in
+/// `closed`.
 struct Originals {
     root: tempfile::TempDir,
-    /// What the file holds after the kill.
+    /// What the file alone contains after the kill.
     sealed: Shown,
-    /// What there is with the hot tier.
+    /// What the file and the log contain together.
     all: Shown,
 }
 
 const NAME: &str = "x.ringer";
 
 impl Originals {
-    /// The numbers of the sets start with `first`.
+    /// Creates both. The numbers of the sets start with `first`.
     fn new(first: u64) -> Originals {
         let root = tempfile::tempdir().unwrap();
         let at = |name: &str| root.path().join(name);
@@ -107,7 +107,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(format!("{}{ending}", path.display()))
 }
 
-/// Puts something else in the place of a file or directory; `false` if that is not possible there.
+/// Replaces a file or directory. Returns `false` if that is not possible there.
 fn change(subject: &Path, change: Change, another: &Path, scratch: &Path) -> bool {
     let there = fs::symlink_metadata(subject).is_ok();
     if !subject.parent().unwrap().is_dir() {
@@ -145,7 +145,7 @@ fn change(subject: &Path, change: Change, another: &Path, scratch: &Path) -> boo
     true
 }
 
-/// All names below a folder, with bytes of files and targets of links.
+/// Returns all names below a folder, with bytes of files and targets of links.
 fn everything(folder: &Path) -> Vec<(PathBuf, String, Vec<u8>)> {
     let (mut found, mut folders) = (Vec::new(), vec![folder.to_path_buf()]);
     while let Some(folder) = folders.pop() {
@@ -163,7 +163,7 @@ fn everything(folder: &Path) -> Vec<(PathBuf, String, Vec<u8>)> {
     found
 }
 
-/// An error that says what is in the way or what is wrong.
+/// Asserts that an error says what is in the way or what is wrong.
 fn check_error(error: &Error) {
     let typed = matches!(
         error,
@@ -181,7 +181,7 @@ fn check_error(error: &Error) {
     assert!(typed && !error.to_string().is_empty(), "{error:?}");
 }
 
-/// Does something in a thread, which must come back.
+/// Runs something in a thread and fails if it does not return.
 fn in_time<T: Send + 'static>(at: &str, act: impl FnOnce() -> T + Send + 'static) -> T {
     let (tell, told) = mpsc::channel();
     let thread = thread::spawn(move || tell.send(act()));
@@ -194,7 +194,7 @@ fn in_time<T: Send + 'static>(at: &str, act: impl FnOnce() -> T + Send + 'static
     }
 }
 
-/// How a way of opening ended.
+/// Counts how each way to open ended.
 #[derive(Default, Debug)]
 struct Counts {
     cases: usize,
@@ -228,7 +228,8 @@ impl Case<'_> {
         seen.is_ok()
     }
 
-    /// Opens for writing, and commits; what is acknowledged is there at the next open. Says how far it came.
+    /// Opens for writing and commits. An acknowledged commit must be there at the next open. Returns whether the open
+    /// and the commit succeeded.
     fn write(&self) -> (bool, bool) {
         let path = self.path.clone();
         let all = self.all.clone();
@@ -251,7 +252,7 @@ impl Case<'_> {
     }
 }
 
-/// Tries one case: reading changes nothing, a refused open changes nothing, and nobody's bytes change at all.
+/// Tries one case. Reads and refused opens change nothing, and files of others never change.
 fn try_case(own: &Originals, other: &Originals, case: (&str, &str, Change), counts: &mut Counts) {
     let (state, subject, how) = case;
     let scratch = tempfile::tempdir().unwrap();
@@ -291,7 +292,7 @@ fn try_case(own: &Originals, other: &Originals, case: (&str, &str, Change), coun
         let kept = after.iter().filter(|(path, ..)| path.ends_with("somebody's")).count();
         assert!(kept == precious, "{at}: something was removed");
     } else if !dangling {
-        // Nothing sees a dangling link before something is to be put there.
+        // A dangling link is noticed only when something is to be created there.
         let without_lock = |all: &[(PathBuf, String, Vec<u8>)]| {
             let own = |entry: &&(PathBuf, String, Vec<u8>)| !entry.0.ends_with("x.ringer-lock");
             all.iter().filter(own).cloned().collect::<Vec<_>>()

@@ -1,4 +1,4 @@
-//! Every find of the fuzzers and every seed of theirs, replayed through the same entry functions.
+//! Replays every finding of the fuzzers and every seed through the same entry functions.
 
 use testkit::random::Random;
 use testkit::scale::cases;
@@ -13,7 +13,7 @@ use ringer::internals::care::check;
 use ringer::internals::store::file_layer::memory::MemoryFiles;
 use testkit::allocations::capped;
 
-/// Runs an attack with each of its files. A panic is shown with the file that led to it.
+/// Runs an attack with each of its files. A panic is reported with the name of the file.
 fn replay(name: &str) {
     let (_, attack) = attacks::ALL.iter().find(|(other, _)| *other == name).expect("an attack");
     let fails = |(name, bytes): (String, Vec<u8>)| {
@@ -48,7 +48,7 @@ fn model() {
     replay("model");
 }
 
-/// A number of the kind that breaks things, or any.
+/// Returns a boundary value or a random number.
 fn value(random: &mut Random) -> u64 {
     const EDGES: [u64; 10] = [0, 1, 2, 63, 64, 255, 0xFFFF, 0xFFFF_FFFE, 0xFFFF_FFFF, u64::MAX];
     match random.below(3) {
@@ -65,7 +65,7 @@ fn change(random: &mut Random, input: &mut Vec<u8>) {
         let value = value(random).to_le_bytes();
         match random.below(8) {
             0..=2 => input.iter_mut().skip(at).zip(value).take(width).for_each(|(b, v)| *b = v),
-            // As long as an edit of a database. Its numbers are small ones.
+            // Appends a database edit with small numbers.
             3..=5 => {
                 let small = [random.below(40), random.below(8), random.below(256), 0];
                 input.extend(small.map(|n| n as u8));
@@ -81,8 +81,8 @@ fn number(name: &str, or: u64) -> u64 {
     std::env::var(name).map_or(or, |text| text.parse().expect("a number"))
 }
 
-/// Attacks with changed seeds: RINGER_RANDOM says how many times, RINGER_RANDOM_START where they start. RINGER_SEEDS
-/// names a folder with more seeds. The input of a failure is left beside the corpora.
+/// Attacks with changed seeds. RINGER_RANDOM is the number of attempts, RINGER_RANDOM_START the first one, and
+/// RINGER_SEEDS a folder with more seeds. The input of a failure is saved beside the corpora.
 fn attack_at_random(
     name: &str,
     attack: fn(&[u8]),
@@ -108,7 +108,7 @@ fn attack_at_random(
     }
 }
 
-/// What a fuzzer does in its first moments, without one.
+/// Does what a fuzzer does in its first moments, without one.
 #[test]
 fn changed_seeds() {
     for (name, attack) in attacks::ALL {
@@ -116,7 +116,7 @@ fn changed_seeds() {
     }
 }
 
-/// The same with whole files only, each looked at in one way: many more of them in the same time.
+/// The same with whole files only, each used in one way: many more inputs in the same time.
 #[test]
 fn changed_files() {
     attack_at_random(
@@ -131,7 +131,7 @@ fn changed_files() {
     );
 }
 
-/// A regression that no attack replays would rest there unseen.
+/// Every folder of regressions belongs to an attack. Otherwise its files would never be replayed.
 #[test]
 fn every_folder_of_regressions_has_its_attack() {
     for entry in fs::read_dir(corpus::folder().join("regressions")).expect("a readable folder") {
@@ -141,7 +141,7 @@ fn every_folder_of_regressions_has_its_attack() {
     }
 }
 
-/// The seeds have no damage, and all their checksums are found: making them right changes nothing.
+/// The seeds have no damage. Recomputing their checksums changes nothing, so all checksums are found.
 #[test]
 fn seeds_are_whole() {
     let made = seeds::make();

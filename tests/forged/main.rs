@@ -1,4 +1,4 @@
-//! Forged bytes with correct checksums cause typed errors at most, in bounded memory and work.
+//! Forged bytes with correct checksums cause at most typed errors, in bounded memory and work.
 //!
 //! Attacks run one at a time, and the bytes in use by all threads count. So nothing else may run in this binary.
 

@@ -1,4 +1,4 @@
-//! Clusters of a database against connected components and leaders found by brute force.
+//! Clusters of a database, compared with connected components and leaders found by brute force.
 
 use testkit::query_oracle;
 use testkit::random::Random;
@@ -11,7 +11,7 @@ use ringer::{Accept, Clustering, Clusters, Comparison, Database, Error, Linkage,
 
 const GO_ON: ControlFlow<()> = ControlFlow::Continue(());
 
-/// Representative, keys and the lowest comparison of each cluster.
+/// Representative, keys and lowest comparison of each cluster.
 type All = Vec<(Vec<u8>, Vec<Vec<u8>>, Comparison)>;
 
 fn found(clusters: Clusters<'_>) -> All {
@@ -26,7 +26,7 @@ fn found(clusters: Clusters<'_>) -> All {
     all
 }
 
-/// Whom each key is alike with, by definition.
+/// Returns the keys that are similar to each key, by brute force.
 fn graph(rows: &Rows, min: f64) -> BTreeMap<Vec<u8>, BTreeSet<Vec<u8>>> {
     let mut graph: BTreeMap<Vec<u8>, BTreeSet<Vec<u8>>> = BTreeMap::new();
     for (a, signature) in rows.iter().filter(|(_, s)| !s.is_empty()) {
@@ -41,7 +41,7 @@ fn graph(rows: &Rows, min: f64) -> BTreeMap<Vec<u8>, BTreeSet<Vec<u8>>> {
     graph
 }
 
-/// The clusters by definition, as sets of keys in order.
+/// Returns the clusters by definition, as sorted lists of keys.
 fn by_definition(
     graph: &BTreeMap<Vec<u8>, BTreeSet<Vec<u8>>>,
     linkage: Linkage,
@@ -91,7 +91,7 @@ fn check(db: &Database, rows: &Rows, at: &str) {
     }
 }
 
-/// Chains of sets, each like the next but not like the one after; families; copies; empty sets.
+/// Stores chains of sets (each similar to the next but not to the one after), families, duplicates and empty sets.
 fn rows(db: &Database) -> Rows {
     let mut random = Random(3);
     let mut rows = Rows::new();
@@ -156,7 +156,7 @@ fn conditions_reach_the_pairs() {
     let all = keys(found(snapshot.clusters(0.5)));
     let few = keys(found(snapshot.clusters(0.5).pairs(|pairs| pairs.accept(Accept::Certain))));
     assert!(few < all, "{few} {all}");
-    // Nobody is like anybody, says the check: only sets with equal signatures are left.
+    // The check rejects every pair, so only sets with equal signatures stay together.
     let none = found(snapshot.clusters(0.5).pairs(|pairs| pairs.check(|_, _| Ok(Some(0.0)))));
     assert!(none.iter().all(|(_, keys, _)| keys.len() > 1) && keys(none) < few);
     let error = snapshot.clusters(0.5).pairs(|pairs| pairs.memory(10)).run(|_| GO_ON);
@@ -171,8 +171,8 @@ fn conditions_reach_the_pairs() {
     assert!(report.unwrap().cancelled && seen == 3);
 }
 
-/// Sets that join one after the other, in commits of any size, end up in the clusters of a run over all; also
-/// when the clusters were stored and linked again on the way.
+/// Sets added one after the other, in commits of any size, end up in the same clusters as in a run over all sets.
+/// That also holds if the clusters were stored and linked again in between.
 #[test]
 fn sets_that_join_make_the_same_clusters() {
     let folder = tempfile::tempdir().unwrap();
@@ -215,7 +215,7 @@ fn sets_that_join_make_the_same_clusters() {
     assert_eq!(clusters.representative("nobody"), None);
 }
 
-/// Clusters that grow accept by the same rule as a run over all sets, and as each comparison by itself.
+/// Incremental clusters accept pairs by the same rule as a run over all sets and as single comparisons.
 #[test]
 fn growing_clusters_accept_by_estimate_possibility_and_certainty() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Pairs, clusters and triples are those of brute force.
+//! Pairs, clusters and triples equal those of brute force.
 
 mod clusters;
 mod pair_options;

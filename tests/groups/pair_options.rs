@@ -1,5 +1,5 @@
-//! What can be asked of pairs beside a resemblance, and what is refused: groups of copies, undecided pairs, the end
-//! of a run before its end, limits.
+//! Options of pairs apart from the resemblance, and what is refused: groups of duplicates, undecided pairs, cancelled
+//! runs, limits.
 
 use testkit::all_pairs;
 use testkit::query_oracle;
@@ -13,7 +13,7 @@ use all_pairs::{All, GO_ON, brute_force, options, set, what};
 use query_oracle::{Brute, Rows};
 use ringer::{Accept, Database, Error, Estimate, Found, Pair, Plan, Scheme};
 
-/// A hundred thousand copies are one group, and take no time.
+/// A hundred thousand duplicates are one group and cost almost nothing.
 #[test]
 fn copies_are_one_group() {
     let folder = tempfile::tempdir().unwrap();
@@ -52,13 +52,13 @@ fn copies_are_one_group() {
     assert_eq!((pairs[0].a_keys, pairs[0].b_keys), (99_998, 1));
 }
 
-/// Copies that are in several segments and in memory are one group, as if all were in one segment.
+/// Duplicates in several segments and in memory are one group, as if all were in one segment.
 #[test]
 fn copies_far_from_each_other_are_one_group() {
     let folder = tempfile::tempdir().unwrap();
     let db = Database::create(folder.path().join("x.ringer"), &Scheme::near_duplicate(), options())
         .unwrap();
-    // Key i has text i mod 40: each is in all parts, several times, some alone, and hidden here and there.
+    // Key i has text i mod 40. Each text is in all parts, several times; some rows are alone, and some are hidden.
     let text = |i: u32| (0..60_u64).map(|x| u64::from(i % 40 / 2 * 1000 + i % 2 * 6) + x).collect();
     let mut right: BTreeMap<u32, BTreeSet<Vec<u8>>> = BTreeMap::new();
     for part in 0..4 {
@@ -126,8 +126,8 @@ fn small() -> (tempfile::TempDir, Database, Rows) {
     (folder, db, rows)
 }
 
-/// What must reach the threshold: the estimate, or an end of the 99.9 % interval. Pairs of which neither is certain are
-/// marked.
+/// The threshold applies to the estimate or to one end of the 99.9 % interval. Pairs that are uncertain either way
+/// are marked.
 #[test]
 fn pairs_are_accepted_by_estimate_or_interval() {
     let (_folder, db, rows) = small();
@@ -142,7 +142,7 @@ fn pairs_are_accepted_by_estimate_or_interval() {
         assert!(pair.similarity().value >= min - 1e-9);
         assert_eq!(pair.undecided, !pair.comparison.certainly_at_least(min));
     }
-    // By brute force.
+    // The same by brute force.
     let rows: Vec<_> = rows.iter().filter(|(_, s)| !s.is_empty()).collect();
     let (mut right, mut surely) = (0, 0);
     for (i, (_, s)) in rows.iter().enumerate() {
@@ -157,7 +157,8 @@ fn pairs_are_accepted_by_estimate_or_interval() {
     assert_eq!((possible.len(), certain.len()), (right, surely));
 }
 
-/// All possible pairs are handed to a check, also those with an estimate below the threshold, each once; it decides.
+/// All possible pairs are passed to a check, once each, including those with an estimate below the threshold. The
+/// check decides.
 #[test]
 fn possible_pairs_are_checked() {
     let (_folder, db, _rows) = small();
@@ -193,7 +194,7 @@ fn possible_pairs_are_checked() {
     assert_eq!(failed, Err(Error::NoSuchKey { key: [1].into() }));
 }
 
-/// A run ends when the visitor or the progress callback says so, in every phase.
+/// A run ends when the visitor or the progress callback asks for it, in every phase.
 #[test]
 fn runs_can_be_cancelled() {
     let (_folder, db, _) = small();
@@ -251,7 +252,7 @@ fn what_cannot_be_is_refused() {
     assert_eq!(db.snapshot().pairs(0.0).exhaustive().collect(), Ok(vec![]));
 }
 
-/// Too many that agree in a column: pairs may be missing, and the report says so.
+/// If too many signatures agree in a column, pairs may be missing, and the report says so.
 #[test]
 fn too_many_candidates_are_told_of() {
     let (_folder, db, rows) = small();

@@ -1,4 +1,4 @@
-//! All pairs of a database against brute force over its signatures, and against a query for each key.
+//! All pairs of a database, compared with brute force over its signatures and with a query for each key.
 
 use testkit::all_pairs;
 use testkit::query_oracle;
@@ -12,7 +12,7 @@ use query_oracle::{PLANS, Rows, crafted};
 use ringer::scheme::{CardinalityField, Packing, Sampler, Slots, Universe};
 use ringer::{Database, Found, Like, Options, Pairs, Parameters, Plan, Scheme, Snapshot, presets};
 
-/// The same, taken apart here from pairs and groups; and they must come in the order that was promised.
+/// Expands pairs and groups into pairs of keys here, not in the library, and asserts the promised order.
 fn grouped(pairs: Pairs<'_>) -> All {
     let mut groups: BTreeMap<Vec<u8>, Vec<Vec<u8>>> = BTreeMap::new();
     let (mut between, mut last, mut last_group) = (Vec::new(), None, None);
@@ -25,7 +25,7 @@ fn grouped(pairs: Pairs<'_>) -> All {
                     assert!(keys.is_sorted() && keys.len() == group.len() && keys.len() > 1);
                     assert_eq!(*keys[0], *group.representative().unwrap());
                     assert!(last_group.replace(keys[0].clone()) < Some(keys[0].clone()));
-                    // It comes before its pairs, and after those of smaller keys.
+                    // A group comes before its pairs and after those of smaller keys.
                     let before: Option<(Vec<u8>, Vec<u8>)> = last.clone();
                     assert!(before.is_none_or(|(a, _)| a < keys[0]));
                     groups.insert(keys[0].clone(), keys);
@@ -53,7 +53,7 @@ fn grouped(pairs: Pairs<'_>) -> All {
             }
         }
     }
-    // Of copies all pairs, which are known.
+    // All pairs within a group of duplicates are known.
     for keys in groups.values() {
         for (i, a) in keys.iter().enumerate() {
             for b in &keys[i + 1..] {
@@ -64,7 +64,7 @@ fn grouped(pairs: Pairs<'_>) -> All {
     all
 }
 
-/// What queries for each key find.
+/// Returns what a query for each key finds.
 fn queried(
     snapshot: &Snapshot,
     rows: &Rows,
@@ -82,7 +82,7 @@ fn queried(
     all
 }
 
-/// Pairs of all thresholds and rules, against the right answer.
+/// Compares pairs of all thresholds and rules with the correct answer.
 fn check(snapshot: &Snapshot, rows: &Rows, mins: &[f64], at: &str) {
     let scheme = snapshot.scheme().clone();
     let slots = u32::from(scheme.slots.count);
@@ -164,8 +164,8 @@ fn schemes() -> Vec<Scheme> {
     all.map(|parameters| Scheme::new(parameters).unwrap()).into()
 }
 
-/// Segments, memtable, deleted and rewritten keys, copies and empty sets; then checkpointed, compacted, and
-/// opened again: the same pairs, and those of the definition.
+/// Rows are in segments and in the memtable, with deleted and rewritten keys, duplicates and empty sets. The pairs
+/// equal brute force, and stay the same after a checkpoint, a compaction and a reopen.
 #[test]
 fn pairs_are_those_of_the_definition_wherever_rows_live() {
     for (i, scheme) in schemes().into_iter().enumerate() {
@@ -223,8 +223,8 @@ fn pairs_are_those_of_the_definition_wherever_rows_live() {
     }
 }
 
-/// Fewer than half of the half bits may agree, and the estimate is above 0 all the same where sets fill much of their
-/// universe: such pairs are not missed.
+/// If sets fill much of their universe, fewer than half of the half bits may agree although the estimate is above 0.
+/// Such pairs are not missed.
 #[test]
 fn half_bits_of_full_sets() {
     let parameters = Parameters {
@@ -252,8 +252,8 @@ fn half_bits_of_full_sets() {
     check(&db.snapshot(), &rows, &[0.0, 0.1, 0.3, 0.45, 0.5, 0.51, 0.7], "full");
 }
 
-/// Signatures that are alike in whole stretches of samples, so that runs are long and are told further apart,
-/// and equal in several columns at once.
+/// Signatures agree in whole stretches of samples and in several columns at once. Runs are then long and are split by
+/// further columns.
 #[test]
 fn long_runs_change_nothing() {
     for (k, bits, slots, n) in [
@@ -277,7 +277,7 @@ fn long_runs_change_nothing() {
         let mut rows = Rows::new();
         for i in 0..n {
             let mut samples = near.clone();
-            // The first stretch is everybody's; the rest changes more or less.
+            // All signatures share the first stretch; the rest varies more or less.
             let changes = random.below(2 * u64::from(k));
             for _ in 0..changes {
                 let at = (k / 5) as usize + random.below(u64::from(k - k / 5)) as usize;

@@ -1,7 +1,7 @@
-//! Threes of a database against brute force over all threes of keys, and against exact resemblances.
+//! Triples of a database, compared with brute force over all triples of keys and with exact resemblances.
 //!
-//! The real data is not part of the repository. Set `RINGER_DATA` to its folder (the one that holds
-//! `words65536/`); by default it is looked for in `../shared/data`. Without it that test says so and passes.
+//! The real data is not part of the repository. Set `RINGER_DATA` to its folder (the one that contains
+//! `words65536/`); the default is `../shared/data`. Without the data, that test says so and passes.
 
 use testkit::query_oracle;
 use testkit::random::Random;
@@ -21,7 +21,7 @@ use ringer::{
     Database, Error, Options, Parameters, Scheme, Signature, Triple, presets, resemblance_of,
 };
 
-/// The threes of distinct signatures by definition: all pairs alike enough, and all three.
+/// Returns the triples of distinct signatures by definition: all pairs and all three together reach their thresholds.
 fn brute_force(rows: &Rows, min: f64, min_pair: f64) -> BTreeMap<[Vec<u8>; 3], f64> {
     let mut firsts: Vec<(&Vec<u8>, &Signature)> = Vec::new();
     for (key, signature) in rows.iter().filter(|(_, s)| !s.is_empty()) {
@@ -72,7 +72,7 @@ fn triples_are_those_of_the_definition() {
             let key = format!("{:03}", i * 77 % 150).into_bytes();
             rows.insert(key, db.sketcher().sketch(&set).unwrap());
         }
-        // Copies count as one.
+        // Duplicates count as one.
         rows.insert(b"copy".to_vec(), rows[&b"001"[..]].clone());
         let mut load = db.bulk_load();
         for (key, signature) in rows.iter().take(100) {
@@ -145,7 +145,7 @@ fn runs_are_refused_and_cancelled() {
 
 const D: u64 = 1 << 16;
 
-/// Three words and the resemblance of the sets of documents that they are in.
+/// Returns three words each and the resemblance of the sets of documents that contain them.
 fn truth(folder: &Path) -> Vec<([String; 3], f64)> {
     let text = fs::read_to_string(folder.join("truth_triples.tsv")).expect("a truth table");
     let rows = text.lines().filter(|line| !line.starts_with('#'));
@@ -168,8 +168,8 @@ fn postings(folder: &Path, wanted: &HashSet<&String>) -> HashMap<String, Vec<u64
     wanted.map(|(word, all)| (word.to_string(), ids(all))).collect()
 }
 
-/// Real words through the database: each three of the truth table is found from its estimate on, with an
-/// estimate within 4 standard errors of the truth; and what the sparse form would say is visibly further off.
+/// Real words in a database. Each triple of the truth table is found at a threshold up to its estimate, and the
+/// estimate is within 4 standard errors of the truth. The sparse formula is clearly further off.
 #[test]
 fn triples_of_words_agree_with_exact_resemblance() {
     let Some(folder) = real::folder("words65536") else { return };

@@ -1,6 +1,6 @@
-//! What one document may take: the features of long texts, which are read piece by piece, are those of the definition;
-//! memory is a stated multiple of a document's bytes, also of those that become many times longer by normalisation;
-//! limits are kept; and work is given up soon after somebody asks for that.
+//! Limits for one document. Long texts, which are read piece by piece, have the features of the definition. Memory is
+//! a documented multiple of the document's size, even if normalisation makes it many times longer. Limits are
+//! enforced, and work stops soon after a cancellation.
 
 use testkit::allocations;
 use testkit::random::Random;
@@ -14,7 +14,7 @@ use ringer::Error;
 use ringer::features::{Ends, Extractor, Limits, Media, definition, tokens};
 use ringer::scheme::Features;
 
-/// What texts are made of: words, scripts without spaces, ligatures, marks, and bytes that are no UTF-8.
+/// The parts of texts: words, scripts without spaces, ligatures, combining marks, and invalid UTF-8.
 const PARTS: [&str; 16] = [
     "word",
     " ",
@@ -34,7 +34,7 @@ const PARTS: [&str; 16] = [
     "\u{1F468}\u{200D}\u{1F469}",
 ];
 
-/// A text of so many parts; with few kinds of them, some of which may have no white space at all.
+/// Returns a text of `parts` parts of few kinds. Some texts have no white space at all.
 fn text(random: &mut Random, parts: usize) -> Vec<u8> {
     let kinds = 1 + random.index(PARTS.len());
     let first = random.index(PARTS.len());
@@ -65,7 +65,7 @@ fn expected(features: Features, text: &[u8]) -> Vec<u64> {
     }
 }
 
-/// FEAT-7, FEAT-9: where a text is cut into pieces makes no difference.
+/// It makes no difference where a text is split into pieces (FEAT-7, FEAT-9).
 #[test]
 fn long_texts_have_the_features_of_the_definition() {
     let kinds = [
@@ -100,7 +100,7 @@ fn long_texts_have_the_features_of_the_definition() {
 
 const MIB: usize = 1 << 20;
 
-/// Documents that take the most memory of each kind. A quick run tries each kind of features with a quarter of them.
+/// Returns documents that need the most memory. A quick run tries each kind of features with a quarter of them.
 fn hostile() -> Vec<(&'static str, Vec<u8>)> {
     let repeat = |part: &str| part.repeat(2 * MIB / part.len()).into_bytes();
     vec![
@@ -119,7 +119,7 @@ fn hostile() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// The stated multiples (see `Extractor`).
+/// Memory stays within the documented multiples (see `Extractor`).
 #[test]
 fn memory_is_a_stated_multiple_of_the_document() {
     let kinds = [
@@ -198,8 +198,8 @@ fn limits_are_kept_to_the_byte_and_to_the_feature() {
     }
 }
 
-/// Somebody who asks is heard within a part of the work that takes far less than a second: counted in bytes and
-/// features, not in time.
+/// A cancellation is noticed within a part of the work that takes far less than a second. This is counted in bytes
+/// and features, not in time.
 #[test]
 fn work_is_given_up_when_somebody_asks() {
     let kinds = [
@@ -223,8 +223,8 @@ fn work_is_given_up_when_somebody_asks() {
                     .interrupted_by(move || count.fetch_add(1, Ordering::Relaxed) == u64::MAX);
                 extractor.extract(&document, media, &mut Vec::new()).unwrap();
                 let all = asked.load(Ordering::Relaxed);
-                // One look for each 512 KiB at least. A run of marks is one character to the eye, and sorted
-                // at once; ASCII without white space is read at the speed of memory.
+                // There is at least one poll per 512 KiB. Exceptions: a run of combining marks is one character and
+                // is sorted at once, and ASCII without white space is read at memory speed.
                 let plain = document.is_ascii() && !document.contains(&b' ');
                 let at_once =
                     what == "marks" || what == "one word" || (plain && media == Media::Plain);

@@ -1,5 +1,5 @@
-//! A hundred thousand sets that are equal, empty, or alike in one slot: what it costs to take them in, and to ask for
-//! all pairs, clusters and threes of them. Work and memory are counted, not timed.
+//! A hundred thousand sets that are equal, empty, or similar in one slot: the cost of storing them, and of finding
+//! all pairs, clusters and triples. Work and memory are counted, not timed.
 
 use testkit::allocations;
 use testkit::random::word_at;
@@ -14,20 +14,20 @@ use ringer::{Database, Found, Options, Scheme, Signature, Snapshot};
 
 const SETS: u64 = 100_000;
 
-/// Sets of a commit.
+/// Sets per commit.
 const COMMIT: u64 = 1000;
 
-/// What a question may take beside its sets.
+/// The memory that a request may use in addition to its sets.
 const BESIDE: usize = 24 << 20;
 
-/// What pairs take for each set, and clusters beside that: keys, groups, places.
+/// The bytes that pairs use per set, and clusters in addition: keys, groups, places.
 const EACH: usize = 200;
 
 fn scheme() -> Arc<Scheme> {
     Arc::new(Scheme::near_duplicate())
 }
 
-/// Commits the sets. A commit takes the memory of its rows and no more, however many equal ones came before.
+/// Commits the sets. A commit uses memory for its own rows only, however many equal ones came before.
 fn filled(path: &Path, signature: impl Fn(&Database, u64) -> Signature) -> Database {
     let options = Options { memtable_rows: 30_000, background: false, ..Options::default() };
     let db = Database::create(path, &scheme(), options).unwrap();
@@ -39,7 +39,7 @@ fn filled(path: &Path, signature: impl Fn(&Database, u64) -> Signature) -> Datab
         }
         most = most.max(taking(|| db.commit(batch).unwrap()).1);
     }
-    // Now and then a commit makes a segment of 30,000 rows of 64 bytes, or merges a few.
+    // Some commits build a segment of 30,000 rows of 64 bytes, or merge a few segments.
     assert!(most < 64 << 20, "a commit took {most} bytes");
     let (_, taken) = taking(|| db.compact().unwrap());
     assert!(taken < 64 << 20, "a merge took {taken} bytes");
@@ -48,7 +48,7 @@ fn filled(path: &Path, signature: impl Fn(&Database, u64) -> Signature) -> Datab
     db
 }
 
-/// What a question gave.
+/// The result of a request.
 #[derive(Debug, Default)]
 struct Gave {
     groups: Vec<usize>,
@@ -97,7 +97,7 @@ fn triples(snapshot: &Snapshot, least: f64) -> u64 {
         let mut count = 0;
         let triples = snapshot.triples(least).run(|_| {
             count += 1;
-            // All that is said of a hundred thousand equal sets may be said in very many threes.
+            // A hundred thousand equal sets can form very many triples, so the visitor stops early.
             if count < 1000 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         triples.unwrap();
@@ -116,7 +116,7 @@ fn equal_sets_are_one_group() {
     assert!(gave.compared <= 1 && !gave.truncated, "{}", gave.compared);
     assert_eq!(clusters(&snapshot, 0.9), [SETS as usize]);
     triples(&snapshot, 0.9);
-    // One signature, however many rows.
+    // There is one signature, however many rows.
     let bytes = std::fs::metadata(folder.path().join("x.ringer")).unwrap().len();
     assert!(bytes < 40 * SETS, "{bytes}");
 }
@@ -132,7 +132,7 @@ fn empty_sets_are_in_no_group() {
     assert_eq!(triples(&snapshot, 0.1), 0);
 }
 
-/// All sets have the first slot in common: three samples of 64, and nothing else but by chance.
+/// All sets share the first slot: three samples of 64, and others only by chance.
 #[test]
 fn sets_alike_in_one_slot_are_compared_a_bounded_number_of_times() {
     let folder = tempfile::tempdir().unwrap();
@@ -142,11 +142,11 @@ fn sets_alike_in_one_slot_are_compared_a_bounded_number_of_times() {
         signature_page::signature(&scheme, planes, 1 + (i % 100) as u32).unwrap()
     });
     let snapshot = db.snapshot();
-    // Such likeness is far below what is asked for, and that is known before the list is compared.
+    // This similarity is far below the threshold, which is known before the list is compared.
     let gave = pairs(&snapshot, 0.8);
     assert_eq!((gave.groups, gave.pairs, gave.truncated), (vec![], 0, false));
     assert!(gave.compared < SETS * SETS / 40, "{}", gave.compared);
-    // Where it is not, each set is compared with as many others as is allowed, and the report says so.
+    // At a low threshold each set is compared with the allowed number of others, and the report says so.
     let report = bounded("pairs, few candidates", || {
         let pairs = snapshot.pairs(0.01).max_candidates(100);
         pairs.run(|_| ControlFlow::Continue(())).unwrap()

@@ -1,5 +1,5 @@
-//! Data that nobody would wish for: a hundred thousand sets that are equal, empty, or alike in one slot.
-//! Inserts work, answers are right, and what a query does and takes is bounded. Work is counted, not timed.
+//! Worst-case data: a hundred thousand sets that are equal, empty, or similar in one slot. Inserts work, answers are
+//! correct, and the work and memory of a query are bounded. Work is counted, not timed.
 
 use testkit::allocations;
 use testkit::random::word_at;
@@ -17,26 +17,26 @@ use ringer::{
 
 const SETS: u64 = 100_000;
 
-/// Distinct signatures that a slot value leads to before an answer is cut short.
+/// The default limit of distinct candidate signatures, above which an answer is truncated.
 const DEFAULT_MAX: usize = 100_000;
 
-/// What a query may take beside its candidates: counters of a window and blocks of lists, and 64 pages of
-/// signatures that are compared in one go where the cache has no room for them.
+/// The memory that a query may use in addition to its candidates: the counters of a window, blocks of lists, and 64
+/// pages of signatures that are compared at once if the cache has no room for them.
 const BESIDE: usize = 4 << 20;
 
-/// Keys that come in no order.
+/// Returns keys in pseudo-random order.
 fn key(i: u64) -> [u8; 8] {
     (i.wrapping_mul(0x9E37_79B9_7F4A_7C15)).to_be_bytes()
 }
 
-/// All keys in order.
+/// Returns all keys, sorted.
 fn keys() -> Vec<[u8; 8]> {
     let mut keys: Vec<_> = (0..SETS).map(key).collect();
     keys.sort_unstable();
     keys
 }
 
-/// A database of `SETS` sets that came in commits of a thousand.
+/// Builds a database of `SETS` sets in commits of a thousand.
 fn filled(
     path: &Path,
     options: Options,
@@ -54,7 +54,7 @@ fn filled(
     db
 }
 
-/// Checks something with rows in memtables and segments as they came, in one segment, and with no cache.
+/// Runs a check with rows in memtables and segments as inserted, in one segment, and without a cache.
 fn wherever_rows_live(
     signature: impl Fn(&Database, u64) -> Signature,
     check: impl Fn(&Database, &str),
@@ -75,9 +75,9 @@ fn found(answer: &Answer) -> Vec<&[u8]> {
     answer.matches.iter().map(|found| &*found.key).collect()
 }
 
-/// Runs a query and checks what it took: at most `most` bytes beside its answer.
+/// Runs a query and asserts that it uses at most `most` bytes in addition to its answer.
 fn bounded(query: &Query<'_>, most: usize, at: &str) -> Explanation {
-    // Once before: pages that stay in the cache are not the query's.
+    // A first run warms the cache, whose pages do not count as the query's memory.
     query.run().unwrap();
     let (explanation, taken) = taking(|| query.explain().unwrap());
     let answer: usize =
@@ -106,7 +106,7 @@ fn equal_documents_are_one_candidate() {
                     let query = plan.map_or(query.clone(), |plan| query.plan(plan)).top(top);
                     let at = format!("equal, {at}, {plan:?}, top {top}");
                     let explanation = bounded(&query, BESIDE, &at);
-                    // One signature in each part, in 21 lists at most.
+                    // There is one signature in each part, in at most 21 lists.
                     let (work, parts) = (explanation.work, explanation.parts.len() as u64);
                     assert!(work.candidates <= parts && work.compared <= parts, "{at}: {work:?}");
                     assert!(work.postings <= 21 * parts, "{at}: {work:?}");
@@ -118,7 +118,7 @@ fn equal_documents_are_one_candidate() {
                     assert!(found(&answer).into_iter().eq(&keys[..top]), "{at}");
                     assert!(answer.matches.iter().all(|m| m.similarity().value == 1.0));
                 }
-                // Itself left out.
+                // The key itself is left out.
                 let answer = put(snapshot.query(Like::Key(&keys[3])), 10);
                 let others = keys[..3].iter().chain(&keys[4..11]);
                 assert!(found(&answer).into_iter().eq(others), "{at}");
@@ -151,7 +151,7 @@ fn empty_sets_are_never_found_and_cost_nothing() {
                         assert!(!explanation.answer.truncated, "{at}");
                         let (work, parts) = (explanation.work, explanation.parts.len() as u64);
                         assert_eq!((work.postings, work.candidates), (0, 0), "{at}");
-                        // A scan looks at the one signature of each segment.
+                        // A scan compares the one signature of each segment.
                         assert!(work.compared <= parts, "{at}: {work:?}");
                     }
                 }
@@ -160,8 +160,8 @@ fn empty_sets_are_never_found_and_cost_nothing() {
     );
 }
 
-/// Random signatures that have the same samples in their first slot: with 64 samples, bits 0 to 2 of each
-/// of the 8 planes. One in a thousand shares the second slot, too.
+/// Returns random signatures with the same samples in the first slot: with 64 samples, bits 0 to 2 of each of the 8
+/// planes. One in a thousand also shares the second slot.
 fn alike_in_one_slot(scheme: &Arc<Scheme>, i: u64) -> Signature {
     assert_eq!((scheme.samples, scheme.bits, scheme.slots.samples_per_slot), (64, 8, 3));
     let (mask, shared) = if i % 1000 == 1 { (63, 0o35) } else { (7, 0o5) };
@@ -170,7 +170,7 @@ fn alike_in_one_slot(scheme: &Arc<Scheme>, i: u64) -> Signature {
     signature_page::signature(scheme, planes, 1 + (i % 100) as u32).unwrap()
 }
 
-/// The best by definition: every signature is compared.
+/// Returns the best matches by comparing every signature.
 fn best(snapshot: &Snapshot, query: &Signature, top: usize) -> Vec<(f64, Vec<u8>)> {
     let mut all: Vec<_> = snapshot
         .range::<&[u8]>(..)
@@ -192,7 +192,7 @@ fn sets_alike_in_one_slot_are_cut_short_above_the_limit_only() {
         |_, i| alike_in_one_slot(&scheme, i),
         |db, at| {
             let snapshot = db.snapshot();
-            // One that is not stored: all stored ones share its first slot, one in a thousand its second.
+            // The query is not stored. All stored signatures share its first slot, one in a thousand its second.
             let query = alike_in_one_slot(&scheme, SETS + 1);
             let expected = best(&snapshot, &query, 10);
             let ask = || snapshot.query(Like::Signature(&query)).top(10);
@@ -200,7 +200,7 @@ fn sets_alike_in_one_slot_are_cut_short_above_the_limit_only() {
                 let values = answer.matches.iter().map(|m| m.similarity().value);
                 assert!(values.eq(expected.iter().map(|(value, _)| *value)), "{at}");
                 let ten: Vec<Vec<u8>> = answer.matches.iter().map(|m| m.key.to_vec()).collect();
-                // Those as alike as the last are ranked by slots, which brute force does not look at here.
+                // Matches that tie with the last are ranked by common slots, which this brute force ignores.
                 let last = expected[9].0;
                 for (value, key) in expected.iter().filter(|(value, _)| *value > last) {
                     assert!(ten.contains(key), "{at}: {value}");
@@ -212,7 +212,7 @@ fn sets_alike_in_one_slot_are_cut_short_above_the_limit_only() {
             assert!(chosen.work.compared <= SETS, "{at}: {:?}", chosen.work);
 
             let probe = |most: usize| {
-                // 8 bytes a candidate, twice as many before they are cut, and arrays that grow by doubling.
+                // 8 bytes per candidate, twice as many before truncation, in arrays that grow by doubling.
                 let query = ask().plan(Plan::Probe).max_candidates(most);
                 bounded(&query, BESIDE + 40 * most, &format!("alike, {at}, at most {most}"))
             };
@@ -224,13 +224,14 @@ fn sets_alike_in_one_slot_are_cut_short_above_the_limit_only() {
             for most in [DEFAULT_MAX - 1, 1000, 10, 0] {
                 let cut = probe(most);
                 assert!(cut.answer.truncated, "{at}: {most}");
-                // Candidates of the short lists are looked at before those of all.
+                // Candidates from the short lists are compared before those from the long one.
                 assert!(cut.work.compared <= 2 * most as u64, "{at}: {most}, {:?}", cut.work);
-                // Lists are read to their ends, the short ones twice; those of a memtable hold some others.
+                // Lists are read to their ends, and the short ones twice. Chains of a memtable include a few other
+                // entries.
                 assert!(cut.work.postings <= SETS + SETS / 20, "{at}: {most}, {:?}", cut.work);
                 assert!(cut.answer.matches.len() <= most.min(10), "{at}: {most}");
             }
-            // Two slots in common: few candidates, so nothing is cut short.
+            // With two common slots there are few candidates, so nothing is truncated.
             let two = ask().plan(Plan::Probe).min_matches(2).max_candidates(1000);
             let two = bounded(&two, BESIDE + 40 * 1000, &format!("alike, {at}, two slots"));
             assert!(!two.answer.truncated && two.work.compared < 200, "{at}: {:?}", two.work);
@@ -238,7 +239,7 @@ fn sets_alike_in_one_slot_are_cut_short_above_the_limit_only() {
     );
 }
 
-/// A scan of a few strangers would read the slots of each, since none of them fills the ranking.
+/// No stranger can fill the ranking, so a scan would read the slots of each.
 #[test]
 fn strangers_that_share_no_slot_are_not_looked_at() {
     let folder = tempfile::tempdir().unwrap();
@@ -259,7 +260,7 @@ fn strangers_that_share_no_slot_are_not_looked_at() {
     }
 }
 
-/// A stream that never ends and says the same again and again is remembered once, by the samplers that do so.
+/// A sampler that remembers elements stores a repeated element of an endless stream once.
 #[test]
 fn repeats_of_a_stream_take_no_memory() {
     for sampler in [Sampler::Lazy, Sampler::OnePermutation, Sampler::Independent] {

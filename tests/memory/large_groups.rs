@@ -1,4 +1,4 @@
-//! A hundred thousand sets: pairs against exact resemblances, and what a run takes. Memory and comparisons are
+//! A hundred thousand sets: pairs compared with exact resemblances, and the cost of a run. Memory and comparisons are
 //! counted; time is not measured.
 
 use testkit::allocations;
@@ -20,8 +20,8 @@ use workload::{ELEMENTS, MEMBERS, Workload};
 
 const SETS: u64 = 100_000;
 
-/// What a run may take beside its sets: a run of pairs that is being sorted, blocks that are read, pages that
-/// are held.
+/// The memory that a run may use in addition to its sets: the run of pairs being sorted, blocks being read, pages
+/// being held.
 const BESIDE: usize = 24 << 20;
 
 const GO_ON: ControlFlow<()> = ControlFlow::Continue(());
@@ -37,7 +37,7 @@ fn run(pairs: Pairs<'_>) -> (Vec<Pair>, Report) {
     (all, report.unwrap())
 }
 
-/// The bases of planted sets stand before the background.
+/// Returns set `i`. The bases of planted sets come before the background.
 fn set(w2: &Workload, i: u64) -> workload::Set {
     if i < w2.clusters() { w2.query(i) } else { w2.set(i) }
 }
@@ -48,7 +48,7 @@ fn exact(a: &workload::Set, b: &workload::Set) -> f64 {
     common / (2.0 * ELEMENTS as f64 - common)
 }
 
-/// The pairs of bases and planted sets with their resemblances, by counting.
+/// Counts the exact resemblances of all pairs of bases and planted sets.
 fn planted(w2: &Workload) -> HashMap<(u64, u64), f64> {
     let mut all = HashMap::new();
     for cluster in 0..w2.clusters() {
@@ -90,21 +90,20 @@ fn filled(
     db
 }
 
-/// The chance that a pair of this resemblance is given: that its estimate reaches the threshold, with the
-/// normal distribution of the estimator's standard error. (Slots are common but for 3 in 10 million at .8.)
+/// Returns the probability that a pair of this resemblance is returned, which is that its estimate reaches the
+/// threshold. The estimator's error is taken as normal. (At .8 all but 3 pairs in 10 million share a slot.)
 fn chance(pair: f64, min: f64, std_error: f64) -> f64 {
-    // An approximation of the normal distribution to within .0002.
+    // Approximates the normal distribution to within .0002.
     let z = (pair - min) / std_error;
     1.0 / (1.0 + (-(1.5976 * z + 0.070_565_992 * z.powi(3))).exp())
 }
 
-/// The pairs of a hundred thousand sets, one in ten of which was planted, against their exact resemblances.
+/// Pairs of a hundred thousand sets, one in ten of them planted, compared with their exact resemblances.
 ///
-/// Stated bounds, for a threshold t and the estimator's standard error s (.05 at .8 with 64 samples):
-/// nothing is given twice, nothing whose true resemblance is more than 4 s below t, nothing that is not
-/// planted; of all pairs 4 s and more above t at most one in 10,000 is missing; and how many are given is what the estimator's
-/// error makes of the true resemblances, within 3 %. Asked for with 3 s less, at least 99 % of the true pairs
-/// are given.
+/// Bounds, for a threshold t and the estimator's standard error s (.05 at .8 with 64 samples): no pair is returned
+/// twice, none has a true resemblance more than 4 s below t, and none is not planted. Of all pairs 4 s or more above
+/// t at most one in 10,000 is missing. The number of pairs is within 3 % of what the estimator's error predicts. With
+/// a threshold 3 s lower, at least 99 % of the true pairs are returned.
 #[test]
 fn pairs_are_the_planted_ones_up_to_the_estimators_error() {
     let w2 = Workload::new(SETS);
@@ -116,7 +115,7 @@ fn pairs_are_the_planted_ones_up_to_the_estimators_error() {
         let db = filled(&path, &scheme, |db, i| db.sketcher().sketch(&set(&w2, i)).unwrap());
         let each = 44 + 8 * scheme.words_per_signature();
         let k = f64::from(scheme.samples);
-        // Of the agreement of b-bit samples, carried over to R.
+        // The error of the agreement of b-bit samples, converted to R.
         let c = f64::from(scheme.bits).exp2().recip();
         let std_error = |r: f64| {
             let p = c + (1.0 - c) * r;
@@ -140,14 +139,13 @@ fn pairs_are_the_planted_ones_up_to_the_estimators_error() {
                     truth.get(&pair).copied().unwrap_or_else(|| exact(&set(&w2, a), &set(&w2, b)));
                 assert!(r >= min - 4.0 * std_error(r), "{pair:?} {r}");
             }
-            // A count of samples comes in steps, and half a step below the least that is enough is where a
-            // normal distribution would be cut.
+            // Counts are discrete. The normal approximation is cut half a step below the smallest sufficient count.
             let least = (k * (c + (1.0 - c) * min)).ceil();
             let cut = ((least - 0.5) / k - c) / (1.0 - c);
             let (mut expected, mut missing) = (0.0, 0);
             for (pair, r) in &truth {
                 expected += chance(*r, cut, std_error(*r));
-                // The tails of high agreement rates are longer than those of the normal distribution.
+                // At high agreement rates the tails are longer than those of the normal distribution.
                 if *r >= min + 4.0 * std_error(*r) && !seen.contains(pair) {
                     missing += 1;
                     let [a, b] =
@@ -170,7 +168,7 @@ fn pairs_are_the_planted_ones_up_to_the_estimators_error() {
                 });
                 assert!(f64::from(hits) >= 0.99 * f64::from(all), "{hits} of {all}");
             }
-            // Far fewer comparisons than the five billion pairs that there are.
+            // Far fewer comparisons than the five billion existing pairs.
             assert!(report.compared < 60 * SETS, "{report:?}");
         }
         let mut clusters = 0;
@@ -192,14 +190,14 @@ fn pairs_are_the_planted_ones_up_to_the_estimators_error() {
     }
 }
 
-/// A hundred thousand different signatures that agree in a fifth of their samples, all together and in no
-/// other: at a high threshold none are alike, and to find that out one pair in twenty is compared at the most.
+/// A hundred thousand different signatures agree in the same fifth of their samples and nowhere else. At a high
+/// threshold none are similar, and finding that out takes comparisons of at most one pair in twenty.
 #[test]
 fn a_column_that_all_agree_in_is_no_trap() {
     let scheme = Arc::new(Scheme::near_duplicate());
     let folder = tempfile::tempdir().unwrap();
     let db = filled(&folder.path().join("x.ringer"), &scheme, |_, i| {
-        // The lowest 13 of the 64 bits of each plane are nobody's own.
+        // The lowest 13 of the 64 bits of each plane are the same for all.
         let planes = (0..8).map(|plane| word_at(8 * i + plane) & !((1 << 13) - 1));
         signature_page::signature(&scheme, planes.collect(), 57).unwrap()
     });
@@ -207,7 +205,7 @@ fn a_column_that_all_agree_in_is_no_trap() {
     assert_eq!(found, []);
     assert!(!report.truncated && report.compared < SETS * SETS / 40, "{report:?}");
     assert!(taken < SETS as usize * (44 + 64) + BESIDE, "{taken}");
-    // Where that cannot be told beforehand, comparisons are bounded by an option, and the report says so.
+    // If that cannot be ruled out beforehand, an option bounds the comparisons, and the report says so.
     let ((_, report), taken) = taking(|| run(db.snapshot().pairs(0.3).max_candidates(100)));
     assert!(report.truncated && report.compared < 21 * 100 * SETS, "{report:?}");
     assert!(taken < SETS as usize * (44 + 64) + BESIDE, "{taken}");

@@ -1,4 +1,4 @@
-//! Bad data costs bounded memory and work. Both are counted, no time is measured.
+//! Hostile data costs bounded memory and work. Both are counted; no time is measured.
 
 mod document_limits;
 mod hostile_groups;

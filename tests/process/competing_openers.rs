@@ -1,6 +1,6 @@
-//! Two and twenty processes that race to make and to open one database for writing, commit, and are killed at random,
-//! while others read it: never two write at once, a process that may not write is told that the database is locked and
-//! nothing else, no reader gets an error, and whatever was acknowledged to any of them is there (STEP-3, STEP-11).
+//! Two or twenty processes race to create and open one database for writing, commit, and are killed at random, while
+//! others read. There are never two writers, a process that may not write gets the error "locked" and no other, no
+//! reader gets an error, and every commit acknowledged to any process is there (STEP-3, STEP-11).
 //!
 //! A full run starts twenty times as many processes.
 #![cfg(target_os = "linux")]
@@ -20,18 +20,18 @@ use std::time::Duration;
 use child::{Known, Said, Task, witness};
 use ringer::{Database, Error, HotTierKind, Options};
 
-/// What all threads know of one database.
+/// What all threads know about one database.
 #[derive(Default)]
 struct Told {
-    /// The last commit that any process was told of.
+    /// The last commit that was acknowledged to any process.
     acknowledged: AtomicU64,
     opened: AtomicU64,
     locked: AtomicU64,
     done: AtomicBool,
 }
 
-/// Starts a process and kills it some time after its start, after opening, or after some commits. One that is refused
-/// ends by itself: then this is `false`.
+/// Starts a process and kills it some time after its start, after opening, or after some commits. Returns `false` if
+/// the process was refused and ended by itself.
 fn run_and_kill(path: &Path, random: &mut Random, told: &Told) -> bool {
     let hot_tier = if random.below(4) == 0 { HotTierKind::Sled } else { HotTierKind::Log };
     let commits = if random.below(3) == 0 { random.below(5) } else { u64::MAX };
@@ -60,7 +60,7 @@ fn run_and_kill(path: &Path, random: &mut Random, told: &Told) -> bool {
             }
             said
         });
-        // If it ends by itself, waiting ends too.
+        // If the process ends by itself, the wait ends too.
         let _ = (0..lines_first).try_for_each(|_| lines.recv());
         thread::sleep(wait);
         process.kill().unwrap();
@@ -79,7 +79,7 @@ fn run_and_kill(path: &Path, random: &mut Random, told: &Told) -> bool {
     locked == 0
 }
 
-/// The same again and again, until so many were not refused.
+/// Repeats this until `rounds` processes were not refused.
 fn compete(path: &Path, mut random: Random, rounds: u64, told: &Told) {
     let mut done = 0;
     while done < rounds {
@@ -91,7 +91,7 @@ fn compete(path: &Path, mut random: Random, rounds: u64, told: &Told) {
     }
 }
 
-/// Reads beside them, until they are done.
+/// Reads concurrently until the writers are done.
 fn read(path: &Path, told: &Told) -> u64 {
     let (mut known, mut looks, mut last, mut reader) = (Known::new(), 0, 0, None);
     while !told.done.load(Ordering::SeqCst) {
@@ -101,7 +101,7 @@ fn read(path: &Path, told: &Told) -> u64 {
         };
         let current = match opened {
             Ok(current) => current,
-            // Nobody has made it yet.
+            // No process has created it yet.
             Err(Error::Io { source, .. }) if looks == 0 => {
                 assert_eq!(source.kind(), std::io::ErrorKind::NotFound);
                 continue;
@@ -112,14 +112,14 @@ fn read(path: &Path, told: &Told) -> u64 {
         let found = known.check(&current.snapshot());
         assert!(found >= last, "{found} after {last}");
         (last, looks) = (found, looks + 1);
-        // Every other time another reader.
+        // Every other round opens a new reader.
         reader = (looks % 2 == 0).then_some(current);
         thread::sleep(Duration::from_millis(3));
     }
     looks
 }
 
-/// So many processes at a time, each so often, on a database that is not there at first.
+/// Runs `processes` processes at a time, each `rounds` times, on a database that does not exist at first.
 fn race(processes: u64, rounds: u64, seed: u64) {
     let top = tempfile::tempdir().unwrap();
     let folder = top.path().join("database");
@@ -134,7 +134,7 @@ fn race(processes: u64, rounds: u64, seed: u64) {
             scope.spawn(move || compete(path, random, rounds, told))
         };
         let racers: Vec<_> = (0..processes).map(racer).collect();
-        // The reader ends also when one of these failed.
+        // The reader ends even if one of these failed.
         let ended: Vec<_> = racers.into_iter().map(thread::ScopedJoinHandle::join).collect();
         told.done.store(true, Ordering::SeqCst);
         let looks = reader.join().unwrap();
@@ -148,7 +148,7 @@ fn race(processes: u64, rounds: u64, seed: u64) {
     );
     let db = Database::open(&path, Options::default()).unwrap();
     let found = Known::new().check(&db.snapshot());
-    // The last one may have been killed between a commit and telling of it.
+    // The last process may have been killed between a commit and its report.
     assert!((acknowledged..=acknowledged + 1).contains(&found), "{found} of {acknowledged}");
     assert_eq!(db.open_report().commits_lost, None);
     db.close().unwrap();

@@ -1,5 +1,5 @@
-//! Reading while another process writes: a reader sees the state after some commit, always a whole one and
-//! never an older one than before, whatever the writer is at (STEP-6, STEP-9).
+//! Reads while another process writes. A reader sees the complete state after some commit, never an older one than
+//! before, whatever the writer does (STEP-6, STEP-9).
 
 use testkit::child;
 use testkit::folder;
@@ -14,7 +14,7 @@ use std::thread;
 use child::{Known, Said, Task};
 use ringer::{Database, HotTierKind, Options};
 
-/// Which file has this name now.
+/// Returns the inode that this name refers to now.
 fn identity(path: &Path) -> u64 {
     std::fs::metadata(path).unwrap().ino()
 }
@@ -26,7 +26,7 @@ fn readers_beside_a_writing_process_see_whole_states_and_never_an_error() {
     let path = folder.path().join("corpus.ringer");
     let (mut refreshes, mut states, mut moved) = (0_u64, 0_u64, 0_u64);
     for round in 1..=3_u64 {
-        // Half of its steps are checkpoints, merges and vacuums.
+        // Half of its steps are checkpoints, compactions and vacuums.
         let hot_tier = if round == 2 { HotTierKind::Sled } else { HotTierKind::Log };
         let task = Task { seed: round, commits: COMMITS, calm: 6, hot_tier };
         let mut process = child::command(&path, task).spawn().unwrap();
@@ -59,7 +59,7 @@ fn readers_beside_a_writing_process_see_whole_states_and_never_an_error() {
             if refreshes % 8 == 0 {
                 known.check(&held);
                 held = snapshot;
-                // One that opens anew sees no less.
+                // A newly opened reader sees no less.
                 let other = Database::open_read_only(&path, options()).unwrap();
                 assert!(known.check(&other.snapshot()) >= last);
             }

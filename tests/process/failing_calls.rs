@@ -1,8 +1,8 @@
-//! A process that uses the library, with checkpoints and merges in threads of their own, under `strace`: at
-//! system calls that change the disk it is killed, finds no space, or finds the device broken. It goes on
-//! reading, tells of the failure by its kind, and what it acknowledged is there when it is opened again.
+//! A process with background checkpoints and merges runs under `strace`. At system calls that change the disk it is
+//! killed, finds no space, or gets a device error. It continues to read, reports the failure by its kind, and
+//! everything acknowledged is there at the next open.
 //!
-//! A full run injects into every call of every life in every way, a quick one into one in 43.
+//! A full run injects every failure into every call, a quick one into one in 43.
 #![cfg(target_os = "linux")]
 
 use testkit::child;
@@ -25,7 +25,7 @@ fn said(output: &Output) -> Said {
     said
 }
 
-/// The process told of failures by their kinds, and ended well unless it was killed.
+/// Asserts that the process reported failures by their kinds, and ended normally unless it was killed.
 fn check_end(output: &Output, said: &Said, how: Injection, hit: bool, place: &str) {
     let errors = String::from_utf8_lossy(&output.stderr);
     let text = format!("{place}: {:?} {said:?} {errors}", output.status);
@@ -42,7 +42,7 @@ fn check_end(output: &Output, said: &Said, how: Injection, hit: bool, place: &st
     assert!(hit || said.failures.is_empty(), "{text}");
 }
 
-/// What was acknowledged is there, and at most one commit more; then all goes on.
+/// Asserts that everything acknowledged is there, with at most one commit more, and that the database can be used.
 fn check_left(path: &Path, said: &Said, place: &str) {
     let acknowledged = said.last().unwrap_or(0);
     if !path.exists() {
@@ -61,7 +61,7 @@ fn check_left(path: &Path, said: &Said, place: &str) {
     assert_eq!(folder::names(path.parent().unwrap()), ["corpus.ringer"], "{place}");
 }
 
-/// Injects into one in so many calls of a life. Gives how many calls there are, and how many injections there were.
+/// Injects into one in `share` calls of a run. Returns the number of calls and of injections.
 fn inject_into_life(seed: u64, share: usize) -> (usize, usize) {
     let task = Task { seed, commits: 40, calm: 9, hot_tier: HotTierKind::Log };
     let log = |top: &tempfile::TempDir| top.path().join("calls.trace");
@@ -72,7 +72,7 @@ fn inject_into_life(seed: u64, share: usize) -> (usize, usize) {
     let top = tempfile::tempdir().unwrap();
     let (usual, mut calls) = inject::calls(&child::command(&place(&top), task), &log(&top));
     assert!(said(&usual).closed, "{:?}", said(&usual));
-    // Those of standard output are of the one who listens.
+    // Writes to standard output concern the listener, not the disk.
     calls.retain(|call| call.name != "write");
     let all: Vec<_> = calls.iter().flat_map(|call| INJECTIONS.map(|how| (call, how))).collect();
     let tries: Vec<_> = all.into_iter().skip(seed as usize).step_by(share).collect();

@@ -1,5 +1,5 @@
-//! A full disk: commits are refused with an error that says so, nothing panics, reading goes on, and with
-//! space again everything that was acknowledged is there (STEP-10).
+//! A full disk: commits fail with an error that says so, nothing panics, and reads still work. Once space is
+//! available, everything acknowledged is there (STEP-10).
 
 use testkit::child;
 use testkit::folder;
@@ -19,7 +19,7 @@ fn task(seed: u64, commits: u64, calm: u64, hot_tier: HotTierKind) -> Task {
     Task { seed, commits, calm, hot_tier }
 }
 
-/// The failures that a process may tell of. Only sled leaves it open what is on a full disk.
+/// The failures that a process may report. Only sled does not say what reached a full disk.
 fn expected(hot_tier: HotTierKind) -> &'static [&'static str] {
     match hot_tier {
         HotTierKind::Log => &["NoSpace"],
@@ -28,7 +28,7 @@ fn expected(hot_tier: HotTierKind) -> &'static [&'static str] {
     }
 }
 
-/// Runs the process to its end: it stops after a number of failures and checks that it can still read.
+/// Runs the process to its end. It stops after a number of failures and checks that it can still read.
 fn run(mut command: Command) -> Said {
     let mut process = command.spawn().unwrap();
     let said = child::listen(&mut process, |_| false);
@@ -39,7 +39,7 @@ fn run(mut command: Command) -> Said {
     said
 }
 
-/// Opens with space again: what was acknowledged is there, and work goes on.
+/// Opens with space available. Everything acknowledged is there, and the database can be used.
 fn check(path: &Path, said: &Said) {
     let acknowledged = said.last().unwrap_or(0);
     let mut known = Known::new();
@@ -56,7 +56,7 @@ fn check(path: &Path, said: &Said) {
     assert!(said.failures.is_empty(), "{:?}", said.failures);
 }
 
-/// The kinds of failure that a process told of, each once.
+/// Returns the distinct kinds of failure that a process reported.
 fn kinds(said: &Said) -> Vec<String> {
     let kind = |text: &String| text.split(' ').nth(1).unwrap_or_default().to_string();
     let mut kinds: Vec<String> = said.failures.iter().map(kind).collect();
@@ -65,7 +65,7 @@ fn kinds(said: &Said) -> Vec<String> {
     kinds
 }
 
-/// This program, where no file may grow beyond so many blocks of 512 bytes.
+/// Returns this program under a file size limit, in blocks of 512 bytes.
 fn under_limit(blocks: u64) -> Command {
     let mut command = Command::new("sh");
     let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
@@ -73,7 +73,7 @@ fn under_limit(blocks: u64) -> Command {
     command
 }
 
-/// The process that commits, under such a limit.
+/// Returns the child process under such a limit.
 fn limited(path: &Path, blocks: u64, task: Task) -> Command {
     let mut command = under_limit(blocks);
     command.args(child::ARGUMENTS);
@@ -100,10 +100,10 @@ fn a_limit_of_file_sizes_stops_commits_and_loses_nothing() {
     assert!(failed[0] > 3 && failed[1] > 0, "{failed:?}");
 }
 
-/// What tells a process where to write more than it may.
+/// The environment variable that tells a process where to write beyond its limit.
 const CUT_SHORT: &str = "RINGER_CUT_SHORT";
 
-/// Not a test by itself: writes across the limit of file sizes, where the system writes a part.
+/// Not a test by itself: writes across the file size limit, so that the system performs a short write.
 #[test]
 fn write_across_a_limit() {
     let Some(path) = std::env::var_os(CUT_SHORT) else { return };
@@ -126,11 +126,11 @@ fn a_write_of_which_only_a_part_fits_fails() {
     assert_eq!(std::fs::read(&path).unwrap(), [7; 4096]);
 }
 
-/// A small file system in memory, until it is dropped.
+/// A small file system in memory. It is unmounted on drop.
 struct Small(PathBuf);
 
 impl Small {
-    /// `None` where one cannot be made: that takes root.
+    /// Mounts one, or returns `None` without the privilege to mount.
     fn mount(place: &Path, kib: u64) -> Option<Small> {
         let size = format!("size={kib}k");
         let mut command = Command::new("mount");
@@ -172,7 +172,7 @@ fn a_full_disk_stops_commits_and_loses_nothing() {
         let expected = expected(kind);
         assert!(kinds(&said).iter().all(|kind| expected.contains(&&**kind)), "{:?}", said.failures);
         failed[which] += u64::from(!said.failures.is_empty());
-        // Opening it while the disk is full works or is refused, and loses nothing either.
+        // An open on a full disk succeeds or is refused, and loses nothing either way.
         let again = run(child::command(&path, task(seed, 5, 30, kind)));
         assert!(again.failures.iter().all(|text| text.contains("no space left")), "{again:?}");
         if let (Some(before), Some(found)) = (said.last(), again.opened) {
@@ -184,8 +184,8 @@ fn a_full_disk_stops_commits_and_loses_nothing() {
     assert!(failed[0] > 3 && failed[1] > 0, "{failed:?}");
 }
 
-/// HOT-15: a commit that the log has no room for is undone, and later ones go on in the same process once
-/// there is room. With sled the database has to be opened again.
+/// A commit that does not fit into the log is rolled back, and later ones succeed in the same process once there is
+/// space. With sled the database has to be reopened (HOT-15).
 #[test]
 fn commits_go_on_when_there_is_space_again() {
     let place = tempfile::tempdir().unwrap();
@@ -212,7 +212,7 @@ fn commits_go_on_when_there_is_space_again() {
             let last = db.snapshot().sequence();
             let refused = large(1000 * round);
             assert!(matches!(refused, Err(Error::NoSpace { .. })), "{kind:?}: {refused:?}");
-            // The last page may have room for a small one.
+            // The last page may have room for a small commit.
             let small = db.put("small", &[round]).is_ok();
             assert_eq!(db.snapshot().sequence(), last + u64::from(small), "{kind:?}");
             std::fs::remove_file(&ballast).unwrap();
@@ -228,7 +228,7 @@ fn commits_go_on_when_there_is_space_again() {
         assert_eq!(closed.is_ok(), kind == HotTierKind::Log, "{closed:?}");
         let db = Database::open(&path, options()).unwrap();
         let found = (db.snapshot().sequence(), db.snapshot().len().unwrap());
-        // What sled was given before it failed may be there after all.
+        // What sled accepted before it failed may turn out to be stored.
         let after_all = kind == HotTierKind::Sled && found == (sequence + 1, sets + 300);
         assert!(found == (sequence, sets) || after_all, "{kind:?}: {found:?}");
         db.put("more", &[1]).unwrap();

@@ -1,5 +1,5 @@
-//! A writer whose file, folder or process is no longer the one that it started with (STEP-12): it touches nothing that
-//! belongs to somebody else, and says at the next commit what happened.
+//! A writer whose file, folder or process is no longer the one that it started with (STEP-12). It touches nothing
+//! that belongs to somebody else, and its next commit reports what happened.
 
 use testkit::folder;
 
@@ -25,7 +25,7 @@ fn put(db: &Database, key: &str) -> ringer::Result<u64> {
     db.put(key, &[1, 2, 3]).map(|committed| committed.sequence)
 }
 
-/// How many sets a killed writer of this database would leave.
+/// Returns how many sets a killed writer of this database would leave.
 fn after_a_kill(path: &Path) -> u64 {
     let copy = tempfile::tempdir().unwrap();
     folder::copy(path.parent().unwrap(), copy.path());
@@ -34,7 +34,7 @@ fn after_a_kill(path: &Path) -> u64 {
     db.snapshot().len().unwrap()
 }
 
-/// Removes a database with all that is beside it, as `rm a.ringer*` does.
+/// Removes a database with its companions, as `rm a.ringer*` does.
 fn remove_all(path: &Path) {
     for entry in fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path()) {
         let removed = fs::remove_file(&entry).or_else(|_| fs::remove_dir_all(&entry));
@@ -42,7 +42,7 @@ fn remove_all(path: &Path) {
     }
 }
 
-/// Closing the first writer removed the hot tier of the second one, and four acknowledged commits with it.
+/// Closing the first writer used to remove the log of the second one, with four acknowledged commits.
 #[test]
 fn a_writer_whose_file_was_replaced_leaves_the_new_one_alone() {
     for kind in KINDS {
@@ -70,7 +70,7 @@ fn a_writer_whose_file_was_replaced_leaves_the_new_one_alone() {
     }
 }
 
-/// The same without a word of the first writer before it is dropped.
+/// The same if the first writer is dropped without another call.
 #[test]
 fn dropping_a_writer_whose_file_was_replaced_removes_nothing() {
     for kind in KINDS {
@@ -98,7 +98,7 @@ fn a_writer_whose_file_has_another_name_stops() {
         fs::rename(&path, &moved).unwrap();
         let bytes = fs::read(&moved).unwrap();
         assert!(matches!(put(&db, "new"), Err(Error::Replaced { .. })));
-        // It does not go on if the name comes back: others may have written meanwhile.
+        // The writer stays refused even if the name comes back: others may have written in the meantime.
         fs::rename(&moved, &path).unwrap();
         assert!(matches!(put(&db, "new"), Err(Error::Replaced { .. })));
         drop(db);
@@ -107,7 +107,7 @@ fn a_writer_whose_file_has_another_name_stops() {
     }
 }
 
-/// The vacuum of a handle whose folder was moved overwrote the database that was made at the old path.
+/// The vacuum of a handle whose folder was moved used to overwrite the database that was created at the old path.
 #[test]
 fn a_writer_whose_folder_was_moved_goes_on_in_that_folder() {
     let top = tempfile::tempdir().unwrap();
@@ -150,7 +150,7 @@ fn a_writer_whose_folder_was_removed_stops() {
     assert!(!old.exists());
 }
 
-/// Runs something in a process that is forked from this one; it must come to its end.
+/// Runs a closure in a forked process, which must end normally.
 #[expect(unsafe_code, reason = "a fork is")]
 fn in_a_child(act: impl FnOnce()) {
     // SAFETY: no other test runs in this process. The only other threads are those of the database under test, which
@@ -169,7 +169,7 @@ fn in_a_child(act: impl FnOnce()) {
 /// Set in the process that the test below starts.
 const FORKS: &str = "RINGER_FORKS";
 
-/// The test starts itself in a process of its own, because a fork is safe only where no other test runs.
+/// The test starts itself in a separate process, because a fork is safe only if no other test runs.
 #[test]
 fn a_handle_in_a_forked_process_does_nothing_and_says_so() {
     if std::env::var_os(FORKS).is_some() {
@@ -184,7 +184,7 @@ fn a_handle_in_a_forked_process_does_nothing_and_says_so() {
     assert!(text.contains("1 passed"), "{text}");
 }
 
-/// The child once removed the hot tier and the lock of its parent.
+/// The child used to remove the log and the lock of its parent.
 fn fork_with_open_handles() {
     for kind in KINDS {
         for background in [false, true] {

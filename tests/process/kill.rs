@@ -1,5 +1,5 @@
-//! A process that is killed while it commits, again and again: every commit that it was told of is there
-//! and whole, and the one it was at is there whole or not at all (STEP-3, STEP-5).
+//! A process is killed while it commits, repeatedly. Every acknowledged commit is there completely, and the one in
+//! progress completely or not at all (STEP-3, STEP-5).
 
 use testkit::child;
 use testkit::folder;
@@ -15,10 +15,9 @@ use std::time::Duration;
 use child::{Known, Said, Task};
 use ringer::{Database, HotTierKind, Options};
 
-/// Not a test by itself: what `.ci/power-cut` asks after a cut. Opens the database of a process, whose output
-/// is in a file, and checks that it holds all that was acknowledged before the cut and at most one commit
-/// more than was acknowledged at all. `LEAST` and `MOST` are the same for the cut before, and count where
-/// the process said nothing.
+/// Not a test by itself: `.ci/power-cut` runs it after a cut. It opens the database of a process whose output is in a
+/// file. The database must have everything that was acknowledged before the cut, and at most one commit more than was
+/// ever acknowledged. `LEAST` and `MOST` are these bounds from the previous cut, for a process that printed nothing.
 #[test]
 fn verify() {
     let Some(path) = std::env::var_os("RINGER_VERIFY_PATH") else { return };
@@ -58,7 +57,7 @@ fn run_and_kill(path: &Path, random: &mut Random, hot_tier: HotTierKind) -> Said
     let out = process.stdout.take().unwrap();
     let (sender, lines) = mpsc::channel();
     let listener = thread::spawn(move || {
-        // All that it said counts, also what arrives after its end.
+        // All its output counts, including what arrives after its end.
         let mut said = Said::default();
         for line in BufReader::new(out).lines() {
             said.hear(&line.unwrap());
@@ -68,7 +67,7 @@ fn run_and_kill(path: &Path, random: &mut Random, hot_tier: HotTierKind) -> Said
         }
         said
     });
-    // If it ends by itself, waiting ends too.
+    // If the process ends by itself, the wait ends too.
     let _ = (0..lines_first).try_for_each(|_| lines.recv());
     thread::sleep(wait);
     process.kill().unwrap();
@@ -80,7 +79,7 @@ fn run_and_kill(path: &Path, random: &mut Random, hot_tier: HotTierKind) -> Said
     said
 }
 
-/// Opens what a kill left: read-only, then for writing.
+/// Opens what a kill left, first read-only, then for writing.
 fn check(path: &Path, acknowledged: u64, known: &mut Known) -> u64 {
     let reader = Database::open_read_only(path, Options::default()).unwrap();
     let sealed = known.check(&reader.snapshot());
@@ -96,7 +95,7 @@ fn check(path: &Path, acknowledged: u64, known: &mut Known) -> u64 {
     found
 }
 
-/// Kills so many processes, each with the hot tier that `choose` gives it.
+/// Kills `cycles` processes, each with the kind of log that `choose` returns.
 fn kill(cycles: u64, seed: u64, choose: impl Fn(&mut Random) -> HotTierKind) {
     let top = tempfile::tempdir().unwrap();
     let folder = top.path().join("database");
@@ -117,8 +116,8 @@ fn kill(cycles: u64, seed: u64, choose: impl Fn(&mut Random) -> HotTierKind) {
             continue;
         }
         replayed += u64::from(folder.join("corpus.ringer-hot").exists());
-        // Every other time the next process finds what this one left, and may be killed in putting that
-        // in order; a copy tells what it will find.
+        // Every other time the next process opens what this one left, and may be killed during that recovery. A copy
+        // shows what it will find.
         if random.below(2) == 0 {
             let found = check(&path, acknowledged, &mut known);
             acknowledged = found;
@@ -143,7 +142,7 @@ fn a_killed_process_loses_nothing_that_was_acknowledged() {
     kill(cases(20, 120), 2024, |_| HotTierKind::Log);
 }
 
-/// Each process finds what one with another choice may have left.
+/// Each process may find the kind of log that another one left.
 #[test]
 fn a_killed_process_of_either_kind_of_hot_tier_loses_nothing() {
     kill(cases(12, 60), 2025, |random| {

@@ -1,6 +1,6 @@
-//! Processes that may open few files, or use little memory: at every limit the work is done or refused with an error
-//! that says which file, never with a panic, and afterwards everything that was acknowledged is there. Memory that the
-//! system does not give ends a program; the database is whole then too. Without threads everything is done on one.
+//! Processes with few file descriptors or little memory. At every limit the work succeeds or fails with an error that
+//! names the file, without a panic, and afterwards everything acknowledged is there. If an allocation fails, the
+//! process ends; the database is intact then too. Without threads all work runs on one.
 #![cfg(target_os = "linux")]
 
 use testkit::child;
@@ -15,7 +15,7 @@ use ringer::{Database, HotTierKind, Like, Options, Scheme};
 
 const KINDS: [HotTierKind; 2] = [HotTierKind::Log, HotTierKind::Sled];
 
-/// What became of a process.
+/// How a process ended.
 struct Ended {
     said: Said,
     status: ExitStatus,
@@ -28,13 +28,13 @@ impl Ended {
     }
 }
 
-/// The process that commits, under a limit of the shell: `n` files, `v` KiB of addresses.
+/// Runs the child under a limit of the shell: `n` file descriptors or `v` KiB of address space.
 fn under(limit: &str, path: &Path, seed: u64, hot_tier: HotTierKind) -> Ended {
     let mut command = Command::new("sh");
     command.arg("-c").arg(format!("ulimit -{limit} && exec \"$0\" \"$@\""));
     command.arg(std::env::current_exe().unwrap()).args(child::ARGUMENTS);
     child::tell(&mut command, path, Task { seed, commits: 25, calm: 12, hot_tier });
-    // The standard library waits for itself for ever when memory for a backtrace is lacking.
+    // The standard library deadlocks if there is no memory for a backtrace.
     command.env("RUST_BACKTRACE", "0");
     let mut process = command.spawn().unwrap();
     let said = child::listen(&mut process, |_| false);
@@ -43,7 +43,7 @@ fn under(limit: &str, path: &Path, seed: u64, hot_tier: HotTierKind) -> Ended {
     Ended { said, status: output.status, errors }
 }
 
-/// Opens without a limit: what was acknowledged is there, and nothing is left behind. Gives the last commit.
+/// Opens without a limit. Everything acknowledged is there, and no leftovers are. Returns the last commit.
 fn check(path: &Path, before: u64, said: &Said) -> u64 {
     if before == 0 && !path.exists() {
         assert_eq!(said.opened, None);
@@ -59,7 +59,7 @@ fn check(path: &Path, before: u64, said: &Said) -> u64 {
     found
 }
 
-/// Loads sets and asks for them, everything that is spread over threads: what was found.
+/// Loads sets and queries them with everything that uses threads. Returns what was found.
 fn work(path: &Path) -> String {
     let set = |i: u64| (i / 2 * 1000 + i % 2 * 5..).take(60).collect::<Vec<u64>>();
     let sets: Vec<(String, Vec<u64>)> = (0..3000).map(|i| (format!("{i:04}"), set(i))).collect();
@@ -88,7 +88,7 @@ fn alone() {
     }
 }
 
-/// A stack that no machine has room for is asked for each thread.
+/// Each thread requests a stack that fits no machine.
 #[test]
 fn without_threads_all_is_done_on_one() {
     let folder = tempfile::tempdir().unwrap();
@@ -104,12 +104,12 @@ fn without_threads_all_is_done_on_one() {
     assert!(found == expected, "{found}");
 }
 
-/// Nothing panics but sled, which is caught and told as an error.
+/// Asserts that only sled panicked, which the library catches and reports as an error.
 fn check_panics(errors: &str, hot_tier: HotTierKind) {
     let of_sled = |line: &str| {
         hot_tier == HotTierKind::Sled && (line.contains("/crossbeam-") || line.contains("/sled-"))
     };
-    // A new thread for whose stacks there is no memory ends so by the standard library.
+    // The standard library panics like this if there is no memory for the stack of a new thread.
     let panics = errors.lines().filter(|line| line.contains("panicked at"));
     let panics = panics.filter(|line| !line.contains("/stack_overflow.rs"));
     assert!(panics.filter(|line| !of_sled(line)).count() == 0, "{errors}");
@@ -125,7 +125,7 @@ fn with_few_files_work_is_done_or_refused_and_nothing_is_lost() {
             let ended = under(&format!("n {files}"), &path, *files, hot_tier);
             let Ended { said, errors, .. } = &ended;
             check_panics(errors, hot_tier);
-            // Too few even for the program to be loaded.
+            // Too few to load the program at all.
             let loaded = !errors.contains("shared librar");
             assert_eq!(
                 ended.status.success(),
@@ -150,14 +150,14 @@ fn with_few_files_work_is_done_or_refused_and_nothing_is_lost() {
     }
 }
 
-/// With the log alone: what sled's threads do where memory is lacking is their own.
+/// Only with the log: sled's threads do not handle a lack of memory.
 #[test]
 fn with_little_memory_a_process_ends_and_the_database_is_whole() {
     let hot_tier = HotTierKind::Log;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("corpus.ringer");
     let (mut last, mut done, mut ends) = (0, 0, 0);
-    // Limits rise: once the system could map the program, it always can.
+    // The limits ascend: once the system can map the program, it always can.
     let mut mapped = false;
     let sizes = std::iter::successors(Some(6_u64), |mib| Some(mib + mib.div_ceil(4))).take(20);
     let enough = (1..).zip(sizes).find(|(seed, mib)| {

@@ -1,6 +1,6 @@
-//! Databases in folders and files that may not be written, for somebody who has no rights to change that: everything that
-//! reads works and changes nothing, and everything that writes is refused with an error that names the file (Error::Io).
-//! After a close, and after a kill that left a hot tier.
+//! Databases in read-only folders and files, used by an unprivileged user, after a close and after a kill that left a
+//! log. Everything that reads works and changes nothing. Everything that writes fails with an error that names the
+//! file (`Error::Io`).
 
 use testkit::child;
 use testkit::folder;
@@ -25,12 +25,12 @@ fn is_refused<T: std::fmt::Debug>(result: Result<T>, folder: &Path) {
     }
 }
 
-/// Not a test by itself: somebody without rights, who reads all there is and tries to write.
+/// Not a test by itself: the unprivileged process, which reads everything and tries to write.
 #[test]
 fn look() {
     let Some(path) = std::env::var_os(PATH).map(PathBuf::from) else { return };
     let folder = path.parent().unwrap();
-    // Nothing that follows shows anything if this succeeds.
+    // The rest shows nothing if these writes succeed.
     let anything = std::fs::OpenOptions::new().write(true).open(&path);
     let name = std::fs::File::create_new(folder.join("name"));
     assert!(anything.is_err() || name.is_err(), "nothing is forbidden");
@@ -53,8 +53,8 @@ fn look() {
     let salvaged = aside.path().join("salvaged");
     let saved = Database::salvage(&path, &salvaged, Options::default());
     if folder.join("corpus.ringer-hot/sled").exists() {
-        // Sled reads no tier without writing: it is given a copy, which stands beside the database and may be written
-        // by whom the original may.
+        // sled cannot read a log without writing. It works on a copy beside the database, which has the permissions
+        // of the original.
         is_refused(saved, folder);
     } else {
         let copy = Database::open_read_only(&salvaged, Options::default()).unwrap();
@@ -75,7 +75,7 @@ fn look() {
     println!("looked");
 }
 
-/// Databases after a close and after a kill, with each kind of hot tier.
+/// Creates databases after a close and after a kill, with each kind of log.
 fn databases(place: &Unprivileged) -> Vec<PathBuf> {
     let mut made = Vec::new();
     for (name, hot_tier) in [("log", HotTierKind::Log), ("sled", HotTierKind::Sled)] {
@@ -112,12 +112,12 @@ fn what_may_not_be_written_is_read_and_left_as_it_is() {
             let errors = String::from_utf8_lossy(&output.stderr);
             let at = format!("{}, {writable:?} may be written", folder.display());
             assert!(output.status.success() && said.contains("looked"), "{at}: {said}{errors}");
-            // A killed writer leaves its lock file. Who may write that, and the others, puts the files in order up to
-            // where names would change.
+            // A killed writer leaves its lock file. A user who may write that and the other files recovers the
+            // database up to the point where names would change.
             let taken = writable == Writable::Files && folder.join("corpus.ringer-lock").exists();
             assert!(taken || image(folder) == before, "{at}: something was written");
         }
-        // With all rights again nothing is lost.
+        // With all permissions restored, nothing is lost.
         allow(folder, Writable::Names);
         for file in image(folder).into_iter().map(|(path, _, _)| path).filter(|path| path.is_file())
         {

@@ -1,4 +1,4 @@
-//! Queries against brute force over signatures: the same answers whatever the plan, wherever rows live.
+//! Queries compared with brute force over signatures: the same answers for every plan, wherever the rows are.
 
 use testkit::query_oracle;
 use testkit::random::Random;
@@ -7,7 +7,7 @@ use query_oracle::{Ask, Brute, Rows, compare_plans};
 use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
 use ringer::{Database, Like, Options, Parameters, Scheme, presets};
 
-/// Schemes of all shapes: presets, one bit, few and many slots, hashed values, bounded universes, weights,
+/// Returns schemes of all shapes: presets, one bit, few and many slots, hashed values, bounded universes, weights,
 /// vectors, half bits.
 fn schemes() -> Vec<Scheme> {
     let slots = |count, samples_per_slot, value_bits, min_matches| Slots {
@@ -50,7 +50,7 @@ fn schemes() -> Vec<Scheme> {
     all.into_iter().map(|parameters| Scheme::new(parameters).unwrap()).collect()
 }
 
-/// A set like others before it, of its own, empty, or equal to another.
+/// Draws a set that is similar to earlier ones, unrelated, empty, or equal to another.
 fn draw_set(random: &mut Random) -> Vec<u64> {
     let family = random.below(12);
     let size = [1, 4, 30, 120][random.below(4) as usize];
@@ -89,7 +89,7 @@ fn asks(scheme: &Scheme) -> Vec<Ask> {
     asks
 }
 
-/// All kinds of questions, by all plans, against brute force.
+/// Compares all kinds of queries, by all plans, with brute force.
 fn compare(db: &Database, rows: &Rows, random: &mut Random, rounds: usize, at: &str) {
     let snapshot = db.snapshot();
     let keys: Vec<&Vec<u8>> = rows.keys().collect();
@@ -108,7 +108,7 @@ fn compare(db: &Database, rows: &Rows, random: &mut Random, rounds: usize, at: &
     }
 }
 
-/// The same answers before and after checkpoint, merge, vacuum and reopening, with any options.
+/// The answers are the same before and after checkpoint, merge, vacuum and reopening, with any options.
 #[test]
 fn answers_are_those_of_brute_force_whatever_happens_to_the_rows() {
     for (i, scheme) in schemes().into_iter().enumerate() {

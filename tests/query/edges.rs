@@ -1,5 +1,5 @@
-//! Queries at their edges: conditions that make no sense, sets that are nothing, signatures as long as can
-//! be, and snapshots that are older than what the memtables hold.
+//! Edge cases of queries: senseless conditions, empty sets, signatures of the maximum length, and snapshots older
+//! than the contents of the memtables.
 
 use testkit::query_oracle;
 use testkit::random::Random;
@@ -103,7 +103,8 @@ fn a_scheme_without_slots_is_scanned() {
     }
 }
 
-/// Segments whose lists are found in several goes: more than 16 of them, and so many lists that fewer go together.
+/// Lists are located in batches of segments. Here there are more than 16 segments, and so many lists that a batch has
+/// fewer.
 #[test]
 fn lists_of_many_segments_are_found_in_goes() {
     let wide = scheme(128, 16, (128, 1, 16, 1));
@@ -113,7 +114,7 @@ fn lists_of_many_segments_are_found_in_goes() {
         let db = Database::create(folder.path().join("x.ringer"), &scheme, options).unwrap();
         let mut rows = Rows::new();
         for n in 0..37_u64 {
-            // Each segment has a set near the query, of its own distance, and strangers.
+            // Each segment has one set near the query, at its own distance, and strangers.
             for (i, first) in [n, 1_000 * (n + 1), 2_000 * (n + 1)].into_iter().enumerate() {
                 let set: Vec<u64> = (first..first + 60).collect();
                 let key = [n as u8, i as u8];
@@ -132,7 +133,7 @@ fn lists_of_many_segments_are_found_in_goes() {
     }
 }
 
-/// A set can have the words of the empty one: it is another, and found.
+/// A nonempty set can have the same signature words as the empty one. It is a different set and is found.
 #[test]
 fn a_signature_of_zeros_is_not_that_of_the_empty_set() {
     let scheme = Scheme::new(Parameters {
@@ -168,7 +169,7 @@ fn a_signature_of_zeros_is_not_that_of_the_empty_set() {
     }
 }
 
-/// As many samples, slots and bits as there may be, and as few.
+/// Schemes with the most and with the fewest samples, slots and bits.
 #[test]
 fn the_largest_and_the_smallest_schemes_give_right_answers() {
     let all = [
@@ -216,7 +217,7 @@ fn the_largest_and_the_smallest_schemes_give_right_answers() {
     }
 }
 
-/// In a bounded universe a resemblance depends on sizes, and equal planes are not equal rows.
+/// In a bounded universe the resemblance depends on the sizes, so rows with equal planes can differ.
 #[test]
 fn sizes_count_in_a_bounded_universe() {
     let scheme = Scheme::new(Parameters {
@@ -260,8 +261,8 @@ fn sizes_count_in_a_bounded_universe() {
     }
 }
 
-/// Two memtables, one on its way into a segment, seen from every commit: versions of keys that come later,
-/// that are replaced in the newer table, that come back to a signature they had.
+/// Two memtables, one of them being checkpointed, queried at every commit. Keys have later versions, are replaced in
+/// the newer table, or return to an earlier signature.
 #[test]
 fn every_commit_of_two_memtables_can_be_queried() {
     let scheme = Arc::new(scheme(32, 4, (8, 2, 8, 1)));
@@ -321,8 +322,8 @@ fn every_commit_of_two_memtables_can_be_queried() {
     }
 }
 
-/// Small caches put pages out while they are looked at; what is found stays the same, also to many threads
-/// that share one.
+/// Small caches evict pages while they are in use. The answers stay the same, also for many threads that share a
+/// cache.
 #[test]
 fn small_caches_change_no_answer() {
     let scheme = scheme(256, 4, (16, 2, 8, 1));

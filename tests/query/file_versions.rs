@@ -1,8 +1,8 @@
-//! Versions of files found again by their chunks, through the database, against exact resemblances.
+//! Finds versions of files by their chunks through the database, compared with exact resemblances.
 //!
-//! The data is not part of the repository: crates as published, which are archives of a few hundred files. Set
-//! `RINGER_DATA` to the folder that holds `crates-small/`; by default it is looked for in `../shared/data`. Without it
-//! this test says so and passes. `cargo test --test query file_versions -- --nocapture` prints the figures.
+//! The data is not part of the repository: published crates, which are archives of a few hundred files. Set
+//! `RINGER_DATA` to the folder that contains `crates-small/`; the default is `../shared/data`. Without the data this
+//! test says so and passes. `cargo test --test query file_versions -- --nocapture` prints the figures.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
@@ -17,10 +17,10 @@ use ringer::{Database, Like, Options, Scheme, Snapshot};
 struct Stored {
     /// `crate-version/path`.
     key: String,
-    /// The crate without its version, and the path: the same for all versions of the file.
+    /// The crate without its version, and the path. It is the same for all versions of the file.
     file: (String, String),
     bytes: usize,
-    /// Its features, in rising order and each once.
+    /// Its features, sorted and distinct.
     set: Vec<u64>,
 }
 
@@ -35,7 +35,7 @@ fn folder() -> Option<PathBuf> {
     Some(folder)
 }
 
-/// All files of all crates that are not empty.
+/// Returns all nonempty files of all crates.
 fn files(folder: &Path, horizon: u32) -> Vec<Stored> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).expect("a readable folder") {
@@ -65,7 +65,7 @@ fn files(folder: &Path, horizon: u32) -> Vec<Stored> {
     files
 }
 
-/// For each file, the exact resemblance of all files that have a chunk in common with it.
+/// Returns the exact resemblance of each file to all files that share a chunk with it.
 fn brute_force(files: &[Stored]) -> Vec<HashMap<usize, f64>> {
     let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
     for (i, file) in files.iter().enumerate() {
@@ -83,8 +83,8 @@ fn brute_force(files: &[Stored]) -> Vec<HashMap<usize, f64>> {
     resemblances.collect()
 }
 
-/// Whether the best match of a stored file is another version of it, alone, and alone or with others that
-/// have the same estimate: the same licence is in several crates.
+/// Returns whether the best match of a stored file is another version of it. The second result also accepts a tie
+/// with other files, because several crates contain the same licence.
 fn top_is_version(
     files: &[Stored],
     snapshot: &Snapshot,

@@ -1,4 +1,4 @@
-//! Queries return what brute force returns, whatever the plan and wherever the rows are.
+//! Queries return what brute force returns, for every plan and wherever the rows are.
 
 mod brute_force;
 mod edges;

@@ -1,5 +1,5 @@
-//! The rare ways of a query, each forced by data that is made for it: lists that are put off, long lists,
-//! ties at the end of the ranking, copies that are gone. All against brute force.
+//! Rare code paths of a query, each forced by special data and compared with brute force: deferred lists, long lists,
+//! ties at the end of the ranking, deleted duplicates.
 
 use testkit::query_oracle;
 use testkit::random::Random;
@@ -11,7 +11,7 @@ use ringer::query::PartPlan;
 use ringer::scheme::{CardinalityField, Slots};
 use ringer::{Database, Like, Options, Parameters, Plan, Scheme, Signature, presets};
 
-/// A scheme of samples that are made by hand.
+/// Returns a scheme for handmade samples.
 pub(crate) fn scheme(samples: u32, bits: u8, slots: [u16; 4]) -> Arc<Scheme> {
     let [count, samples_per_slot, value_bits, min_matches] = slots;
     let slots =
@@ -22,7 +22,7 @@ pub(crate) fn scheme(samples: u32, bits: u8, slots: [u16; 4]) -> Arc<Scheme> {
     )
 }
 
-/// Nothing moves unless it is told to.
+/// Disables all background work and automatic maintenance.
 pub(crate) fn options() -> Options {
     Options {
         memtable_rows: 1 << 20,
@@ -46,7 +46,7 @@ impl Place {
         Place { db, rows: Rows::new(), _folder: folder }
     }
 
-    /// Stores rows in a segment of their own.
+    /// Stores rows in a new segment.
     pub(crate) fn load(&mut self, rows: &[(Vec<u8>, Signature)]) {
         let mut load = self.db.bulk_load();
         rows.iter().for_each(|(key, signature)| load.put_signature(key, signature).unwrap());
@@ -77,7 +77,7 @@ impl Place {
     }
 }
 
-/// Some popular values: slots below `heavy` have value 0 in most rows; a few rows are like `near` in
+/// Returns a signature with popular values: slots below `heavy` have value 0 in most rows. A few rows equal `near` in
 /// `alike` of the other slots.
 fn popular(random: &mut Random, scheme: &Arc<Scheme>, heavy: usize, near: &[u16]) -> Signature {
     let alike = if random.below(25) == 0 { random.below(near.len() as u64) } else { 0 };
@@ -94,7 +94,7 @@ fn popular(random: &mut Random, scheme: &Arc<Scheme>, heavy: usize, near: &[u16]
     crafted(scheme, &samples)
 }
 
-/// What is found in heavy lists alone, when they are left unread and when they are not.
+/// Rows that occur only in heavy lists, both if those lists are deferred and if they are read.
 #[test]
 fn heavy_lists_change_no_answer() {
     let (mut left, mut read) = (0, 0);
@@ -112,7 +112,7 @@ fn heavy_lists_change_no_answer() {
         };
         let rows: Vec<_> = (0..4000).map(|i| row(i, &mut random)).collect();
         place.load(&rows);
-        // And in another segment and in the memtable, with some keys again.
+        // The same in another segment and in the memtable, with some keys repeated.
         let rows: Vec<_> = (3900..6500).map(|i| row(i, &mut random)).collect();
         place.load(&rows);
         let rows: Vec<_> = (6400..7000).map(|i| row(i, &mut random)).collect();
@@ -156,7 +156,7 @@ fn heavy_lists_change_no_answer() {
     assert!(read > 10, "lists that were put off were read {read} times");
 }
 
-/// Lists over many pages, more ids than a window of counters has, rows that are partly in the memtable.
+/// Lists span many pages, have more ids than a window has counters, and some rows are in the memtable.
 #[test]
 fn long_lists_go_over_pages_and_windows() {
     let scheme = scheme(64, 4, [12, 1, 2, 3]);
@@ -181,7 +181,7 @@ fn long_lists_go_over_pages_and_windows() {
     }
 }
 
-/// More lists than a byte counts, in dense and in sorted merging.
+/// More lists than a byte can count, in dense and in sorted merging.
 #[test]
 fn more_slots_than_a_byte_counts() {
     for (m, bits) in [(1, 8), (140, 1), (290, 1)] {
@@ -215,8 +215,8 @@ fn more_slots_than_a_byte_counts() {
     }
 }
 
-/// Nothing is lost of any list: each row is in the lists of all of its slots, whether their pages are in
-/// memory or not, and however lists lie in pages.
+/// Each row is in the lists of all of its slots, whether or not their pages are in memory, and however the lists are
+/// laid out in pages.
 #[test]
 fn every_row_is_found_by_all_of_its_slots() {
     for (bits, slots, values, cache_bytes) in [
@@ -252,8 +252,8 @@ fn every_row_is_found_by_all_of_its_slots() {
     }
 }
 
-/// Rows that tie in resemblance and slots, and differ in their keys only, wherever they live; at every
-/// length of the ranking.
+/// Rows tie in resemblance and slots and differ only in their keys, wherever they are stored, at every length of the
+/// ranking.
 #[test]
 fn ties_at_the_end_are_broken_by_key_across_parts() {
     let scheme = scheme(32, 4, [8, 1, 4, 1]);
@@ -263,7 +263,7 @@ fn ties_at_the_end_are_broken_by_key_across_parts() {
         let mut samples = [3; 32];
         samples[..slots].fill(5);
         samples[8..12 - slots].fill(5);
-        // Outside of what is equal, so that signatures differ.
+        // These samples differ, so that the signatures are distinct.
         (20..32).for_each(|i| samples[i] = if n >> (i - 20) & 1 == 1 { 7 } else { 9 });
         crafted(&scheme, &samples)
     };
@@ -285,8 +285,7 @@ fn ties_at_the_end_are_broken_by_key_across_parts() {
     place.compare(&query, &asks, "ties in a segment");
 }
 
-/// Many keys with one signature, of which some are deleted or replaced, in the memtable or in another
-/// segment.
+/// Many keys share one signature. Some are deleted or replaced, in the memtable or in another segment.
 #[test]
 fn copies_that_are_gone_are_not_found() {
     let scheme = scheme(32, 4, [8, 2, 8, 1]);
@@ -316,7 +315,7 @@ fn copies_that_are_gone_are_not_found() {
                 })
                 .collect();
             place.commit(&changes);
-            // The first keys go: those that a ranking takes first.
+            // Deletes the first keys, which a ranking would prefer.
             let first: Vec<_> = place.rows.keys().take(30).map(|key| (key.clone(), None)).collect();
             place.commit(&first);
             let asks = [1, 10, 100, 2000].map(Ask::top);
@@ -335,8 +334,7 @@ fn copies_that_are_gone_are_not_found() {
     }
 }
 
-/// A memtable whose chains are long is scanned, one whose chains are short is probed, and either gives the
-/// same.
+/// A memtable with long chains is scanned, and one with short chains is probed. Both give the same answer.
 #[test]
 fn a_memtable_is_scanned_where_its_chains_are_long() {
     let scheme = scheme(256, 8, [16, 2, 16, 1]);
@@ -364,8 +362,8 @@ fn a_memtable_is_scanned_where_its_chains_are_long() {
     assert_eq!(plans, [(None, Plan::Probe), (None, Plan::Scan)]);
 }
 
-/// The number of candidates that may be looked at is exact: as many as there are cut nothing short, one
-/// less does and says so; wherever they are and whatever lists are put off.
+/// The limit of candidates is exact. An answer is complete if the limit equals their number; with one less it is
+/// truncated and says so. That holds wherever the candidates are and whichever lists are deferred.
 #[test]
 fn an_answer_is_cut_short_only_above_the_number_of_candidates() {
     for (heavy, m, per_slot) in [(0, 1, 1), (3, 4, 1), (4, 2, 1), (0, 1, 2)] {
@@ -409,7 +407,7 @@ fn an_answer_is_cut_short_only_above_the_number_of_candidates() {
             }
             for most in [0, 1, candidates / 2, candidates - 1] {
                 let answer = run(most);
-                // Some of several parts may not be counted, but an answer that is not whole says so.
+                // With several parts the count may be lower, but a truncated answer always says so.
                 if !answer.truncated && loaded > 0 && fresh > 0 {
                     assert_eq!(found(&answer), right, "{at}");
                     continue;

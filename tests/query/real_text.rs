@@ -1,7 +1,7 @@
-//! Real texts through features, database and queries, against planted pairs, labels and exact resemblances.
+//! Real texts through features, database and queries, compared with planted pairs, labels and exact resemblances.
 //!
-//! The data is not part of the repository. Set `RINGER_DATA` to its folder; by default it is looked for in
-//! `../shared/data`. Without it these tests say so and pass.
+//! The data is not part of the repository. Set `RINGER_DATA` to its folder; the default is `../shared/data`. Without
+//! the data these tests say so and pass.
 
 use testkit::real;
 
@@ -16,7 +16,7 @@ type Texts = Vec<(String, Vec<u8>)>;
 type Sets = BTreeMap<String, Vec<u64>>;
 type Pairs = BTreeSet<(String, String)>;
 
-/// The texts as sets in rising order, by any kind of features.
+/// Returns the texts as sorted sets, by any kind of features.
 fn sets(texts: &[(String, Vec<u8>)], mut features: impl FnMut(&[u8], &mut Vec<u64>)) -> Sets {
     let set = |(name, text): &(String, Vec<u8>)| {
         let mut set = Vec::new();
@@ -33,12 +33,12 @@ fn shingled(texts: &[(String, Vec<u8>)], words: u16, ends: Ends) -> Sets {
     sets(texts, |text, set| reader.features_into(text, set))
 }
 
-/// Pairs of the smaller and the larger name.
+/// Returns a pair with the smaller name first.
 fn pair(a: &str, b: &str) -> (String, String) {
     (a.min(b).to_string(), a.max(b).to_string())
 }
 
-/// All pairs that queries to a database find at a threshold, with their estimates.
+/// Returns all pairs that queries find at a threshold, with their estimates.
 fn found(sets: &Sets, threshold: f64) -> BTreeMap<(String, String), f64> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("texts.ringer");
@@ -72,7 +72,7 @@ fn articles(number: u32) -> Option<(Texts, Pairs)> {
     Some((named.collect(), pairs.map(|(a, b)| pair(a, b.trim())).collect()))
 }
 
-/// All planted pairs are found, and no others, by every kind of features; estimates are near the truth.
+/// With every kind of features, exactly the planted pairs are found, and the estimates are near the truth.
 #[test]
 fn planted_articles() {
     for number in [100, 1000, 2500] {
@@ -105,7 +105,7 @@ fn planted_articles() {
     }
 }
 
-/// Answers of students, and the five articles that some of them copied from.
+/// Loads answers of students, and the five articles that some of them copied from.
 fn answers() -> Option<(Texts, BTreeMap<String, String>)> {
     let folder = real::folder("plagiarised-answers")?;
     let bytes = fs::read(folder.join("corpus-20090418.zip")).unwrap();
@@ -132,8 +132,8 @@ fn answers() -> Option<(Texts, BTreeMap<String, String>)> {
     Some((texts, labels.collect()))
 }
 
-/// Precision and recall against the labels, printed; labels are no threshold of resemblance, so what is
-/// asserted is that copies are more alike than the rest, and that queries find what is exactly alike.
+/// Prints precision and recall against the labels. Labels do not correspond to a resemblance threshold. So the test
+/// asserts only that copied answers are more similar than the rest, and that queries find what is exactly similar.
 #[test]
 fn plagiarised_answers() {
     let Some((texts, labels)) = answers() else { return };
@@ -165,8 +165,7 @@ fn plagiarised_answers() {
         assert!(threshold < 0.1 || precision > 0.8, "{threshold}: {precision}");
         assert!(threshold > 0.1 || recall > 0.8, "{threshold}: {recall}");
     }
-    // The database finds what is clearly alike (it is found but for one case in a million), and nothing
-    // that clearly is not.
+    // The database finds pairs that are clearly similar (all but one in a million), and none that clearly are not.
     let found = found(&sets, 0.5);
     let names: Vec<&String> = sets.keys().collect();
     for (i, a) in names.iter().enumerate() {

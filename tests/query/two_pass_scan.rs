@@ -1,4 +1,4 @@
-//! A scan looks at two planes first and at the others where it must. That changes no answer.
+//! A scan compares two planes first and the others only where needed. That changes no answer.
 
 use ringer::{Like, Options, Signature};
 use testkit::query_oracle::{Ask, crafted};
@@ -7,8 +7,8 @@ use testkit::scale::some;
 
 use super::rare_paths::{Place, options, scheme};
 
-/// Scans of many signatures for a few: when those stand out early, late or not at all, in memory or not, among ties and
-/// copies and rows that are gone.
+/// Scans many signatures for a few that stand out early, late or not at all, in memory or not, among ties, duplicates
+/// and deleted rows.
 #[test]
 fn two_looks_change_no_answer() {
     const ROWS: u64 = 9000;
@@ -19,7 +19,7 @@ fn two_looks_change_no_answer() {
         let mut random = Random(u64::from(samples) + u64::from(bits));
         let mut some = || (0..samples).map(|_| random.below(values) as u16).collect::<Vec<_>>();
         let (near, popular) = (some(), some());
-        // As many samples as are given are the query's, the others by chance.
+        // `alike` of the samples come from the query on average, the others are random.
         let mut like = |near: &[u16], alike: u64, low: u16| {
             let chance = |near: &u16| match random.below(u64::from(samples)) < alike {
                 true => *near & low | random.below(values) as u16 & !low,
@@ -36,10 +36,11 @@ fn two_looks_change_no_answer() {
         for n in 0..ROWS {
             let row = match n {
                 0..40 => like(&near, u64::from(samples) * (40 + n) / 80, !0),
-                // Ties, of which some are copies, or all signatures are of one key each.
+                // Ties, some of them duplicates. With 4 bits every signature has one key.
                 40..60 if bits != 4 => rows[n as usize % 7].clone(),
                 60 => like(&lone, u64::from(samples), !0),
-                // More ties, which first planes do not make more alike than they are, and which do not stand out.
+                // More ties. Their first planes do not make them look more similar than they are, and they do not
+                // stand out.
                 61..90 => {
                     let hardly = u64::from(samples / 4) + (1.3 * f64::from(samples).sqrt()) as u64;
                     let place = |i: usize| (i as u64 * 37 + n * 11) % u64::from(samples);
@@ -49,7 +50,7 @@ fn two_looks_change_no_answer() {
                         .map(|(i, near)| near ^ u16::from(place(i) >= hardly));
                     crafted(&scheme, &differ.collect::<Vec<_>>())
                 }
-                // Many that only look alike, by their lowest bits.
+                // Many signatures that look similar only in their lowest bits.
                 _ if n % 4 == 1 => like(&popular, u64::from(samples) * 3 / 4, 3),
                 _ => like(&near, 0, 0),
             };
@@ -78,7 +79,7 @@ fn two_looks_change_no_answer() {
             let query = snapshot.query(Like::Signature(&near)).top(top).exhaustive();
             query.explain().unwrap().work.verified
         };
-        // Two looks are taken where they spare something, and given up where nothing stands out.
+        // Two passes are used where they save work, and abandoned where nothing stands out.
         if bits > 2 && !small_cache {
             assert!(verified(&near, 10) < ROWS / 8, "{samples} of {bits} bits");
         }

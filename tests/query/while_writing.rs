@@ -1,5 +1,5 @@
-//! Queries while commits, bulk loads, checkpoints, merges and vacuums go on: every answer is that of brute
-//! force for the commit that its snapshot stands at, however long it was held.
+//! Queries during commits, bulk loads, checkpoints, merges and vacuums. Every answer equals brute force for the
+//! commit of its snapshot, however long the snapshot is held.
 
 use testkit::query_oracle;
 use testkit::random::Random;
@@ -17,7 +17,7 @@ use ringer::{Database, HotTierKind, Like, Options, Scheme, Signature, Sketcher, 
 
 const SETS: u64 = 40;
 
-/// The changes of one commit: what is stored under some keys, by number, or nothing.
+/// Returns the changes of one commit: keys with the number of a set, or `None`.
 fn changes(sequence: u64) -> Vec<(Vec<u8>, Option<u64>)> {
     let mut random = Random(sequence * 77);
     let count = if is_load(sequence) { 40 } else { 1 + random.below(5) };
@@ -29,18 +29,18 @@ fn changes(sequence: u64) -> Vec<(Vec<u8>, Option<u64>)> {
     (0..count).map(|_| one()).collect()
 }
 
-/// Whether a commit is made by a bulk load.
+/// Returns whether a commit is made by a bulk load.
 fn is_load(sequence: u64) -> bool {
     sequence.is_multiple_of(25)
 }
 
-/// Families of sets that share most of their elements; one is empty.
+/// Returns a set of a family that shares most of its elements. One set is empty.
 fn set(number: u64) -> Vec<u64> {
     let (family, shift) = (number % 5, number / 5);
     if number == 7 { Vec::new() } else { (0..60).map(|i| family * 1000 + shift * 3 + i).collect() }
 }
 
-/// What is stored after each commit.
+/// Returns what is stored after each commit.
 fn states(signatures: &[Signature], commits: u64) -> Vec<Rows> {
     let mut states = vec![Rows::new()];
     for sequence in 1..=commits {
@@ -76,7 +76,7 @@ fn commit(db: &Database, sequence: u64) {
     assert_eq!(committed.unwrap().sequence, sequence);
 }
 
-/// Asks a few questions of one snapshot.
+/// Runs a few queries on one snapshot.
 fn ask(snapshot: &Snapshot, states: &[Rows], signatures: &[Signature], random: &mut Random) {
     let rows = &states[snapshot.sequence() as usize];
     let asks =
@@ -126,7 +126,7 @@ fn race(layer: Arc<dyn FileLayer>, path: &Path, options: Options, commits: u64) 
             }
         });
         let writer = scope.spawn(move || (1..=commits).for_each(|sequence| commit(db, sequence)));
-        // The others end also when this one failed.
+        // The other threads end even if this one failed.
         let written = writer.join();
         done.store(true, Ordering::SeqCst);
         written.unwrap();

@@ -1,4 +1,5 @@
-//! Comparison and ranking against the vectors of `format-spec/compare.md`, which `format-spec/compare.py` wrote.
+//! Comparison and ranking, checked against the vectors of `format-spec/compare.md`, which `format-spec/compare.py`
+//! wrote.
 
 use ringer::scheme::{Elements, Sampler, Slots};
 use ringer::sketch::SlotReader;
@@ -9,10 +10,10 @@ use ringer::{
 
 use super::vectors::{number, rows, sampled, universe, weights};
 
-/// Doubles are printed with 12 digits.
+/// The vectors print doubles with 12 digits.
 const TOLERANCE: f64 = 1e-11;
 
-/// The scheme that the first ten columns of a row describe.
+/// Builds the scheme that the first ten columns of a row describe.
 fn scheme(columns: &[&str]) -> Scheme {
     let [sampler, place, seed, k, b, cardinality, count, g, v, m] = columns else {
         panic!("{columns:?}")
@@ -52,7 +53,7 @@ fn slot_values(reader: &SlotReader, signature: &Signature) -> Vec<u32> {
     values
 }
 
-/// Whether a value is the printed one; `-` stands for none.
+/// Asserts that a value equals the printed one; `-` means none.
 fn assert_close(found: Option<f64>, expected: &str, row: &[&str]) {
     match found {
         None => assert_eq!(expected, "-", "{row:?}"),

@@ -1,6 +1,6 @@
-//! What a database file says of its state: in, commits, bulk loads and files made by hand; out, superblock, manifest
-//! and mark as `store::state_file` reads them. Shows that the counts in them are right, that a state which another
-//! process is just writing is looked at again, and that a mark of another hot tier is none.
+//! The state that a database file records. In: commits, bulk loads and handmade files. Out: superblock, manifest and
+//! mark as `store::state_file` reads them. Their counts are correct, a state that another process is writing is read
+//! again, and a mark of another log is ignored.
 
 use std::io;
 use std::path::Path;
@@ -36,7 +36,7 @@ fn state(files: &MemoryFiles) -> FileState {
     state_file::read(&*file(files, Access::Read), Path::new(PATH)).unwrap()
 }
 
-/// Bytes before the manifest that are no block of the state.
+/// Returns the bytes before the manifest that are in no extent of the state.
 fn unused(state: &FileState) -> u64 {
     let blocks = state.manifest.segments.iter().flat_map(SegmentEntry::blocks);
     let used: u64 = blocks.map(|block| block.length).sum();
@@ -64,12 +64,12 @@ fn dead_bytes_are_those_that_no_block_has() {
         assert_eq!(state.manifest.dead_bytes, unused(&state));
         dead.push(state.manifest.dead_bytes);
     }
-    // At first the manifest of the new file is dead, and with each state the one before it.
+    // The first manifest of a new file becomes dead, and each new state makes the previous one dead.
     assert_eq!(dead[0], 128);
     assert!(dead.is_sorted_by(|a, b| a < b), "{dead:?}");
 }
 
-/// Until it is closed, a database that was changed is not clean, also if no commit went to a hot tier.
+/// A changed database is unclean until it is closed, even if no commit went to the write-ahead log.
 #[test]
 fn a_bulk_load_leaves_the_file_unclean_until_it_is_closed() {
     let files = MemoryFiles::new();
@@ -107,7 +107,7 @@ fn a_mark_counts_if_it_is_of_the_hot_tier_that_the_superblock_names() {
     assert_eq!(write(0, &without), None);
 }
 
-/// A file whose superblocks are half written for so many times that they are read.
+/// A file whose superblocks are torn for the first few reads.
 #[derive(Debug)]
 struct Torn {
     file: Arc<dyn File>,
@@ -149,7 +149,7 @@ impl File for Torn {
     }
 }
 
-/// A state that is being written is read again, five times in all.
+/// A state that is being written is read again, up to five times in all.
 #[test]
 fn superblocks_that_are_being_written_are_looked_at_again() {
     let files = MemoryFiles::new();

@@ -1,4 +1,4 @@
-//! The library is what its documents say: the format specification, the printed formulas, and the house rules.
+//! The library agrees with its documents: the format specification, the published formulas, and the house rules.
 
 mod compare_vectors;
 mod file_state;

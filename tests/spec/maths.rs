@@ -1,5 +1,5 @@
-//! The formulas against printed values: those of the papers, and others recomputed from the formulas by
-//! independent programs. A value passes when it agrees to its last printed digit.
+//! The formulas, checked against printed values: those of the papers, and others computed from the formulas by
+//! independent programs. A value passes if it agrees to its last printed digit.
 
 use ringer::internals::estimate::many::Patterns;
 use ringer::internals::estimate::measures::Measures;
@@ -9,7 +9,7 @@ use ringer::internals::estimate::{Chance, Estimate, chance, half_bit, planning};
 use ringer::scheme::{Cardinality, Sampler, Slots};
 use ringer::{Parameters, Scheme, presets};
 
-/// `value` agrees with `printed` to within half a unit of its last digit.
+/// Asserts that `value` agrees with `printed` to within half a unit of the last digit.
 #[track_caller]
 fn printed(value: f64, printed: &str) {
     let expected: f64 = printed.parse().expect("a number");
@@ -17,7 +17,7 @@ fn printed(value: f64, printed: &str) {
     let decimals = mantissa.split_once('.').map_or(0, |(_, d)| d.len() as i32);
     let unit = 10_f64.powi(exponent.parse::<i32>().expect("an exponent") - decimals);
     let error = (value - expected).abs();
-    // A bare 0 or 1 stands for exactly that.
+    // A bare 0 or 1 means exactly that.
     let unit = if ["0", "1"].contains(&printed) { 1e-9 } else { unit };
     assert!(error <= 0.5 * unit * (1.0 + 1e-9), "{value} is not {printed}");
 }
@@ -149,7 +149,7 @@ fn intervals_and_probabilities() {
     printed(all.value, "1");
     printed(all.low, ".980288");
     printed(all.high, "1");
-    // The formula gives 0, but the value is not known.
+    // The formula gives 0, but the value is not known exactly.
     assert!(all.std_error > 0.001 && all.std_error < 0.01, "{all:?}");
     printed(agreement(128, 4, 70).probability_at_least(0.5), ".637739");
     printed(agreement(128, 1, 100).probability_at_least(0.5), ".791238");
@@ -169,7 +169,7 @@ fn probabilities_are_probabilities() {
     }
 }
 
-/// The error of a stored share r~ instead of r moves R by (r~ - r)(1 - R)/(2 - r), for b = 1.
+/// With a stored share r~ instead of r, R moves by (r~ - r)(1 - R)/(2 - r), for b = 1.
 #[test]
 fn quantised_cardinality_bias() {
     for (r, stored, resemblance) in [(0.3, 0.34375, 0.5), (0.6, 0.59375, 0.2), (0.01, 0.03125, 0.8)]
@@ -189,7 +189,7 @@ fn half_bits() {
         let chance = Chance::dense(1, r, r);
         let even = half_bit::break_even(&chance);
         printed(even, expected);
-        // Where they break even, the variances are equal.
+        // At the break-even point the variances are equal.
         let p = chance.agreement(even);
         let ratio = chance.variance(p) / half_bit::variance(half_bit::agreement(p), &chance);
         assert!((ratio - 1.0).abs() < 1e-9);
@@ -206,7 +206,7 @@ fn half_bits() {
         let t = half_bit::agreement(chance.agreement(r));
         printed(half_bit::bias(t, &chance) / 128.0, expected);
     }
-    // T cannot tell P from 1 - P: a resemblance below the point where P = 1/2 comes out above it.
+    // T cannot distinguish P from 1 - P. A resemblance below the point where P = 1/2 is estimated above it.
     let dense = Chance::dense(1, 0.5, 0.5);
     printed((0.5 - dense.c1) / (1.0 - dense.c2), ".25");
     let folded = half_bit::resemblance(half_bit::agreement(dense.agreement(0.1)), &dense);
@@ -214,7 +214,7 @@ fn half_bits() {
     assert_eq!(half_bit::resemblance(0.3, &chance), 0.0);
 }
 
-/// The cells (all agree, 1 and 2, 1 and 3, 2 and 3, none) of three sets.
+/// Builds patterns of three sets from the cells: all agree, 1 and 2, 1 and 3, 2 and 3, none.
 fn three(bits: u8, cells: [u32; 5]) -> Patterns {
     let mut patterns = Patterns::new(3, bits).unwrap();
     let values = [[1, 1, 1], [1, 1, 0], [1, 0, 1], [0, 1, 1], [0, 1, 2]];
@@ -387,19 +387,19 @@ fn measures_by_the_delta_method() {
     check(m.hamming(), "166.6667", "22.2222");
     check(m.union(), "333.3333", "11.1111");
     check(m.containment_of_second(), ".555556", ".037037");
-    // The ends of the interval are the measures at the ends of the resemblance.
+    // The ends of the interval are the measures at the ends of the resemblance interval.
     let h = m.hamming();
     printed(h.low, "125.0");
     printed(h.high, "214.2857");
     printed(m.intersection().high, "187.5");
-    // A size that is known to 4 % makes the error larger, and the interval wider.
+    // A size known to 4 % increases the error and widens the interval.
     let vague = Cardinality { value: 200.0, half_width: 8.0 };
     let wider = Measures { first: vague, ..m }.hamming();
     assert!(wider.std_error > h.std_error && wider.low < h.low && wider.high > h.high);
 }
 
-/// How many samples of a block of 128 an element claims when it claims each with probability 1/128, and
-/// how many of 128 samples n elements leave unclaimed: the numbers that lazy sampling rests on.
+/// The basis of lazy sampling: how many samples of a block of 128 an element claims if it claims each with
+/// probability 1/128, and how many of 128 samples n elements leave unclaimed.
 #[test]
 fn claims_of_lazy_sampling() {
     let claims = |c: u32| planning::at_least(c, 128, 1.0 / 128.0);

@@ -1,13 +1,13 @@
-//! `tests/README.md` and the tests agree: every row names tests that exist, and every module of tests has a row.
+//! `tests/README.md` agrees with the tests: every row names tests that exist, and every test module has a row.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where the groups of tests are.
+/// The folders of the test groups.
 const FOLDERS: [&str; 2] = ["tests", "crates/cli/tests"];
 
-/// Modules of tests with their text, by group and name.
+/// Returns the text of all test modules, by group and name.
 fn modules() -> BTreeMap<(String, String), String> {
     let mut found = BTreeMap::new();
     for folder in FOLDERS {
@@ -32,7 +32,7 @@ fn name(path: &Path) -> String {
     path.file_stem().expect("a name").to_string_lossy().into_owned()
 }
 
-/// What is in a file, or in all files of a folder.
+/// Returns the text of a file, or of all files in a folder.
 fn text(path: &Path) -> String {
     match path.is_dir() {
         true => entries(path).iter().map(|path| text(path)).collect(),
@@ -40,7 +40,7 @@ fn text(path: &Path) -> String {
     }
 }
 
-/// The words in backticks of a cell.
+/// Returns the words in backticks of a cell.
 fn quoted(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }
@@ -52,7 +52,7 @@ fn every_row_names_tests_that_exist_and_every_module_has_a_row() {
     let page = text(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/README.md"));
     let mut named = BTreeSet::new();
     let mut wrong = Vec::new();
-    // The second cell of a row has its tests; in the table of seeded bugs it is the third.
+    // The second cell of a row lists its tests; in the table of seeded bugs it is the third.
     for cell in page.lines().filter_map(|row| row.strip_prefix("| ")).flat_map(|row| {
         let cells: Vec<&str> = row.split(" | ").collect();
         let place = usize::from(row.starts_with(|c: char| c.is_ascii_digit())) + 1;

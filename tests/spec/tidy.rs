@@ -1,11 +1,11 @@
-//! The house rules that a machine can check.
+//! The house rules that can be checked automatically.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The rooms of the library in the order in which data flows. A file may use what stands in its own line
-/// or above, never below.
+/// The modules of the library, in the order of data flow. A file may use modules in its own line or above, never
+/// below.
 const ROOMS: &[&[&str]] = &[
     &["error", "limits", "options", "scheme"],
     &["serialize", "sync"],
@@ -23,10 +23,10 @@ const ROOMS: &[&[&str]] = &[
     &["db"],
 ];
 
-/// Rooms of one line that ignore each other.
+/// Modules of one line that must not use each other.
 const STRANGERS: &[(&str, &str)] = &[("ingest", "query")];
 
-/// Names that say nothing. What would go there belongs elsewhere.
+/// Names without meaning. What would go there belongs elsewhere.
 const EMPTY_NAMES: &[&str] = &["utils", "util", "common", "helpers", "misc", "base", "types"];
 
 /// The one file that may import sled, and its tests.
@@ -35,14 +35,14 @@ const SLED_FILES: [&str; 2] =
 
 const MAX_LINES: usize = 500;
 
-/// Each test binary links the library once more, and a build waits for all of them.
+/// Each test binary links the library again, and a build waits for all of them.
 const MAX_TEST_BINARIES: usize = 12;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// All files below a folder of the repository with one of these endings, as paths from its root.
+/// Returns all files below a folder with one of these endings, as paths from the repository root.
 fn files(folder: &str, endings: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![root().join(folder)];
@@ -66,7 +66,7 @@ fn read(path: &Path) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path:?}: {error}"))
 }
 
-/// A line without its comment. Good enough for code that `rustfmt` has seen.
+/// Returns a line without its comment. This is good enough for code formatted by `rustfmt`.
 fn code(line: &str) -> &str {
     if line.trim_start().starts_with("//") { "" } else { line.split(" // ").next().unwrap_or(line) }
 }
@@ -80,7 +80,7 @@ fn level(room: &str) -> Option<usize> {
     ROOMS.iter().position(|line| line.contains(&room))
 }
 
-/// Where a violation was found, for a list of all of them.
+/// Asserts that there are no violations, and lists all of them otherwise.
 fn check(mut found: Vec<String>, rule: &str) {
     found.sort();
     assert!(found.is_empty(), "{rule}:\n{}", found.join("\n"));
@@ -174,7 +174,7 @@ fn integration_tests_are_a_few_groups() {
         let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
         parts.iter().rposition(|part| part == "tests").map(|at| parts[at + 1..].join("/"))
     };
-    // crates/models is no member of the workspace.
+    // crates/models is not a member of the workspace.
     let all = files(".", &[".rs"]).into_iter().filter(|path| !path.starts_with("crates/models"));
     let (mut groups, mut single) = (BTreeSet::new(), Vec::new());
     for path in all.filter(|path| !path.starts_with("src")) {
@@ -191,7 +191,7 @@ fn integration_tests_are_a_few_groups() {
 
 #[test]
 fn nothing_is_left_undone() {
-    // Put together here, so that this file does not find itself.
+    // The words are assembled here, so that this file does not find itself.
     let marks =
         [["to", "do!("], ["unimple", "mented!("], ["FIX", "ME"], ["XX", "X"], ["#[ign", "ore]"]];
     let marks = marks.map(|halves| halves.concat());
@@ -208,7 +208,7 @@ fn nothing_is_left_undone() {
     check(found, "unfinished marks, and ignored tests without a reason");
 }
 
-/// Rule ids such as `SIG-2` in a text: a known prefix, a dash and a number.
+/// Returns the rule ids such as `SIG-2` in a text: a known prefix, a dash and a number.
 fn rule_ids(text: &str, prefixes: &BTreeSet<String>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for prefix in prefixes {

@@ -1,4 +1,4 @@
-//! The library against the vectors of `format-spec/`, which `format-spec/reference.py` made: an
+//! The library, checked against the vectors of `format-spec/`. `format-spec/reference.py` made them, an
 //! implementation in another language, written from the specification alone.
 
 use ringer::features::Chunker;
@@ -8,7 +8,7 @@ use ringer::scheme::{CardinalityField, Elements, Packing, Sampler, Slots, Univer
 use ringer::sketch::SlotReader;
 use ringer::{Parameters, Scheme, Sketcher, features, presets};
 
-/// The rows of a table, without its header.
+/// Returns the rows of a table without its header.
 pub(crate) fn rows(table: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
     table.lines().skip(1).map(|line| line.split('\t').collect())
 }
@@ -29,7 +29,7 @@ pub(crate) fn number<T: std::str::FromStr>(text: &str) -> T {
     text.parse().unwrap_or_else(|_| panic!("{text} is no number"))
 }
 
-/// A sampler, with the packing behind it unless that is the usual one.
+/// Parses a sampler, followed by its packing unless that is the default.
 pub(crate) fn sampled(text: &str) -> (Sampler, Packing) {
     let (sampler, packing) = text.split_once('+').unwrap_or((text, "low-bits"));
     (sampler.parse().expect("a sampler"), packing.parse().expect("a packing"))
@@ -75,7 +75,7 @@ fn schemes() {
     assert_eq!(seen.len(), presets::ALL.len());
 }
 
-/// The mixing function, which the descriptions of sets use.
+/// The mixing function that the set descriptions use.
 fn mix(mut x: u64) -> u64 {
     x ^= x >> 27;
     x = x.wrapping_mul(0x3C79_AC49_2BA7_B653);
@@ -103,8 +103,8 @@ fn elements(description: &str, universe: Universe) -> Vec<u64> {
     }
 }
 
-/// HASH-1 to HASH-4 through SAMPLE-1, SAMPLE-2, SAMPLE-3, SAMPLE-4, SAMPLE-5, SAMPLE-6, SAMPLE-7, SAMPLE-8, SAMPLE-9, and
-/// SIG-1, SIG-2, SIG-3, SIG-4.
+/// HASH-1 to HASH-4 through SAMPLE-1, SAMPLE-2, SAMPLE-3, SAMPLE-4, SAMPLE-5, SAMPLE-6, SAMPLE-7, SAMPLE-8,
+/// SAMPLE-9, and SIG-1, SIG-2, SIG-3, SIG-4.
 #[test]
 fn signatures() {
     let mut checked = 0;
@@ -132,7 +132,7 @@ fn signatures() {
         assert_eq!(found, planes, "{row:?}");
         assert_eq!(signature.is_empty(), empty == "1", "{row:?}");
         assert_eq!(signature.cardinality_code(), number::<u32>(code), "{row:?}");
-        // The same by the other ways in, and with every element twice.
+        // The same through the other entry points, and with every element twice.
         let mut stream = sketcher.stream();
         elements.iter().chain(&elements).try_for_each(|x| stream.push(*x)).unwrap();
         assert_eq!(stream.finish().as_ref(), Ok(&signature), "{row:?}");
@@ -143,7 +143,7 @@ fn signatures() {
     assert!(checked > 250);
 }
 
-/// Elements with their weights, as `format-spec/reference.py` describes them.
+/// Parses elements with their weights, as `format-spec/reference.py` describes them.
 pub(crate) fn weights(description: &str) -> Vec<(u64, f64)> {
     let (kind, rest) = description.split_once(':').expect("a kind of set");
     if kind == "weights" {
@@ -188,7 +188,7 @@ fn weighted_signatures() {
         let found: String = signature.planes().iter().map(|word| format!("{word:016x}")).collect();
         assert_eq!(found, planes, "{row:?}");
         assert_eq!(signature.is_empty(), empty == "1", "{row:?}");
-        // The same by the other ways in, backwards, and without the weights where all are 1.
+        // The same through the other entry points, in reverse, and without weights if all are 1.
         let mut stream = sketcher.stream();
         weights.iter().rev().try_for_each(|(x, w)| stream.push_weighted(*x, *w)).unwrap();
         assert_eq!(stream.finish().as_ref(), Ok(&signature), "{row:?}");
@@ -244,8 +244,8 @@ fn cardinality_codes() {
     assert!(checked > 400);
 }
 
-/// FEAT-2 to FEAT-12, by an implementation of its own, with Unicode tables of its own (FEAT-3) and decoding
-/// of its own (FEAT-4). FEAT-1, ids, is what all signatures here are made of.
+/// FEAT-2 to FEAT-12, against an independent implementation with its own Unicode tables (FEAT-3) and decoding
+/// (FEAT-4). FEAT-1, ids, is tested by all signatures here.
 #[test]
 fn texts() {
     let mut checked = std::collections::BTreeMap::new();
@@ -277,7 +277,7 @@ fn texts() {
     assert!(checked.len() == 8 && checked.values().all(|rows| *rows > 5), "{checked:?}");
 }
 
-/// RABIN-1 to RABIN-3 and RABIN-5, against division bit by bit.
+/// RABIN-1 to RABIN-3 and RABIN-5, against bitwise division.
 #[test]
 fn fingerprints() {
     let hex = |text| u64::from_str_radix(text, 16).unwrap();
@@ -301,7 +301,7 @@ fn fingerprints() {
     assert!(checked > 100);
 }
 
-/// The input that a row of chunks.tsv describes, as `format-spec/chunks.py` says.
+/// Builds the input that a row of chunks.tsv describes, as `format-spec/chunks.py` defines it.
 fn described(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     for part in text.split('+').filter(|part| !part.is_empty()) {

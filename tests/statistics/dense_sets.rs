@@ -1,8 +1,8 @@
-//! Real dense sets: the documents that words occur in, 65,536 documents in all, with exact resemblances.
+//! Real dense sets, with exact resemblances: the documents, of 65,536, in which words occur.
 //!
-//! The data is not part of the repository. Set `RINGER_DATA` to its folder (the one that holds
-//! `words65536/`); by default it is looked for in `../shared/data`. Without it these tests say so and pass.
-//! `cargo test --test statistics dense_sets -- --nocapture` prints the comparison.
+//! The data is not part of the repository. Set `RINGER_DATA` to its folder (the one that contains `words65536/`); the
+//! default is `../shared/data`. Without the data these tests say so and pass. `cargo test --test statistics
+//! dense_sets -- --nocapture` prints the comparison.
 
 use testkit::real;
 use testkit::scale::cases;
@@ -21,7 +21,7 @@ use ringer::{Parameters, Scheme, Signature, Sketcher, presets, resemblance_of};
 
 const D: u64 = 1 << 16;
 
-/// The rows of a truth table: the words, and R in column `r`.
+/// Returns the rows of a truth table: the words, and R in column `r`.
 fn truth(path: &Path, words: usize, r: usize) -> Vec<(Vec<String>, f64)> {
     let text = fs::read_to_string(path).expect("a truth table");
     let rows = text.lines().filter(|line| !line.starts_with('#'));
@@ -33,7 +33,7 @@ fn truth(path: &Path, words: usize, r: usize) -> Vec<(Vec<String>, f64)> {
     .collect()
 }
 
-/// The document sets of the words that a truth table names.
+/// Returns the document sets of the words that a truth table names.
 fn postings(folder: &Path, wanted: &[(Vec<String>, f64)]) -> HashMap<String, Vec<u64>> {
     let wanted: HashSet<&String> = wanted.iter().flat_map(|(words, _)| words).collect();
     let mut text = Vec::new();
@@ -63,14 +63,15 @@ fn scheme(sampler: Sampler, bits: u8, seed: u64) -> Scheme {
     .expect("a valid scheme")
 }
 
-/// Signatures of all words under one scheme.
+/// Sketches all words under one scheme.
 fn sketch(sets: &HashMap<String, Vec<u64>>, scheme: &Scheme) -> HashMap<String, Signature> {
     let sketcher = Sketcher::new(scheme);
     let sketch = |(word, ids): (&String, &Vec<u64>)| (word.clone(), sketcher.sketch(ids).unwrap());
     sets.iter().map(sketch).collect()
 }
 
-/// The standard error at a known resemblance; at least that of half a sample, for the truth is rounded.
+/// Returns the standard error at a known resemblance. It is at least that of half a sample, because the truth is
+/// rounded.
 fn standard_error(sampler: Sampler, bits: u8, sizes: [f64; 2], r: f64) -> f64 {
     let chance = Chance::dense(u32::from(bits), sizes[0] / D as f64, sizes[1] / D as f64);
     let factor = match sampler {
@@ -81,10 +82,10 @@ fn standard_error(sampler: Sampler, bits: u8, sizes: [f64; 2], r: f64) -> f64 {
     (variance.max(0.0) / 128.0).sqrt().max(0.5 / 128.0)
 }
 
-/// Estimates are within 4 standard errors of the truth under each of 32 seeds (8 in a quick run) (one in a thousand may not be:
-/// normal errors are beyond them six times in 100,000, and skewed ones somewhat more often), and the mean
-/// over the seeds within 4 of the mean's always; standard errors are those of theory at the true
-/// resemblance. And taking sets for sparse that are not is visibly worse.
+/// Bounds: under each of 32 seeds (8 in a quick run), estimates are within 4 standard errors of the truth, with one
+/// exception in a thousand. (Normal errors exceed that six times in 100,000, skewed ones somewhat more often.) The
+/// mean over the seeds is always within 4 standard errors of the mean. Standard errors equal the theory at the true
+/// resemblance. The sparse formula is clearly worse on these sets.
 #[test]
 fn pairs_agree_with_exact_resemblance() {
     let Some(folder) = real::folder("words65536") else { return };
@@ -104,7 +105,7 @@ fn pairs_agree_with_exact_resemblance() {
             let signatures: Vec<_> = schemes.par_iter().map(|s| sketch(&sets, s)).collect();
             let sparse = Chance::sparse(u32::from(bits));
             let mut far = 0;
-            // Sums over all pairs, and over the dense ones: squared error corrected, and not.
+            // Sums over all pairs, and over the dense ones: squared error with and without the correction.
             let mut sums = [(0.0, 0.0, 0.0); 2];
             for (words, r) in &pairs {
                 let sizes = [0, 1].map(|i| sets[&words[i]].len() as f64);
@@ -148,8 +149,8 @@ fn pairs_agree_with_exact_resemblance() {
     }
 }
 
-/// Three-way resemblance, dense form, within 4 standard errors of the truth; and what the sparse form
-/// would have said.
+/// Three-way resemblance by the dense formula is within 4 standard errors of the truth. The sparse formula is
+/// compared.
 #[test]
 fn triples_agree_with_exact_resemblance() {
     let Some(folder) = real::folder("words65536") else { return };

@@ -1,5 +1,5 @@
-//! The sampler `every-bin` against what it promises: unbiased estimates at any set size, the variance of the closed form, chance
-//! agreements that are independent from bin to bin. Seeds and elements are fixed; each bound is stated with its test.
+//! The sampler `every-bin`: unbiased estimates at any set size, the variance of the closed form, and chance
+//! collisions that are independent between bins. Seeds and elements are fixed; each test states its bound.
 
 use testkit::random::{Random, mix};
 use testkit::scale::some;
@@ -24,7 +24,7 @@ fn sketcher(samples: u32, bits: u8, seed: u64) -> Sketcher {
     Sketcher::new(&Scheme::new(parameters).expect("a possible scheme"))
 }
 
-/// How many samples of pairs of sets agree: mean and mean square of the distance from the expected number.
+/// The number of equal samples of pairs of sets: mean, and mean square of the deviation from the expected number.
 struct Agreements {
     expected: f64,
     bias: f64,
@@ -32,7 +32,7 @@ struct Agreements {
     trials: f64,
 }
 
-/// Pairs of random sets with `shared` elements in common and so many of their own, by `seeds` seeds.
+/// Sketches pairs of random sets with `shared` common elements and the given numbers of others, under `seeds` seeds.
 fn agreements(
     (samples, bits): (u32, u8),
     (shared, own): (usize, [usize; 2]),
@@ -59,7 +59,7 @@ fn agreements(
     Agreements { expected, bias: bias / trials, square: square / trials, trials }
 }
 
-/// The variance of full-width samples in units of R(1-R)/k, u being the size of the union.
+/// Returns the variance of full-width samples in units of R(1-R)/k. u is the size of the union.
 fn factor(u: usize, k: u32) -> f64 {
     let (u, k) = (u as f64, f64::from(k));
     let power = |l: f64, other: f64| {
@@ -70,7 +70,7 @@ fn factor(u: usize, k: u32) -> f64 {
     1.0 - sum * (k - 1.0) / (u - 1.0)
 }
 
-/// The closed form against figures that were computed elsewhere.
+/// The closed form, checked against figures that were computed independently.
 #[test]
 fn the_closed_form_has_its_known_values() {
     let known = [(2, 0.339), (3, 0.405), (4, 0.433), (7, 0.466), (13, 0.486)];
@@ -110,8 +110,8 @@ fn estimates_are_unbiased_at_every_size() {
     }
 }
 
-/// The variance at full width is that of the closed form, within 5 %: with 20,000 pairs the variance of a sample is known to 1 %,
-/// and using few hundred orders adds less than 1 %.
+/// The variance at full width equals the closed form within 5 %. With 20,000 pairs the sample variance is known to 1
+/// %, and using a few hundred orders adds less than 1 %.
 #[test]
 fn the_variance_is_that_of_the_closed_form() {
     for k in [64, 128] {
@@ -127,8 +127,8 @@ fn the_variance_is_that_of_the_closed_form() {
     }
 }
 
-/// Samples of disjoint sets agree by chance: in 2^-b of the bins (within 4.5 standard errors), and independently, so that
-/// the variance of their number is binomial. With 6,000 pairs the variance is known to 2 %, or 4 % where agreements
+/// Samples of disjoint sets collide by chance in 2^-b of the bins (within 4.5 standard errors) and independently, so
+/// the variance of their number is binomial. With 6,000 pairs the variance is known to 2 %, or 4 % where collisions
 /// are rare; the bound is 10 %.
 #[test]
 fn chance_agreements_are_independent() {
@@ -145,7 +145,7 @@ fn chance_agreements_are_independent() {
     }
 }
 
-/// Order, repeats and the way in do not matter, about the limits of both evaluations and of a stream's chunks.
+/// Order, repetition and entry point do not matter, at the size limits of both evaluations and of a stream's chunks.
 #[test]
 fn every_way_in_gives_the_same_signature() {
     for (k, step) in [(64, 1), (37, 13), (128, 17), (1000, 61)] {

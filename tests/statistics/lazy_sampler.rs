@@ -1,6 +1,6 @@
-//! Lazy samples have the distribution of independent ones, over thousands of seeds. Every bound is 4 standard errors of
-//! what is checked, those being computed from theory: agreements of different samples are independent trials
-//! with probability P, winners of different samples are independent and uniform, claims are so with probability 1/m.
+//! Lazy samples have the distribution of independent ones, over thousands of seeds. Every bound is 4 standard errors,
+//! computed from theory: agreements of different samples are independent trials with probability P, winners of
+//! different samples are independent and uniform, and claims are independent with probability 1/m.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -23,12 +23,12 @@ fn sketcher(sampler: Sampler, samples: u32, seed: u64) -> Sketcher {
     Sketcher::new(&Scheme::new(parameters).expect("a valid scheme"))
 }
 
-/// The samples at their full width.
+/// Returns the samples at their full width.
 fn drawn(sketcher: &Sketcher, set: &[u64]) -> Vec<u64> {
     sketcher.drawn(set).expect("a valid set").0
 }
 
-/// `found` is within 4 standard errors of `expected`.
+/// Asserts that `found` is within 4 standard errors of `expected`.
 #[track_caller]
 fn near(found: f64, expected: f64, error: f64, what: &str) {
     let off = (found - expected) / error;
@@ -38,16 +38,16 @@ fn near(found: f64, expected: f64, error: f64, what: &str) {
     );
 }
 
-/// How samples of two sets agree, over many seeds.
+/// The agreement of the samples of two sets, over many seeds.
 struct Agreements {
     samples: usize,
-    /// For each seed and sample the bits in which the two differ.
+    /// For each seed and sample, the bits in which the two differ.
     differences: Vec<Vec<u64>>,
 }
 
 impl Agreements {
-    /// Two sets with a union of `n` elements, of which `shared` are in both. The elements are consecutive
-    /// numbers, which would show up a weak hash.
+    /// Sketches two sets with a union of `n` elements, of which `shared` are in both. The elements are consecutive
+    /// numbers, which would expose a weak hash.
     fn new(sampler: Sampler, samples: u32, n: u64, shared: u64, seeds: u64) -> Agreements {
         let first: Vec<u64> = (0..shared + (n - shared) / 2).collect();
         let second: Vec<u64> = (0..shared).chain(first.len() as u64..n).collect();
@@ -59,7 +59,7 @@ impl Agreements {
         Agreements { samples: samples as usize, differences: differences.collect() }
     }
 
-    /// The same of the first few samples, where these do not depend on how many there are.
+    /// Returns the agreement of the first few samples, if those do not depend on the number of samples.
     fn cut(&self, samples: usize) -> Agreements {
         let differences = self.differences.iter().map(|d| d[..samples].to_vec()).collect();
         Agreements { samples, differences }
@@ -79,7 +79,7 @@ impl Agreements {
             variance += sum * sum / (k * k);
             pairs += (sum * sum - squares) / (k * (k - 1.0));
             adjacent += off.windows(2).map(|w| w[0] * w[1]).sum::<f64>() / (k - 1.0);
-            // Blocks are of 128 samples.
+            // Blocks have 128 samples.
             let blocks: Vec<f64> = off.chunks(128).map(|b| b.iter().sum()).collect();
             let within: f64 = blocks.iter().map(|b| b * b).sum::<f64>() - squares;
             near += within;
@@ -97,8 +97,8 @@ impl Agreements {
     }
 }
 
-/// Rate of agreement, its variance, and correlations of the agreement of different samples: of all pairs and of
-/// neighbours on the average, of pairs of the same block and of different blocks in sum.
+/// The rate of agreement, its variance, and the correlation between different samples: on average over all pairs and
+/// over neighbours, and in sum over pairs of the same block and of different blocks.
 #[derive(Debug)]
 struct Measured {
     rate: f64,
@@ -110,7 +110,7 @@ struct Measured {
 }
 
 impl Measured {
-    /// What theory says of k independent samples, and the standard errors over n repetitions.
+    /// Returns the theory for k independent samples, and the standard errors over n repetitions.
     fn theory(p: f64, k: usize, n: usize) -> (Measured, Measured) {
         let last = k % 128;
         let blocks = (k / 128 * 128 * 127 + last * last.saturating_sub(1)) as f64;
@@ -140,7 +140,7 @@ impl Measured {
         ]
     }
 
-    /// All of it is within 4 of these errors of `other`.
+    /// Asserts that all values are within 4 of these errors of `other`.
     fn check(&self, other: &Measured, errors: &Measured, times: f64, what: &str) {
         for ((found, expected), error) in self.each().iter().zip(other.each()).zip(errors.each()) {
             near(found.1, expected.1, times * error.1 + 1e-9, &format!("{what}: {}", found.0));
@@ -148,7 +148,7 @@ impl Measured {
     }
 }
 
-/// Checks lazy samples against theory, and against independent samples where they are given.
+/// Compares lazy samples with theory, and with independent samples if they are given.
 fn check(k: u32, n: u64, shared: u64, seeds: u64, independent: Option<&Agreements>) {
     let lazy = Agreements::new(Sampler::Lazy, k, n, shared, seeds);
     let r = shared as f64 / n as f64;
@@ -167,7 +167,7 @@ fn check(k: u32, n: u64, shared: u64, seeds: u64, independent: Option<&Agreement
     }
 }
 
-/// Both samplers at n = 10 to 1,000, k = 32 and 128. Independent samples do not depend on how many there are.
+/// Both samplers at n = 10 to 1,000, k = 32 and 128. Independent samples do not depend on the number of samples.
 #[test]
 fn agreements_are_those_of_independent_samples() {
     for (n, seeds) in [(10, 8000), (100, 8000), (1000, 2000)] {
@@ -180,7 +180,7 @@ fn agreements_are_those_of_independent_samples() {
     }
 }
 
-/// Sets of 10,000 elements, which take independent samples so long that these are drawn for one resemblance only.
+/// Sets of 10,000 elements. Independent samples of these are slow, so they are drawn for one resemblance only.
 #[test]
 fn agreements_of_large_sets() {
     let (n, seeds) = (10_000, cases(500, 2000));
@@ -193,7 +193,7 @@ fn agreements_of_large_sets() {
     }
 }
 
-/// Several blocks, and numbers of samples that fill none.
+/// Several blocks, and numbers of samples that do not fill a block.
 #[test]
 fn agreements_in_several_blocks() {
     for (k, n) in [(2, 10), (3, 4), (129, 50), (200, 20), (256, 100), (300, 400)] {
@@ -201,7 +201,7 @@ fn agreements_in_several_blocks() {
     }
 }
 
-/// Which element won each sample, over many seeds, for sets small enough to ask every element.
+/// Returns which element won each sample, over many seeds, for sets small enough to ask every element.
 fn winners(sampler: Sampler, k: u32, n: u64, seeds: u64) -> Vec<Vec<usize>> {
     let set: Vec<u64> = (0..n).collect();
     let winners_of = |seed| {
@@ -214,7 +214,7 @@ fn winners(sampler: Sampler, k: u32, n: u64, seeds: u64) -> Vec<Vec<usize>> {
     (1..=seeds).into_par_iter().map(winners_of).collect()
 }
 
-/// The chi-square of counts that should be equal is within 4 standard errors of its mean.
+/// Asserts that the chi-square of counts that should be equal is within 4 standard errors of its mean.
 #[track_caller]
 fn equal_counts(counts: &[u32], what: &str) {
     let total: u32 = counts.iter().sum();
@@ -224,8 +224,8 @@ fn equal_counts(counts: &[u32], what: &str) {
     near(counts.iter().map(square).sum(), freedom, (2.0 * freedom).sqrt(), what);
 }
 
-/// Every element wins every sample equally often, and that it wins one says nothing of another: two samples
-/// have the same winner once in n times.
+/// Every element wins every sample equally often and independently: two samples have the same winner with probability
+/// 1/n.
 #[test]
 fn winners_are_uniform_and_independent() {
     for (k, n, seeds) in [
@@ -267,7 +267,7 @@ fn winners_are_uniform_and_independent() {
     }
 }
 
-/// SAMPLE-8: a set of n elements leaves each sample unclaimed with probability (1 - 1/m)^n, independently.
+/// A set of n elements leaves each sample unclaimed with probability (1 - 1/m)^n, independently (SAMPLE-8).
 #[test]
 fn unclaimed_samples_are_as_many_as_they_should_be() {
     for k in [1_u32, 2, 3, 8, 32, 128, 200] {
@@ -285,7 +285,7 @@ fn unclaimed_samples_are_as_many_as_they_should_be() {
             let what = format!("k {k} n {n}: unclaimed samples");
             let mean = counts.iter().sum::<usize>() as f64 / sets;
             near(mean, k * p, (k * p * (1.0 - p) / sets).sqrt(), &what);
-            // Their variance is that of independent trials; where there are next to none, it says nothing.
+            // The variance is that of independent trials. Where almost none are unclaimed, it says nothing.
             let variance = k * p * (1.0 - p);
             if variance * sets > 1000.0 {
                 let square = |c: &usize| (*c as f64 - k * p).powi(2);
@@ -301,13 +301,13 @@ fn unclaimed_samples_are_as_many_as_they_should_be() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// SAMPLE-9: taking elements away never changes a sample that is still available. If the winner of the whole
-    /// is in a part, it is that part's winner, too: every sample of the whole is that of one of its parts.
+    /// Removing elements never changes a sample whose winner remains (SAMPLE-9). If the winner of the whole set is in
+    /// a part, it is also that part's winner. So every sample of the whole equals that of one of its parts.
     #[test]
     fn a_sample_that_is_still_available_stays(
         k in prop_oneof![1_u32..5, 31_u32..34, 126_u32..131, 200_u32..300],
         seed: u64,
-        // Half of the words are small, so that sets overlap and elements come twice.
+        // Half of the words are small, so that sets overlap and elements repeat.
         set in vec((prop_oneof![any::<u64>(), 0_u64..500], 0..4_u8), 1..600),
     ) {
         let sketcher = sketcher(Sampler::Lazy, k, seed);
@@ -321,14 +321,14 @@ proptest! {
         for (j, sample) in whole.iter().enumerate() {
             prop_assert!(samples.iter().any(|part| part[j] == *sample), "sample {j}");
         }
-        // All but the winners may be taken away, or all but them and a part: nothing changes.
+        // Removing any elements other than the winners changes nothing.
         let wins = |x: &&u64| drawn(&sketcher, &[**x]).iter().zip(&whole).any(|(a, b)| a == b);
         let winners: Vec<u64> = elements.iter().filter(wins).copied().collect();
         prop_assert_eq!(&drawn(&sketcher, &winners), &whole);
         for part in &parts {
             prop_assert_eq!(&drawn(&sketcher, &[&winners[..], part].concat()), &whole);
         }
-        // The order does not matter, nor do repeats.
+        // Neither order nor repetition matters.
         let again: Vec<u64> = elements.iter().rev().chain(&elements).copied().collect();
         prop_assert_eq!(drawn(&sketcher, &again), whole);
     }

@@ -1,4 +1,4 @@
-//! Estimates, intervals, probabilities and recall are what they claim to be, over many seeds and on real sets.
+//! Estimates, intervals, probabilities and recall are as stated, over many seeds and on real sets.
 
 mod dense_sets;
 mod every_bin_sampler;

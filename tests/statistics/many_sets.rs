@@ -1,5 +1,5 @@
-//! Estimates of three sets and more over thousands of seeds: mean, coverage, and exactly 1 for equal
-//! sets. Bounds are in standard errors of what is checked, plus .002 for the bias of a ratio.
+//! Estimates of three and more sets over thousands of seeds: mean, coverage, and exactly 1 for equal sets. Bounds are
+//! in standard errors, plus .002 for the bias of a ratio.
 
 use testkit::trials;
 
@@ -12,7 +12,7 @@ const REPETITIONS: u64 = 2000;
 
 const D: u64 = 1 << 16;
 
-/// The estimate from the low bits of signatures of more bits.
+/// Estimates from the low bits of signatures of more bits.
 fn estimate(
     samples: &[Vec<u16>],
     bits: u8,
@@ -53,8 +53,8 @@ fn run(regions: &Regions, sampler: Sampler, universe: Universe, all_bits: &[u8])
         if r == 1.0 {
             assert!(each().all(|e| e.value == 1.0), "{at}: not exactly 1");
         } else {
-            // The stated error is the observed one, on average: never less than .9 of it, and at
-            // most a quarter more, except where half a sample in each pattern is all that is seen.
+            // On average the stated error equals the observed one: it is at least .9 of it, and at most a quarter
+            // more, except where the half sample added to each pattern dominates.
             let stated = each().map(|e| e.std_error * e.std_error).sum::<f64>() / n;
             let ratio = (stated / variance).sqrt();
             let most = if r == 0.0 { f64::INFINITY } else { 1.25 };
@@ -89,7 +89,7 @@ fn three_sets_open_one_permutation() {
     }
 }
 
-/// Fewer elements than bins: copies add variance, and the stated error has to hold it.
+/// Fewer elements than bins: copied samples add variance, which the stated error must include.
 #[test]
 fn three_small_sets_one_permutation() {
     for regions in [[0, 2, 2, 1, 2, 1, 1, 8], [0, 6, 6, 2, 6, 2, 2, 16]] {

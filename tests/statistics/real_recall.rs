@@ -1,7 +1,7 @@
-//! Queries over real sets against exact resemblances: what is found, in which order, and what is missed.
+//! Queries over real sets compared with exact resemblances: what is found, in which order, and what is missed.
 //!
-//! The data is not part of the repository. Set `RINGER_DATA` to its folder; by default it is looked for in
-//! `../shared/data`. Without it these tests say so and pass.
+//! The data is not part of the repository. Set `RINGER_DATA` to its folder; the default is `../shared/data`. Without
+//! the data these tests say so and pass.
 
 use testkit::real;
 use testkit::scale::cases;
@@ -18,24 +18,24 @@ use ringer::{
     Database, Like, Options, Parameters, Plan, Scheme, Signature, Sketcher, Snapshot, presets,
 };
 
-/// Schemes' seeds: independent repetitions over the same sets.
+/// The number of scheme seeds: independent repetitions over the same sets.
 fn seeds() -> u64 {
     cases(4, 16)
 }
 
-/// Neighbours of a query that are looked at in each tenth of resemblance.
+/// The neighbours of a query that are tested in each tenth of resemblance.
 const NEIGHBOURS: usize = 10;
 
-/// Matches that are compared with brute force.
+/// The matches that are compared with brute force.
 const TOP: usize = 20;
 
-/// Comparisons of brute force over one data set: as many queries of the truth, evenly spread, as that
-/// allows, which is 13 where there are most sets and about 100 elsewhere.
+/// The limit of brute-force comparisons over one data set. It determines how many queries of the truth are tried,
+/// evenly spread: 13 for the largest data set and about 100 elsewhere.
 fn comparisons() -> usize {
     cases(1_500_000, 6_000_000)
 }
 
-/// Unions of fewer elements than this have estimates that are far from normal: see [`check_estimates`].
+/// The estimates for unions of fewer elements than this are far from normal: see [`check_estimates`].
 const SMALL: f64 = 10.0;
 
 fn database<'a>(
@@ -59,8 +59,8 @@ struct Row<'a> {
     slots: Vec<u32>,
 }
 
-/// The ranking by definition: all signatures compared, the more alike first, then those with more common
-/// slots, then those with the smaller key.
+/// Returns the ranking by definition. All signatures are compared and sorted by similarity, then common slots, then
+/// key.
 fn brute_force(rows: &[Row<'_>], query: &Row<'_>) -> Vec<(String, u32, f64)> {
     let mut values: HashMap<(u32, u32), f64> = HashMap::new();
     let mut all: Vec<(f64, u32, &str)> = rows
@@ -68,7 +68,7 @@ fn brute_force(rows: &[Row<'_>], query: &Row<'_>) -> Vec<(String, u32, f64)> {
         .filter(|row| row.name != query.name)
         .map(|row| {
             let comparison = query.signature.compare(&row.signature).unwrap();
-            // The estimate depends on the number of equal samples and the sizes alone.
+            // The estimate depends only on the number of equal samples and the sizes.
             let code = row.signature.cardinality_code();
             let value = values.entry((comparison.equal_samples(), code));
             let value = *value.or_insert_with(|| comparison.similarity().value);
@@ -85,7 +85,7 @@ fn brute_force(rows: &[Row<'_>], query: &Row<'_>) -> Vec<(String, u32, f64)> {
     all.into_iter().map(|(value, slots, name)| (name.to_string(), slots, value)).collect()
 }
 
-/// Exhaustive queries give exactly the ranking of brute force.
+/// Asserts that exhaustive queries return exactly the ranking of brute force.
 fn check_exhaustive(real: &Real, snapshot: &Snapshot) {
     let sketcher = Sketcher::new(snapshot.scheme());
     let reader = SlotReader::new(snapshot.scheme());
@@ -114,14 +114,13 @@ fn check_exhaustive(real: &Real, snapshot: &Snapshot) {
     });
 }
 
-/// Estimates of all that queries find at .5 and above, against exact resemblances. Equal matches of a query
-/// count once.
+/// Compares the estimates of everything that queries find at .5 and above with exact resemblances. Equal matches of a
+/// query count once.
 ///
-/// Nothing is off by more than 5 standard errors, of the estimate or at the exact resemblance, whichever is
-/// larger, where the union of two sets has 10 elements or more. In smaller ones the few elements may fall
-/// into one bin, one time in 64 for a pair of them, and then all samples agree or none do. That happens to
-/// all pairs with the same elements at once, so the number cannot be compared with its mean: it is bounded
-/// by one in 20.
+/// If the union of two sets has 10 elements or more, nothing is off by more than 5 standard errors, either of the
+/// estimate or at the exact resemblance, whichever is larger. In smaller unions the few elements may fall into one
+/// bin, with probability 1/64 for two elements, and then all samples agree or none do. That affects all pairs with
+/// the same elements at once, so the number of outliers cannot be compared with its mean. It is bounded by one in 20.
 fn check_estimates(real: &Real, snapshot: &Snapshot) {
     let scheme = snapshot.scheme();
     let places: HashMap<&str, usize> =
@@ -168,11 +167,11 @@ fn check_estimates(real: &Real, snapshot: &Snapshot) {
     assert!(20 * far <= small, "{}: {far} of {small} far off", real.name);
 }
 
-/// A pair of the truth: places of sets, and the exact resemblance.
+/// A pair of the truth: indexes of sets, and the exact resemblance.
 type Pair = (usize, usize, f64);
 
-/// Distinct pairs of the truth, a few for each query and tenth of resemblance. Equal neighbours have one
-/// signature and would be one trial counted many times.
+/// Returns distinct pairs of the truth, a few for each query and tenth of resemblance. Equal neighbours have one
+/// signature, so they would count one trial many times.
 fn pairs(real: &Real) -> Vec<Pair> {
     let mut pairs = Vec::new();
     for (query, neighbours) in &real.truth {
@@ -189,7 +188,7 @@ fn pairs(real: &Real) -> Vec<Pair> {
     pairs
 }
 
-/// In a tenth of resemblance: pairs, those found, and sums of their probabilities and variances.
+/// One tenth of resemblance: pairs, those found, and sums of their probabilities and variances.
 #[derive(Debug, Clone, Copy, Default)]
 struct Bin {
     pairs: f64,
@@ -198,7 +197,7 @@ struct Bin {
     variance: f64,
 }
 
-/// Asks under one seed for the neighbours of all queries.
+/// Queries for the neighbours of all queries under one seed.
 fn ask_all(
     real: &Real,
     snapshot: &Snapshot,
@@ -235,13 +234,12 @@ fn ask_all(
     by_query.par_iter().map(ask).reduce(|| [Bin::default(); 11], add)
 }
 
-/// The share of pairs that is found, by tenths of resemblance, against the mean of what is promised.
+/// Compares the share of pairs that is found, by tenths of resemblance, with the mean of the promised recall.
 ///
-/// Pairs are far from independent: queries share neighbours, and all sets share popular elements, whose
-/// hashes are the same for all. Seeds are independent. So the bound is 4 standard errors of the mean over
-/// seeds, from the deviation between seeds or that of independent pairs, whichever is larger, and .015
-/// more for one-permutation samples. Whether a pair is found has nothing to do with other sets, so only
-/// those of the pairs are loaded under each seed.
+/// Pairs are far from independent: queries share neighbours, and all sets share popular elements with the same
+/// hashes. Seeds are independent. So the bound is 4 standard errors of the mean over seeds, from the deviation
+/// between seeds or that of independent pairs, whichever is larger. One-permutation samples get .015 more. Whether a
+/// pair is found does not depend on other sets, so each seed loads only the sets of the pairs.
 fn check_recall(real: &Real, parameters: Parameters, min_matches: Option<u32>) {
     let pairs = pairs(real);
     let used: BTreeSet<usize> = pairs.iter().flat_map(|(a, b, _)| [*a, *b]).collect();

@@ -1,10 +1,10 @@
-//! Planted partners are found as often as the scheme promises, and strangers as seldom.
+//! Planted partners are found as often as the scheme promises, and strangers as rarely.
 //!
-//! Every pair has elements of its own, drawn at random, so pairs are independent trials. A share found is
-//! compared with [`recall_at`](ringer::Explanation::recall_at) of the exact resemblance: it may be off by 4
-//! standard errors of a binomial share, and by one trial more, for where hardly any or nearly all are
-//! found. With one-permutation samples, of which the promise knows only what two and three of a slot have in common, it
-//! may be off by [.015](dependence) more.
+//! Every pair has random elements of its own, so pairs are independent trials. The share found is compared with
+//! [`recall_at`](ringer::Explanation::recall_at) of the exact resemblance. It may be off by 4 standard errors of a
+//! binomial share plus one trial, which matters where hardly any or nearly all are found. One-permutation samples may
+//! be off by [.015](dependence) more, because the promise models only the dependence of two and three samples of a
+//! slot.
 
 use rayon::prelude::*;
 use ringer::internals::estimate::planning;
@@ -19,11 +19,11 @@ const RESEMBLANCES: [(u64, u64); 6] = [(3, 10), (1, 2), (7, 10), (4, 5), (9, 10)
 
 const SIZES: [u64; 4] = [5, 20, 100, 1000];
 
-/// What sets of five elements, or one of them of four or six, can have in common: elements that are shared, and those
-/// of the union.
+/// Possible overlaps of sets of five elements, one of which may have four or six: shared elements, and elements of
+/// the union.
 const FIVES: [(u64, u64); 5] = [(3, 7), (3, 6), (4, 6), (4, 5), (5, 6)];
 
-/// How much less or more may be found with one-permutation samples, being dependent.
+/// How much the recall may deviate for one-permutation samples, which are dependent.
 fn dependence(sampler: Sampler) -> f64 {
     match sampler {
         Sampler::OnePermutation => 0.015,
@@ -31,7 +31,7 @@ fn dependence(sampler: Sampler) -> f64 {
     }
 }
 
-/// Pairs of a database: where many strangers are found by accident, few.
+/// The number of pairs in a database. It is small where many strangers are found by accident.
 #[derive(Debug, Clone, Copy)]
 struct Pairs {
     all: u64,
@@ -46,8 +46,8 @@ struct Planted {
 }
 
 impl Planted {
-    /// Sets of about `size` elements whose resemblance is exactly this; larger ones if so few elements
-    /// cannot have it.
+    /// Returns sets of about `size` elements with exactly this resemblance. They are larger if so few elements cannot
+    /// have it.
     fn new((p, q): (u64, u64), size: u64) -> Planted {
         // Sets have (1 + R) / 2 of the union on average.
         let wanted = 2 * size * q / (p + q);
@@ -74,7 +74,7 @@ fn key(i: u64, side: u64) -> [u8; 9] {
     key
 }
 
-/// A question that only slots decide.
+/// A query that depends only on slots.
 #[derive(Debug, Clone, Copy)]
 struct Ask {
     min_matches: Option<u32>,
@@ -98,7 +98,7 @@ impl Ask {
     }
 }
 
-/// Loads pairs and asks one of each for the other.
+/// Loads pairs and queries one of each for the other.
 fn check(parameters: Parameters, planted: Planted, pairs: Pairs, asks: &[Ask]) {
     let scheme = Scheme::new(parameters).unwrap();
     let mut found = vec![0; asks.len()];
@@ -149,7 +149,7 @@ fn check(parameters: Parameters, planted: Planted, pairs: Pairs, asks: &[Ask]) {
     }
 }
 
-/// All resemblances and sizes; fewer pairs of large sets.
+/// Checks all resemblances and sizes, with fewer pairs of large sets.
 fn check_all(parameters: Parameters, pairs: Pairs, asks: &[Ask]) {
     for resemblance in RESEMBLANCES {
         for size in SIZES {
@@ -206,9 +206,9 @@ fn neighbours_of_slot_values_are_found_as_promised() {
     }
 }
 
-/// The orders of donors follow from the seed, and small sets are found as often as these orders make it. By
-/// signatures alone, which makes many pairs cheap: 40,000 for each seed (10,000 in a quick run), within 5 standard errors and .008. Sets that
-/// share samples as often as the average of all seeds would be off by .03.
+/// The seed determines the order of donors, and that order determines how often small sets are found. The test uses
+/// signatures only, so many pairs are cheap: 40,000 for each seed (10,000 in a quick run), within 5 standard errors
+/// and .008. A promise averaged over all seeds would be off by .03.
 #[test]
 fn every_seed_finds_what_it_promises() {
     let all = cases(10_000, 40_000);
@@ -248,7 +248,8 @@ fn every_seed_finds_what_it_promises() {
     }
 }
 
-/// By features the size is always known, repeats counting once; by key if the scheme keeps it.
+/// For a query by features the size is always known, and repeated elements count once. For a query by key it is known
+/// if the scheme stores it.
 #[test]
 fn promises_know_the_size_of_the_set() {
     let fields = [CardinalityField::None, CardinalityField::Exact];
@@ -266,7 +267,7 @@ fn promises_know_the_size_of_the_set() {
         let twice = [&set[..], &set[..]].concat();
         let (features, key) = (promise(Like::Features(&twice)), promise(Like::Key(b"a")));
         let large = planning::found(&scheme, 0.3);
-        // Samples of one permutation are copies of each other, and those of every bin are more even than independent ones.
+        // One-permutation samples are copies of each other. Every-bin samples are more even than independent ones.
         let more = features - large;
         let differ = if sampler == Sampler::EveryBin { more < -0.002 } else { more > 0.02 };
         assert!(differ, "{sampler}: {features} of small sets, {large} of large ones");
@@ -275,9 +276,9 @@ fn promises_know_the_size_of_the_set() {
     }
 }
 
-/// Twelve samples of 6 bits over a million sets that share nothing with the queries: as many candidates
-/// in m lists as 12 throws at 1/64 hit m times. Each query, and all of them together, within 4 standard
-/// errors: sets are independent of each other, and so are queries.
+/// Twelve samples of 6 bits over a million sets that share nothing with the queries. The number of candidates in m
+/// lists is binomial, 12 trials with probability 1/64. Each query, and all together, are within 4 standard errors,
+/// because sets and queries are independent.
 #[test]
 fn accidental_matches_in_a_million_sets_are_as_many_as_expected() {
     let sets = cases(200_000_u64, 1_000_000);
@@ -312,7 +313,7 @@ fn accidental_matches_in_a_million_sets_are_as_many_as_expected() {
         for least in 1..=4 {
             let found = by_lists[least as usize..].iter().sum();
             check(&format!("query {query}"), least, found, 1);
-            // The rule of the query gives the same number.
+            // The query's own rule gives the same number.
             if least >= 3 {
                 let query = snapshot.query(Like::Features(&set)).top(usize::MAX);
                 let answer = query.min_matches(least).run().unwrap();

@@ -1,11 +1,11 @@
-//! Sign projections against exact angles. Seeds are fixed; an estimate of the angle is `pi (1 - x / k)`, where x of k signs
-//! agree.
+//! Sign projections compared with exact angles. Seeds are fixed. The estimate of the angle is `pi (1 - x / k)`, where
+//! x of k signs agree.
 //!
-//! Directions are drawn from the normal distribution, and so the signs of two vectors agree with probability `1 - angle / pi`
-//! whatever their coordinates are. With directions of 1 and -1 alone, as simhash is often built, that holds only in the
-//! limit of many coordinates of like size: (2, 1) and (1, 2) are 36.9 degrees apart, but their signs would be those of the first and
-//! the second coordinate of the direction, which agree half of the time: 90 degrees. (2, 1) and (3, 1), 8.1 degrees apart, would
-//! always agree: 0. And the sign of (1, 1) would be none at all half of the time.
+//! Directions are normally distributed, so the signs of two vectors agree with probability `1 - angle / pi`, whatever
+//! their coordinates are. Directions of 1 and -1 only, as in many simhash implementations, have that property only in
+//! the limit of many coordinates of similar size. (2, 1) and (1, 2) are 36.9 degrees apart, but their signs would be
+//! those of the first and the second coordinate of the direction, which agree half of the time: 90 degrees. (2, 1)
+//! and (3, 1), 8.1 degrees apart, would always agree: 0. And (1, 1) would have no sign half of the time.
 
 use testkit::binomial;
 use testkit::scale::cases;
@@ -24,7 +24,7 @@ fn sketcher(seed: u64) -> Sketcher {
     Sketcher::new(&Scheme::new(Parameters { seed, samples, slots, ..presets::COSINE }).unwrap())
 }
 
-/// Coordinates under elements that do not start at 0.
+/// Assigns coordinates to elements that do not start at 0.
 fn elements(coordinates: &[f64]) -> Vec<(u64, f64)> {
     (7..).zip(coordinates.iter().copied()).collect()
 }
@@ -33,7 +33,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// The angle, well-conditioned everywhere: from the lengths of sum and difference of the unit vectors.
+/// Returns the angle, well-conditioned everywhere: from the lengths of sum and difference of the unit vectors.
 fn angle(a: &[f64], b: &[f64]) -> f64 {
     let unit = |v: &[f64]| v.iter().map(|c| c / dot(v, v).sqrt()).collect::<Vec<_>>();
     let (a, b) = (unit(a), unit(b));
@@ -44,7 +44,7 @@ fn angle(a: &[f64], b: &[f64]) -> f64 {
     2.0 * length(-1.0).atan2(length(1.0))
 }
 
-/// How many signs agree, under many seeds.
+/// Returns how many signs agree, under many seeds.
 fn counts(a: &[(u64, f64)], b: &[(u64, f64)], repetitions: u64) -> Vec<u32> {
     let count = |seed| {
         let sketcher = sketcher(seed);
@@ -54,8 +54,8 @@ fn counts(a: &[(u64, f64)], b: &[(u64, f64)], repetitions: u64) -> Vec<u32> {
     (0..repetitions).into_par_iter().map(count).collect()
 }
 
-/// Estimates of the angle are right on the mean, and so is their variance, `pi^2 P (1 - P) / k`: both within four
-/// standard errors. Counts and estimates differ by a factor.
+/// Asserts that estimates of the angle have the correct mean and variance, `pi^2 P (1 - P) / k`, both within four
+/// standard errors. The counts are tested, which differ from the estimates by a factor.
 #[track_caller]
 fn check(a: &[f64], b: &[f64], repetitions: u64, what: &str) {
     let angle = angle(a, b);
@@ -67,7 +67,7 @@ fn random_vector(dimensions: usize, random: &mut Random) -> Vec<f64> {
     (0..dimensions).map(|_| random.unit() - 0.5).collect()
 }
 
-/// A vector at a given angle to another, in a random direction.
+/// Returns a vector at a given angle to another, in a random direction.
 fn turned(a: &[f64], angle: f64, random: &mut Random) -> Vec<f64> {
     let across = random_vector(a.len(), random);
     let part = dot(&across, a) / dot(a, a);
@@ -90,7 +90,7 @@ fn angles_are_unbiased_for_few_coordinates_and_many() {
     }
 }
 
-/// Where directions of 1 and -1 would fail.
+/// Cases where directions of 1 and -1 would fail.
 #[test]
 fn angles_of_small_integers() {
     for (a, b) in [
@@ -106,7 +106,7 @@ fn angles_of_small_integers() {
     }
 }
 
-/// Plain sets: the cosine is what they share over the mean of their sizes, the geometric one.
+/// For plain sets the cosine is the number of shared elements over the geometric mean of the sizes.
 #[test]
 fn plain_sets_are_vectors_of_ones() {
     let (a, b): (Vec<u64>, Vec<u64>) = ((0..40).collect(), (30..120).collect());

@@ -1,5 +1,5 @@
-//! Two-set estimates over thousands of seeds: unbiased, of the stated variance, and covered by their
-//! intervals as often as stated. Every bound is in standard errors of what is checked.
+//! Two-set estimates over thousands of seeds: they are unbiased, have the stated variance, and their intervals cover
+//! as often as stated. Every bound is in standard errors.
 
 use testkit::scale::cases;
 use testkit::trials;
@@ -10,8 +10,8 @@ use ringer::internals::estimate::{Chance, Estimate};
 use ringer::scheme::{Sampler, Universe};
 use trials::{BITS, K, Regions, equal_counts, repeat};
 
-/// Seeds for each case. What needs so many is the variance: its relative standard error is sqrt(2/4000) = 2.2 %, and
-/// 3.5 % in a quick run.
+/// The number of seeds for each case. The variance needs the most: its relative standard error is sqrt(2/4000) = 2.2
+/// %, and 3.5 % in a quick run.
 fn repetitions() -> u64 {
     cases(1600, 4000)
 }
@@ -20,14 +20,14 @@ const RESEMBLANCES: [f64; 7] = [0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.0];
 
 const D: u64 = 1 << 16;
 
-/// Two sets in the open universe with this resemblance (to the nearest element) and union.
+/// Returns two sets in the open universe with this resemblance (to the nearest element) and union.
 fn sparse(resemblance: f64, union: u64) -> Regions {
     let shared = (resemblance * union as f64).round() as u64;
     let first = (union - shared) * 3 / 5;
     Regions::pair(first, union - shared - first, shared)
 }
 
-/// Two sets that fill up to .6 of the universe each; below resemblance .2 the shares add up to .9.
+/// Returns two sets that fill up to .6 of the universe each. Below resemblance .2 the shares add up to .9.
 fn dense(resemblance: f64) -> Regions {
     let (r1, r2) = match resemblance {
         r if r < 0.2 => (0.5, 0.4),
@@ -41,7 +41,7 @@ fn dense(resemblance: f64) -> Regions {
     Regions::pair(first - shared, second - shared, shared)
 }
 
-/// The terms of theory for one case.
+/// The theoretical values for one case.
 struct Case<'a> {
     regions: &'a Regions,
     sampler: Sampler,
@@ -67,7 +67,7 @@ impl Case<'_> {
         Agreement { equal, samples: K, law: self.chance().into(), sampling }.estimate()
     }
 
-    /// Variance for independent samples (equation 11), and that of this sampler.
+    /// Returns the variance for independent samples (equation 11), and that of this sampler.
     fn variances(&self) -> (f64, f64) {
         let (r, k) = (self.regions.resemblance(), f64::from(K));
         let independent = self.chance().variance(self.chance().agreement(r)) / k;
@@ -78,7 +78,7 @@ impl Case<'_> {
         (independent, independent + (factor - 1.0) * r * (1.0 - r) / k)
     }
 
-    /// Checks mean, variance and coverage of the counts of one number of bits.
+    /// Checks mean, variance and coverage of the counts for one number of bits.
     fn check(&self, counts: &[u32]) {
         let (r, n) = (self.regions.resemblance(), counts.len() as f64);
         let at = format!(
@@ -121,10 +121,10 @@ impl Case<'_> {
     }
 }
 
-/// The probability that the interval of k independent samples holds R, summed over all counts.
+/// Returns the probability that the interval of k independent samples contains R, summed over all counts.
 fn exact_coverage(k: u32, chance: &Chance, r: f64) -> f64 {
     let p = chance.agreement(r);
-    // Pr[Bin(k, p) = x], outwards from the most likely x so that nothing underflows.
+    // Pr[Bin(k, p) = x], computed outwards from the mode so that nothing underflows.
     let mut weights = vec![0.0; k as usize + 1];
     let mode = ((f64::from(k) + 1.0) * p).floor().min(f64::from(k)) as usize;
     weights[mode] = 1.0;
@@ -188,7 +188,7 @@ fn one_permutation_bounded() {
     }
 }
 
-/// Sets that are small in a bounded universe: copies there, too, and the forward way of sampling.
+/// Small sets in a bounded universe, which also copy samples and use forward sampling.
 #[test]
 fn small_sets_of_a_bounded_universe() {
     for sampler in [Sampler::OnePermutation, Sampler::Independent] {
@@ -198,7 +198,7 @@ fn small_sets_of_a_bounded_universe() {
     }
 }
 
-/// Everywhere, not only at the round numbers: never below .915, and from .05 on never below .928.
+/// Coverage at all values, not only at round ones: never below .915, and from .05 on never below .928.
 #[test]
 fn exact_coverage_has_no_holes() {
     for k in [64, 128, 256] {

@@ -1,6 +1,7 @@
-//! Weighted samples against exact weighted resemblance: the sum of the smaller weights over the sum of the larger.
+//! Weighted samples compared with the exact weighted resemblance: the sum of the smaller weights over the sum of the
+//! larger.
 //!
-//! Seeds are fixed. Means and variances have to be within four standard errors of those of independent samples that
+//! Seeds are fixed. Means and variances must be within four standard errors of those of independent samples that
 //! agree with probability `2^-b + (1 - 2^-b) J`.
 
 use testkit::binomial;
@@ -21,7 +22,7 @@ type Weights = Vec<(u64, f64)>;
 
 const K: u32 = 64;
 
-/// The bits that are looked at: fewer are the low ones of more.
+/// The numbers of bits that are tested. Fewer bits are the low ones of more.
 const BITS: [u32; 4] = [1, 2, 8, 16];
 
 fn sketcher(seed: u64) -> Sketcher {
@@ -34,7 +35,7 @@ fn samples(signature: &Signature) -> Vec<u16> {
     (0..K as usize).map(|j| signature.sample(j).unwrap()).collect()
 }
 
-/// The weighted resemblance, by its definition.
+/// Returns the weighted resemblance by its definition.
 fn exact(a: &[(u64, f64)], b: &[(u64, f64)]) -> f64 {
     let mut both: BTreeMap<u64, [f64; 2]> = BTreeMap::new();
     a.iter().for_each(|(x, weight)| both.entry(*x).or_default()[0] += weight);
@@ -43,7 +44,8 @@ fn exact(a: &[(u64, f64)], b: &[(u64, f64)]) -> f64 {
     sum(f64::min) / sum(f64::max)
 }
 
-/// Agreements of two sets under many seeds have the mean and variance that `resemblance` asks for, for all of [`BITS`].
+/// Asserts that the agreements of two sets under many seeds have the mean and variance of `resemblance`, for all of
+/// [`BITS`].
 #[track_caller]
 fn check(a: &[(u64, f64)], b: &[(u64, f64)], resemblance: f64, repetitions: u64, what: &str) {
     let counts: Vec<[u32; 4]> = (0..repetitions)
@@ -69,12 +71,12 @@ fn check(a: &[(u64, f64)], b: &[(u64, f64)], resemblance: f64, repetitions: u64,
     }
 }
 
-/// Weights over six orders of magnitude.
+/// Draws weights over six orders of magnitude.
 fn weights(size: u64, random: &mut Random) -> Weights {
     (0..size).map(|x| (x, 10_f64.powf(6.0 * random.unit() - 3.0))).collect()
 }
 
-/// The set with some weights changed by up to a factor and some elements exchanged for others.
+/// Returns the set with some weights changed by up to a factor and some elements replaced.
 fn changed(set: &[(u64, f64)], factor: f64, exchanged: f64, random: &mut Random) -> Weights {
     set.iter()
         .map(|&(x, weight)| match random.unit() < exchanged {
@@ -111,11 +113,11 @@ fn agreements_are_those_of_weighted_resemblance() {
             check(&set, &other, resemblance, repetitions, &what);
         }
     }
-    // From 0 to 1, with most of what is between.
+    // The levels range from 0 to 1, with most values between.
     assert!(levels.iter().filter(|count| **count > 0).count() >= 8, "{levels:?}");
 }
 
-/// With all weights 1 it is the resemblance of plain sets, and the weights may be left out.
+/// With all weights 1 it is the resemblance of plain sets, and the weights may be omitted.
 #[test]
 fn weights_of_1_give_plain_resemblance() {
     for (only, shared) in [(1, 1), (5, 20), (50, 25), (10, 190)] {
@@ -130,8 +132,8 @@ fn weights_of_1_give_plain_resemblance() {
     }
 }
 
-/// WEIGHT-2: an element that comes m times has weight m, and resemblance is that of the sets that have an element of
-/// their own for each time, which plain samples estimate as well.
+/// An element that occurs m times has weight m (WEIGHT-2). The resemblance equals that of the sets in which each
+/// occurrence is a separate element, which plain samples also estimate.
 #[test]
 fn multiplicities_agree_with_the_expanded_multiset() {
     let twice = sketcher(4).sketch(&[7, 7, 8]);
@@ -181,7 +183,7 @@ fn multiplicities_agree_with_the_expanded_multiset() {
     }
 }
 
-/// Weights in other units: the samples change, their agreement does not.
+/// Weights in other units change the samples, but not their agreement.
 #[test]
 fn units_do_not_matter() {
     let mut random = Random(3);
@@ -197,7 +199,7 @@ fn units_do_not_matter() {
     }
 }
 
-/// Which element won each sample: the one that has the same sample when it is alone, if there is no other.
+/// Returns which element won each sample: the only one that has the same sample when it is alone.
 fn winners(sketcher: &Sketcher, set: &[(u64, f64)]) -> Vec<Option<usize>> {
     let whole = samples(&sketcher.sketch_weighted(set).unwrap());
     let alone: Vec<Vec<u16>> =
@@ -214,8 +216,8 @@ fn winners(sketcher: &Sketcher, set: &[(u64, f64)]) -> Vec<Option<usize>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, rng_seed: proptest::test_runner::RngSeed::Fixed(7), failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// SAMPLE-10, consistency: a sample stays while the weights of other elements fall or the elements go, and its
-    /// element stays while its own weight rises.
+    /// Consistency (SAMPLE-10): a sample stays the same while the weights of other elements fall or those elements
+    /// are removed. Its element stays the same while its own weight rises.
     #[test]
     fn samples_stay_with_their_elements(
         seed: u64,
@@ -234,7 +236,7 @@ proptest! {
             for (i, (_, weight)) in less.iter_mut().enumerate().filter(|(i, _)| *i != winner) {
                 *weight *= falls[i];
             }
-            // Those that fell to nothing, and a third of the rest, go.
+            // Removes the elements whose weight fell to nothing, and a third of the rest.
             let mut place = 0;
             less.retain(|pair| {
                 place += 1;
@@ -250,9 +252,10 @@ proptest! {
     }
 }
 
-/// Real texts with tf-idf weights, each pair under a seed of its own. The mean of each level is within four standard errors.
-/// A pair is far off if what it shows has a chance below 1 in 31,574 on its side, that of four standard errors of a normal
-/// distribution: of 2,671 pairs that may happen to three (more would have a chance below 1 in 25,000).
+/// Real texts with tf-idf weights, each pair under its own seed. The mean of each level is within four standard
+/// errors. A pair is an outlier if its one-sided probability is below 1 in 31,574, which corresponds to four standard
+/// errors of a normal distribution. Up to three of the 2,671 pairs may be (more have a probability below 1 in
+/// 25,000).
 #[test]
 fn words_of_descriptions() {
     let Some(folder) = real::folder("debian-desc-public") else { return };
@@ -267,7 +270,7 @@ fn words_of_descriptions() {
     assert!(texts.len() > 50_000, "{}", texts.len());
     let mut frequencies = DocumentFrequencies::new();
     texts.iter().for_each(|text| frequencies.add(text));
-    // Packages stand in the order of their names: those that belong together are near each other.
+    // Packages are sorted by name, so related ones are near each other.
     let mut levels: Vec<Vec<(usize, usize, f64)>> = vec![Vec::new(); 10];
     for (i, near) in (0..texts.len()).step_by(11).zip([1, 2, 40].into_iter().cycle()) {
         let j = (i + near) % texts.len();

@@ -1,6 +1,7 @@
-//! All pairs by definition: every key is compared with every other. What the tests of pairs share.
+//! Finds all similar pairs by brute force: every key is compared with every other key.
 //!
-//! In: the live rows, a rule. Out: the right pairs; and what the library finds, checked for order and repeats.
+//! In: the live rows and a threshold. Out: the correct pairs, and the pairs that the library finds, checked for order
+//! and duplicates.
 
 use crate::random::Random;
 use std::collections::{BTreeMap, HashMap};
@@ -16,13 +17,13 @@ pub fn options() -> Options {
     Options { background: false, merge: false, ..Options::default() }
 }
 
-/// Pairs of keys with common slots, equal samples and whether it is not certain that they reach the threshold.
+/// Maps a pair of keys to its common slots, its equal samples, and whether reaching the threshold is uncertain.
 pub type All = BTreeMap<(Vec<u8>, Vec<u8>), (u32, u32, bool)>;
 
-/// The right answer, by definition: all keys with all keys.
+/// Computes the correct answer by comparing all keys with all keys.
 pub fn brute_force(rows: &Rows, least_slots: u32, min: f64) -> All {
     let mut all = All::new();
-    // Estimates are costly, and depend on these alone.
+    // Estimates are costly and depend only on these values, so they are cached.
     let mut estimates = HashMap::new();
     let rows: Vec<_> = rows.iter().filter(|(_, signature)| !signature.is_empty()).collect();
     for (i, (a, signature)) in rows.iter().enumerate() {
@@ -51,7 +52,7 @@ pub fn what(pair: &Pair) -> (u32, u32, bool) {
     (pair.matching_slots, pair.comparison.equal_samples(), pair.undecided)
 }
 
-/// All pairs of keys, taken apart by the library; each must come once, the smaller key first.
+/// Expands the library's answer into pairs of keys. Each pair must occur once, smaller key first.
 pub fn expanded(pairs: Pairs<'_>) -> All {
     let mut all = All::new();
     let report = pairs
@@ -68,7 +69,7 @@ pub fn expanded(pairs: Pairs<'_>) -> All {
     all
 }
 
-/// Sets in families: members differ from each other a little, or not at all; some are empty.
+/// Draws a set from one of several families. Members of a family are equal or differ a little; some sets are empty.
 pub fn set(random: &mut Random, families: u64) -> Vec<u64> {
     let family = random.below(families);
     let size = [6, 70, 100, 400][(family % 4) as usize];

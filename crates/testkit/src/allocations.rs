@@ -1,7 +1,7 @@
-//! Bytes in use: an allocator that counts, and bounds on what a call may take.
+//! Counts the bytes in use with a wrapping allocator, and bounds what a call may allocate.
 //!
-//! A test binary that asks declares [`Counting`] as its global allocator. A block that grows counts as a new block
-//! and, for a moment, the old one.
+//! A test binary that measures memory declares [`Counting`] as its global allocator. A reallocation counts the new
+//! block and, for a moment, the old one as well.
 #![allow(unsafe_code, reason = "an allocator is unsafe by its trait")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -9,20 +9,20 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicIsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// What an attack with damaged or forged bytes may take.
+/// The most bytes that an attack with damaged or forged input may use.
 pub const MOST: isize = 64 << 20;
 
 thread_local! {
-    /// Bytes in use by this thread, and the most that were.
+    /// Bytes in use by this thread, and their maximum so far.
     static OWN: Cell<(isize, isize)> = const { Cell::new((0, 0)) };
 }
 
-/// Bytes in use by all threads, and the most that were since [`capped_call`] last started.
+/// Bytes in use by all threads, and their maximum since [`capped_call`] last started.
 static IN_USE: AtomicIsize = AtomicIsize::new(0);
 static PEAK: AtomicIsize = AtomicIsize::new(0);
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// The system's allocator, counted.
+/// The system allocator with counters.
 #[derive(Debug)]
 pub struct Counting;
 
@@ -35,7 +35,7 @@ fn count(bytes: isize) {
     });
 }
 
-// SAFETY: every call goes to the system's allocator as it is; only numbers are kept in addition.
+// SAFETY: every call is passed to the system allocator unchanged. Only counters are added.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
@@ -56,8 +56,8 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// What a call returns, and the most bytes that this thread had in use during it. Other threads do not count, so tests
-/// that run at the same time do not disturb each other.
+/// Runs a call and returns its result with the most bytes that this thread had in use during it. Other threads do not
+/// count, so concurrent tests do not disturb each other.
 pub fn taking<T>(call: impl FnOnce() -> T) -> (T, usize) {
     let before = OWN.get().0;
     OWN.set((before, before));
@@ -65,17 +65,17 @@ pub fn taking<T>(call: impl FnOnce() -> T) -> (T, usize) {
     (given, (OWN.get().1 - before).max(0) as usize)
 }
 
-/// The most bytes that all threads had in use at a time.
+/// Returns the most bytes that all threads had in use at one time.
 pub fn most_in_use() -> usize {
     PEAK.load(Ordering::Relaxed).max(0) as usize
 }
 
-/// Runs an attack and fails if all threads together took more than [`MOST`].
+/// Runs an attack and fails if all threads together used more than [`MOST`].
 pub fn capped(attack: fn(&[u8]), bytes: &[u8]) {
     capped_call(|| attack(bytes));
 }
 
-/// The same for any call.
+/// Runs any call and fails if all threads together used more than [`MOST`].
 pub fn capped_call(attack: impl FnOnce()) {
     let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let before = IN_USE.load(Ordering::Relaxed);

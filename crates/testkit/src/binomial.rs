@@ -1,10 +1,10 @@
-//! Counts of samples that agree, against the distribution that independent samples have.
+//! Compares counts of equal samples with the binomial distribution of independent samples.
 
-/// Standard errors that a mean or a variance may be off.
+/// How many standard errors a mean or a variance may be off.
 pub const ERRORS: f64 = 4.0;
 
-/// Each count is how many of k samples agree, under a seed of its own. Their mean and their variance are those of the
-/// binomial distribution, within [`ERRORS`] standard errors.
+/// Asserts that mean and variance of the counts are binomial within [`ERRORS`] standard errors. Each count is the
+/// number of equal samples among k, under a seed of its own.
 #[track_caller]
 pub fn check(counts: &[u32], k: u32, p: f64, what: &str) {
     let (k, repetitions) = (f64::from(k), counts.len() as f64);
@@ -13,7 +13,7 @@ pub fn check(counts: &[u32], k: u32, p: f64, what: &str) {
         counts.iter().map(|x| (f64::from(*x) - mean).powi(2)).sum::<f64>() / (repetitions - 1.0);
     let expected = k * p * (1.0 - p);
     let off = mean - k * p;
-    // Where next to nothing is left to chance, a few rare samples are no normal distribution.
+    // If almost nothing is random, a few rare samples are not normally distributed.
     let few = if p * (1.0 - p) > 0.0 { 1.0 / repetitions } else { 1e-12 };
     let error = (expected / repetitions).sqrt() + few;
     assert!(off.abs() <= ERRORS * error, "{what}: mean {mean} for {}, error {error}", k * p);

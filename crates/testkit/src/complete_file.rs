@@ -1,7 +1,7 @@
-//! A small database with everything that a file can hold, and all that it answers.
+//! A small database with everything that a file can contain, and all its answers.
 //!
-//! In: a seed. Out: a file of some tens of KiB with several segments, liveness blocks, copies, short and long
-//! posting lists; where its pages are; the right answers, and whether a damaged file still gives them.
+//! In: a seed. Out: a file of some tens of KiB with several segments, tombstone bitmaps, duplicate rows, short and
+//! long posting lists; the places of its pages; the correct answers, and whether a damaged file still gives them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,32 +20,33 @@ use ringer::{
 use crate::damaged::Damaged;
 use crate::query_oracle::{self, Ask, Rows};
 
-/// Where the database is.
+/// The path of the database.
 pub const PATH: &str = "/d/complete.ringer";
 
-/// A page, or what else has a checksum of its own.
+/// A page or another record with a checksum of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
-    /// The kind of a page (PAGE-5), 0 for superblocks and manifests.
+    /// The kind of a page (PAGE-5), or 0 for superblocks and manifests.
     pub kind: u8,
     pub offset: usize,
     pub length: usize,
 }
 
 impl Part {
-    /// Whether it belongs to what an index or a deletion adds, or says where everything is.
+    /// Returns whether a quick run tries a large share of its bits. True for everything after the superblocks and the
+    /// mark except signatures, leaves and fences (kinds 2 to 4).
     pub fn is_tried_in_full(self) -> bool {
         !matches!(self.kind, 2..=4) && self.offset >= 12_288
     }
 }
 
-/// The file and the right answers.
+/// The file and the correct answers.
 pub struct CompleteFile {
     pub bytes: Arc<Vec<u8>>,
-    /// The same file at an earlier checkpoint: other superblocks, and the same up to its end.
+    /// The same file at an earlier checkpoint. Its superblocks differ; otherwise it is a prefix of the file.
     pub earlier: Vec<u8>,
-    /// The file before its largest segment was merged and the file written anew: older pages of the same
-    /// kinds and lengths at the same places.
+    /// The file before its largest segment was merged and the file rewritten. It has older pages of the same kinds
+    /// and lengths at the same places.
     pub stale: Vec<u8>,
     pub rows: BTreeMap<Vec<u8>, Stored>,
     absent: Vec<Vec<u8>>,
@@ -53,7 +54,7 @@ pub struct CompleteFile {
     pairs: Vec<Pair>,
 }
 
-/// Slots of one sample of 2 bits: their values are few, so that a popular one has a long list.
+/// Slots of one 2-bit sample. They have few values, so a popular value has a long list.
 fn scheme() -> Scheme {
     let parameters = Parameters {
         samples: 64,
@@ -73,7 +74,7 @@ pub fn options_of_readers() -> Options {
     Options { cache_bytes: 1 << 20, ..Options::default() }
 }
 
-/// Most elements are in all sets, so that most sets have the same value in a slot.
+/// Returns a set. Most elements are in all sets, so that most sets share a slot value.
 fn set(n: u64) -> Vec<u64> {
     let own = (0..30 + n % 40).map(|i| 1000 * n + i);
     if n == 0 { Vec::new() } else { (0..160).chain(own).collect() }
@@ -83,8 +84,8 @@ fn key(i: u64) -> Vec<u8> {
     if i == 77 { vec![b'k'; 600] } else { format!("key {:03}", i * 7 % 503).into_bytes() }
 }
 
-/// A large segment, made anew with a few other sets, then smaller ones that replace, delete and repeat. The
-/// file is kept on the way: before that, and at the checkpoint before the last.
+/// Builds a large segment, rewrites it with a few other sets, then adds smaller segments that replace, delete and
+/// repeat rows. Also returns the file before the rewrite and at the checkpoint before the last.
 fn files(seed: u64) -> (MemoryFiles, Vec<u8>, Vec<u8>) {
     let files = MemoryFiles::new().with_file("/d/other", "");
     let layer = Arc::new(files.clone());
@@ -121,14 +122,14 @@ fn files(seed: u64) -> (MemoryFiles, Vec<u8>, Vec<u8>) {
     (files, stale, earlier)
 }
 
-/// All rows that a file of these bytes shows.
+/// Returns all rows of a file of these bytes.
 pub fn rows_of(bytes: &[u8]) -> BTreeMap<Vec<u8>, Stored> {
     let files = Arc::new(MemoryFiles::new().with_file(PATH, bytes));
     let reader = Reader::open_in(files, Path::new(PATH), options_of_readers()).unwrap();
     reader.snapshot().range::<&[u8]>(..).map(owned).collect()
 }
 
-/// The bytes of a database of the same scheme and shape, with other sets and another id.
+/// Returns a database of the same scheme and shape, but with other sets and another id.
 pub fn stranger() -> Vec<u8> {
     files(1).0.contents(PATH).unwrap()
 }
@@ -148,7 +149,7 @@ impl CompleteFile {
         CompleteFile { bytes, earlier, stale, rows, absent, queries, pairs }
     }
 
-    /// Everything in the file that has a checksum, in order.
+    /// Returns everything in the file that has a checksum, in order.
     pub fn parts(&self) -> Vec<Part> {
         let layer = MemoryFiles::new().with_file(PATH, self.bytes.to_vec());
         let file = layer.open(Path::new(PATH), Access::Read).unwrap();
@@ -175,8 +176,8 @@ impl CompleteFile {
         parts
     }
 
-    /// Asks a damaged file, and says whether all was answered. Rows that are asked for by key and, sometimes,
-    /// pairs depend on the turn; all pages are read each time.
+    /// Queries a damaged file and returns whether everything was answered. `turn` selects the keys to look up and
+    /// whether to ask for pairs; all pages are read each time.
     pub fn check(&self, damaged: Damaged, turn: usize) -> bool {
         match Reader::open_in(Arc::new(damaged), Path::new(PATH), options_of_readers()) {
             Ok(reader) => self.check_answers(&reader.snapshot(), turn),
@@ -187,7 +188,7 @@ impl CompleteFile {
         }
     }
 
-    /// Asks a view in all ways.
+    /// Queries a snapshot in all ways and returns whether everything was answered.
     pub fn check_answers(&self, snapshot: &Snapshot, turn: usize) -> bool {
         let mut asked = Asked::default();
         for (key, stored) in self.rows.iter().skip(turn % 16).step_by(16) {
@@ -210,7 +211,7 @@ impl CompleteFile {
     }
 }
 
-/// Queries by all plans, with answers that brute force gives, too.
+/// Runs queries by all plans and checks that the answers equal brute force.
 fn right_queries(
     snapshot: &Snapshot,
     rows: &BTreeMap<Vec<u8>, Stored>,
@@ -239,7 +240,7 @@ fn owned(row: Result<(Box<[u8]>, Stored)>) -> (Vec<u8>, Stored) {
     (key.into_vec(), stored)
 }
 
-/// An error says what is wrong with the file.
+/// Asserts that an error says what is wrong with the file.
 pub fn check_error(error: &Error) {
     let typed = matches!(
         error,
@@ -248,7 +249,7 @@ pub fn check_error(error: &Error) {
     assert!(typed, "{error}");
 }
 
-/// How many questions were refused.
+/// Counts the calls that were refused.
 #[derive(Default)]
 struct Asked {
     errors: usize,
@@ -283,7 +284,7 @@ impl Asked {
     }
 }
 
-/// What a killed writer left: the file, and commits in the hot tier.
+/// What a killed writer left: the file, and commits in the write-ahead log.
 pub struct Killed {
     image: MemoryFiles,
     pub bytes: Vec<u8>,
@@ -305,10 +306,10 @@ impl Killed {
         Killed { image, bytes, rows }
     }
 
-    /// Opens it with these bytes for a file, and says whether all was answered.
+    /// Opens it with these bytes as the file, and returns whether everything was answered.
     pub fn check(&self, bytes: Vec<u8>) -> bool {
         let damaged = MemoryFiles::from_entries(self.image.entries()).with_file(PATH, bytes);
-        // But for the lock file: whoever takes the lock of a killed writer removes it in the end.
+        // The lock file is excluded: opening removes the lock file of a killed writer.
         let contents = |files: &MemoryFiles| {
             let lock = Path::new(PATH).with_extension("ringer-lock");
             let entries = files.entries().into_iter().filter(|entry| entry.path != lock);

@@ -1,4 +1,4 @@
-//! What fuzzing has kept: a corpus for each target, as an archive, and the inputs that once failed, as single files.
+//! Reads the results of fuzzing: one corpus archive per target, and a single file per input that once failed.
 //!
 //! `.ci/corpus` packs and unpacks the archives.
 
@@ -6,19 +6,19 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// The folder of the fuzz targets.
+/// Returns the folder of the fuzz targets.
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
 }
 
-/// The inputs of a target with their names, in the order of the names: its corpus, then its regressions.
+/// Returns the named inputs of a target: its corpus, then its regressions, each sorted by name.
 pub fn inputs(target: &str) -> Vec<(String, Vec<u8>)> {
     let mut inputs = corpus(target);
     inputs.extend(files_in(&folder().join("regressions").join(target)));
     inputs
 }
 
-/// The files of a folder with their names, in the order of the names. None if there is no such folder.
+/// Returns the files of a folder, sorted by name, or nothing if there is no such folder.
 pub fn files_in(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let paths = entries.map(|entry| entry.expect("a readable folder").path());

@@ -1,4 +1,4 @@
-//! A file of damaged bytes that costs no copy.
+//! A view of a file with damage, without a copy of its bytes.
 
 use std::ffi::OsString;
 use std::io;
@@ -7,16 +7,15 @@ use std::sync::Arc;
 
 use ringer::internals::store::file_layer::{Access, File, FileLayer, Identity, Kind, Lock, Rights};
 
-/// Bytes, of which some may be changed, cut or followed by others. Also a file system with that one file,
-/// whatever name it is asked for.
+/// Bytes with some changed, cut off or appended. It is also a file system with this one file under every name.
 #[derive(Debug, Clone)]
 pub struct Damaged {
     pub bytes: Arc<Vec<u8>>,
     /// The bit that is flipped.
     pub flipped: Option<usize>,
-    /// Bytes that stand at a place instead of those that belong there.
+    /// Bytes that replace those at an offset.
     pub patches: Vec<(usize, Vec<u8>)>,
-    /// How long the file is. What goes beyond its bytes is 0xA5.
+    /// The length of the file. Bytes beyond the original end are 0xA5.
     pub length: usize,
 }
 

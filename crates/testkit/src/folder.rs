@@ -1,9 +1,9 @@
-//! Folders of the real file system: copied while nothing is at work in them, and looked into.
+//! Copies and lists folders of the real file system, while no process uses them.
 
 use std::fs;
 use std::path::Path;
 
-/// Copies all that is in a folder into another.
+/// Copies the contents of a folder into another.
 pub fn copy(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
@@ -17,7 +17,7 @@ pub fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The names in a folder, in order.
+/// Returns the names in a folder, sorted.
 pub fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
     let mut names: Vec<String> =

@@ -1,14 +1,14 @@
-//! Runs a program under `strace`, which lets one of its system calls fail, or kills it there.
+//! Runs a program under `strace`, which makes one of its system calls fail or kills the program there.
 //!
-//! In: a command and a call. Out: what came of it, and whether the call was reached. `strace` counts the calls
-//! of each thread by itself: "the third write" is the third of any thread.
+//! In: a command and a system call. Out: the result, and whether the call was reached. `strace` counts calls per
+//! thread: "the third write" is the third of any thread.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// The calls that change a disk, or tell of it. Not every system has all of them.
+/// The system calls that change a disk or report about it. Not every system has all of them.
 const CALLS: [&str; 20] = [
     "write",
     "writev",
@@ -32,16 +32,16 @@ const CALLS: [&str; 20] = [
     "openat",
 ];
 
-/// What a call does instead of its work.
+/// What happens instead of a system call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Injection {
-    /// The process is killed before it.
+    /// The process is killed before the call.
     Kill,
-    /// It fails: no space is left.
+    /// The call fails: no space is left.
     NoSpace,
-    /// It and all later ones of its name fail: no space is left.
+    /// This and all later calls of the same name fail: no space is left.
     NoSpaceFromNowOn,
-    /// It fails: the device does.
+    /// The call fails with a device error.
     DeviceError,
 }
 
@@ -59,25 +59,25 @@ impl Injection {
     }
 }
 
-/// The n-th call of this name, from 1 on.
+/// The n-th call of this name, counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Call {
     pub name: String,
     pub n: usize,
 }
 
-/// All threads, and nothing said of them.
+/// Follow all threads, and print nothing about them.
 const OPTIONS: [&str; 2] = ["-f", "-qq"];
 
-/// No stop at calls that are not asked for: much faster, but then no signals come.
+/// Stop only at the calls that are traced. This is much faster, but cannot inject signals.
 const QUICK: &str = "--seccomp-bpf";
 
-/// Whether processes can be traced here. Says so if not.
+/// Returns whether processes can be traced here, and prints a note if not.
 pub fn is_possible() -> bool {
     let mut command = Command::new("strace");
     command.args(OPTIONS).args(["-e", "trace=write", "-e", "inject=write:error=EIO:when=1"]);
     let traced = command.args(["-o", "/dev/null", "echo"]).output();
-    // The one that writes nothing fails.
+    // The injected failure must prevent the write.
     let possible = traced.is_ok_and(|output| !output.status.success() && output.stdout.is_empty());
     if !possible {
         println!("skipped: no strace here that may trace and change system calls");
@@ -100,9 +100,9 @@ fn take(log: &Path) -> String {
     text
 }
 
-/// What came of a command, and the calls of it that can be made to fail. The log is gone afterwards.
+/// Runs a command and returns its output with the calls that can be made to fail. The log is removed afterwards.
 pub fn calls(plain: &Command, log: &Path) -> (Output, Vec<Call>) {
-    // Those that a system does not have are no mistake.
+    // The question mark ignores calls that this system does not have.
     let all = format!("trace={}", CALLS.map(|name| format!("?{name}")).join(","));
     let output = traced(plain, log, &[QUICK, "-e", &all]);
     let (mut counts, mut found, mut other) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
@@ -114,7 +114,7 @@ pub fn calls(plain: &Command, log: &Path) -> (Output, Vec<Call>) {
         }
         let n = counts.entry((thread.to_string(), name.to_string())).or_insert(0);
         *n += 1;
-        // The loader's files and what is said on standard error are not of interest.
+        // Skips the loader's files and writes to standard error.
         let ours = match name {
             "openat" => rest.contains(".ringer") || rest.contains("O_CREAT"),
             "write" => !rest.starts_with("2,"),
@@ -126,7 +126,7 @@ pub fn calls(plain: &Command, log: &Path) -> (Output, Vec<Call>) {
     (output, found.difference(&other).cloned().collect())
 }
 
-/// What came of a command of which one call was injected, and whether it was reached.
+/// Runs a command with one injected call. Returns its output and whether the call was reached.
 pub fn run(plain: &Command, log: &Path, call: &Call, how: Injection) -> (Output, bool) {
     let Call { name, n } = call;
     let trace = format!("trace={name}");

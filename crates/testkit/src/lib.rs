@@ -1,14 +1,14 @@
-//! What the tests, benches and fuzz targets of Ringer share.
+//! Shared support for the tests, benches and fuzz targets of Ringer.
 //!
-//! | module | what it has |
+//! | module | contents |
 //! |---|---|
-//! | [`oracle`], [`query_oracle`], [`all_pairs`] | brute force: what a database must answer |
-//! | [`history`], [`maintenance`], [`child`] | lives of a database, in memory, on a failing disk and in processes that are killed |
-//! | [`attacks`], [`corpus`], [`forged`], [`damaged`], [`complete_file`] | hostile bytes, what fuzzing kept, forged fields, damaged files |
-//! | [`trials`], [`binomial`] | repeated sketches for statistical tests, and the bounds they are held to |
+//! | [`oracle`], [`query_oracle`], [`all_pairs`] | brute force: the correct answers of a database |
+//! | [`history`], [`maintenance`], [`child`] | scripted histories of a database in memory, on a failing disk, and in child processes that are killed |
+//! | [`attacks`], [`corpus`], [`forged`], [`damaged`], [`complete_file`] | attacks with hostile bytes, the fuzzing corpora, forged fields, damaged files |
+//! | [`trials`], [`binomial`] | repeated sketches for statistical tests, and their bounds |
 //! | [`real`], [`workload`] | real data sets with known answers, and a synthetic one of any size |
-//! | [`inject`], [`unprivileged`], [`folder`], [`allocations`] | programs under `strace`, users without rights, folders, memory in use |
-//! | [`spec_tables`] | the tables of `format-spec/` |
+//! | [`inject`], [`unprivileged`], [`folder`], [`allocations`] | programs under `strace`, unprivileged users, folders, memory in use |
+//! | [`spec_tables`] | the offset tables of `format-spec/` |
 #![allow(
     clippy::new_without_default,
     clippy::len_without_is_empty,

@@ -1,7 +1,7 @@
-//! Work on a database that leaves the old one alone and makes a new one, or mends it in place: what it starts
-//! from, and what must be there when it is done.
+//! Jobs that create a new database from an old one, or repair one in place: their starting disks and their expected
+//! results.
 //!
-//! In: a life of [`History`]. Out: disks (closed, killed, damaged), jobs to do on them, and the right rows.
+//! In: a [`History`]. Out: disks (closed, killed, damaged), jobs to run on them, and the correct rows.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -15,24 +15,24 @@ use ringer::{Database, Depth, Options, Reader, Recovery, Result, Signature};
 
 use crate::history::{self, History, PATH, Step, bytes_of, names_of, scheme, script};
 
-/// Where new databases go.
+/// The path of new databases.
 pub const TARGET: &str = "/d/target.ringer";
 
 pub type Rows = BTreeMap<Vec<u8>, Signature>;
 
 pub type Layer = Arc<dyn FileLayer>;
 
-/// Something that makes a new database at [`TARGET`] and must not touch the old one.
+/// A job that creates a new database at [`TARGET`] and must not touch the old one.
 pub struct Making {
     pub name: &'static str,
     disk: MemoryFiles,
     act: fn(&Layer) -> Result<()>,
-    /// What the new database holds.
+    /// The rows of the new database.
     pub rows: Rows,
 }
 
 impl Making {
-    /// A disk to start from, which nobody else has.
+    /// Returns a private copy of the starting disk.
     pub fn disk(&self) -> MemoryFiles {
         copy(&self.disk)
     }
@@ -45,7 +45,7 @@ impl Making {
         (self.act)(layer)
     }
 
-    /// All that is not the new database is as it was.
+    /// Asserts that everything except the new database is unchanged.
     pub fn check_source(&self, disk: &MemoryFiles) {
         let others = |files: &MemoryFiles| {
             let new = |path: &Path| path.to_string_lossy().starts_with(TARGET);
@@ -54,7 +54,7 @@ impl Making {
         assert!(others(disk) == others(&self.disk), "{}: something else was changed", self.name);
     }
 
-    /// The new database is whole, has all rows, and is one file after it was opened and closed.
+    /// Asserts that the new database is undamaged, has all rows, and is a single file after it was opened and closed.
     pub fn check_target(&self, disk: &MemoryFiles) {
         let layer: Layer = Arc::new(copy(disk));
         check_whole(&layer, TARGET, &self.rows);
@@ -63,7 +63,7 @@ impl Making {
         check_whole(&layer, TARGET, &self.rows);
     }
 
-    /// Done again where the target is not there, it makes the target and leaves nothing beside it.
+    /// Runs the job again where the target does not exist. It must create the target and leave nothing beside it.
     pub fn check_again(&self, disk: &MemoryFiles) {
         let disk = copy(disk);
         self.act(disk.clone()).unwrap_or_else(|error| panic!("{}: {error}", self.name));
@@ -72,19 +72,19 @@ impl Making {
     }
 }
 
-/// A copy that shares nothing.
+/// Returns a copy that shares nothing with the original.
 pub fn copy(files: &MemoryFiles) -> MemoryFiles {
     MemoryFiles::from_entries(files.entries())
 }
 
-/// A disk's bytes in short.
+/// Returns a hash of a disk's contents.
 pub fn fingerprint(disk: &MemoryFiles) -> u64 {
     let mut hasher = DefaultHasher::new();
     bytes_of(disk).hash(&mut hasher);
     hasher.finish()
 }
 
-/// A deep check finds nothing, and these are the rows.
+/// Asserts that a deep check finds nothing and that the rows are these.
 #[track_caller]
 pub fn check_whole(layer: &Layer, path: &str, rows: &Rows) {
     let report = check::check(&**layer, Path::new(path), Depth::Deep).unwrap();
@@ -102,19 +102,19 @@ pub fn rows_of(snapshot: &ringer::Snapshot) -> Rows {
     rows.map(|(key, stored)| (key.into_vec(), stored.signature)).collect()
 }
 
-/// The rows of a model after a commit.
+/// Returns the rows of the model after a commit.
 pub fn rows_after(history: &History, sequence: u64) -> Rows {
     let contents = history.model.at(sequence).iter();
     contents.map(|(key, (signature, _))| (key.clone(), signature.clone())).collect()
 }
 
-/// A closed database: several segments, hidden rows.
+/// A closed database with several segments and hidden rows.
 pub fn closed() -> History {
     let steps = [script::beginning(), script::middle(), vec![Step::Close]];
     History::of(&steps.concat())
 }
 
-/// A killed writer's database: several segments, hidden rows, commits in the hot tier.
+/// The database of a killed writer: several segments, hidden rows, commits in the write-ahead log.
 pub fn killed() -> History {
     let mut life = script::all();
     while !matches!(life.last(), Some(Step::Commit(_))) {
@@ -123,8 +123,8 @@ pub fn killed() -> History {
     History::of(&[life, vec![Step::Kill]].concat())
 }
 
-/// All that makes a new database: from nothing, from a closed one, from a killed one, from one whose rows have
-/// to be looked for.
+/// Returns all jobs that create a database: from nothing, from a closed one, from a killed one, and from one whose
+/// rows have to be searched for.
 pub fn makings() -> Vec<Making> {
     let (closed, killed) = (closed(), killed());
     let all = |history: &History| rows_after(history, history.model.last());
@@ -164,7 +164,7 @@ fn salvage_to(layer: &Layer) -> Result<()> {
     salvage::salvage(layer, source, target, history::options()).map(drop)
 }
 
-/// A killed writer's database whose file has a damaged superblock and damaged fences: what repair mends.
+/// The database of a killed writer with a damaged superblock and damaged fences, which repair can restore.
 pub fn mendable() -> (MemoryFiles, Rows) {
     let history = killed();
     let disk = copy(history.files.running());
@@ -181,8 +181,8 @@ pub fn mend(layer: &Layer) -> Result<()> {
     repair::repair(layer, Path::new(PATH), &history::options()).map(drop)
 }
 
-/// A killed writer's database whose hot tier lost its last commit: what opening refuses, and goes on with in
-/// salvage mode. With the rows that are left.
+/// The database of a killed writer whose log lost its last commit, and the remaining rows. A strict open refuses it;
+/// an open in salvage mode continues.
 pub fn cut_short() -> (MemoryFiles, Rows) {
     let history = killed();
     let disk = copy(history.files.running());

@@ -1,4 +1,6 @@
-//! What a database should say, kept in a plain map, and how a database is compared with it.
+//! A plain map as the model of a database, and comparisons of a database with it.
+//!
+//! In: operations, and a snapshot. Out: nothing, or a panic that says where the snapshot and the map differ.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -11,11 +13,11 @@ use ringer::{
     Snapshot, Stored, presets,
 };
 
-/// A key with the set stored there, by its number, and the commit that stored it.
+/// Maps a key to the number of the set stored there and the commit that stored it.
 pub type Map = BTreeMap<Vec<u8>, (usize, u64)>;
 
-/// Keys to draw from: few, so that most operations meet an earlier one. Prefixes of each other, the ends
-/// of the order, and the longest there can be.
+/// The keys to draw from. They are few, so most operations meet an earlier one. They include prefixes of each other,
+/// both ends of the order, and keys of the maximum length.
 pub static KEYS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let mut keys: Vec<Vec<u8>> = [&b"\0"[..], b"\0\0", b"a", b"a\0", b"aa", b"ab", b"abc", b"b"]
         .iter()
@@ -26,14 +28,14 @@ pub static KEYS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     keys
 });
 
-/// Sets to draw from. The first is empty; two are equal, and two differ but share most elements.
+/// The sets to draw from. The first is empty; two are equal, and two differ but share most elements.
 pub static SETS: LazyLock<Vec<Vec<u64>>> = LazyLock::new(|| {
     let mut sets = vec![vec![], vec![7], vec![7], (0..40).collect(), (1..41).collect()];
     sets.extend((0..3).map(|i| (0..200).map(|j| i * 1_000_003 + j * j).collect::<Vec<u64>>()));
     sets
 });
 
-/// Their signatures, in schemes that do not keep sets and that do.
+/// The signatures of [`SETS`], in schemes without and with kept sets.
 static SIGNATURES: LazyLock<[Vec<Signature>; 2]> = LazyLock::new(|| {
     [false, true].map(|kept| {
         let sketcher = Sketcher::new(&scheme_keeping(kept));
@@ -41,15 +43,15 @@ static SIGNATURES: LazyLock<[Vec<Signature>; 2]> = LazyLock::new(|| {
     })
 });
 
-/// Their signatures in one of these schemes.
+/// Returns the signatures in one of these schemes.
 fn signatures(scheme: &Scheme) -> &'static [Signature] {
     &SIGNATURES[usize::from(scheme.elements.are_kept())]
 }
 
-/// Common slots, comparison and resemblance of two of them, unless one is empty.
+/// Common slots, comparison and resemblance of two sets, or `None` if one is empty.
 type Alike = Option<(u32, Comparison, f64)>;
 
-/// All of them with all, in both schemes.
+/// Every set compared with every set, in both schemes.
 static ALIKE: LazyLock<[Vec<Vec<Alike>>; 2]> = LazyLock::new(|| {
     let reader = SlotReader::new(&scheme());
     let values = |signature: &Signature| {
@@ -72,16 +74,16 @@ pub fn scheme() -> Scheme {
     scheme_keeping(false)
 }
 
-/// The same, with or without the sets themselves.
+/// Returns the same scheme with or without kept sets.
 pub fn scheme_keeping(kept: bool) -> Scheme {
     let elements = if kept { Elements::EXACT } else { Elements::None };
     Scheme::new(Parameters { elements, ..presets::PRECISE }).unwrap()
 }
 
-/// One operation on a key: store this set, or delete.
+/// One operation on a key: store this set, or delete the key.
 pub type Change = (usize, Option<usize>);
 
-/// The states of a database by commit number, the newest last.
+/// The states of a database by sequence, newest last.
 #[derive(Debug, Clone)]
 pub struct History {
     states: Vec<Map>,
@@ -92,7 +94,7 @@ impl History {
         History { states: vec![Map::new()] }
     }
 
-    /// The number of the last commit.
+    /// Returns the sequence of the last commit.
     pub fn last(&self) -> u64 {
         self.states.len() as u64 - 1
     }
@@ -101,14 +103,14 @@ impl History {
         &self.states[self.states.len() - 1]
     }
 
-    /// The state after a commit.
+    /// Returns the state after a commit.
     pub fn at(&self, sequence: u64) -> &Map {
         let last = self.last();
         let state = usize::try_from(sequence).ok().and_then(|i| self.states.get(i));
         state.unwrap_or_else(|| panic!("commit {sequence} was seen, and the last was {last}"))
     }
 
-    /// Applies a commit and says what it should report.
+    /// Applies a commit and returns what the database should report.
     pub fn commit(&mut self, changes: &[Change]) -> Committed {
         if changes.is_empty() {
             let mut nothing = Committed::default();
@@ -119,7 +121,7 @@ impl History {
         let mut state = self.now().clone();
         let mut committed = Committed::default();
         committed.sequence = sequence;
-        // Of several operations on one key the last one counts.
+        // If a key occurs several times, the last operation counts.
         let effective: BTreeMap<usize, Option<usize>> = changes.iter().copied().collect();
         for (key, set) in effective {
             let key = KEYS[key].clone();
@@ -136,7 +138,7 @@ impl History {
         committed
     }
 
-    /// Forgets all commits after one.
+    /// Forgets all commits after `last`.
     pub fn cut(&mut self, last: u64) {
         self.states.truncate(last as usize + 1);
     }
@@ -146,7 +148,7 @@ fn expect(snapshot: &Snapshot, set: usize, sequence: u64) -> Stored {
     Stored { signature: signatures(snapshot.scheme())[set].clone(), sequence }
 }
 
-/// Compares everything that a snapshot says with a map.
+/// Compares everything that a snapshot returns with a map.
 pub fn compare(snapshot: &Snapshot, map: &Map, what: &str) {
     for key in &*KEYS {
         let expected = map.get(key).map(|(set, sequence)| expect(snapshot, *set, *sequence));
@@ -157,7 +159,7 @@ pub fn compare(snapshot: &Snapshot, map: &Map, what: &str) {
     assert_eq!(snapshot.len().unwrap(), map.len() as u64, "{what}: len");
     assert_eq!(snapshot.is_empty().unwrap(), map.is_empty(), "{what}: is_empty");
     compare_range(snapshot, map, Bound::Unbounded, Bound::Unbounded, what);
-    // Another set or key each time, and not every time.
+    // Queries use a different set or key each time, and do not run every time.
     let turn = snapshot.sequence() as usize + map.len();
     match map.iter().nth(turn % KEYS.len()) {
         Some((key, _)) if turn.is_multiple_of(2) => {
@@ -170,7 +172,7 @@ pub fn compare(snapshot: &Snapshot, map: &Map, what: &str) {
     }
 }
 
-/// Compares the answers about some sets and about a key that is not there.
+/// Compares the answers about some sets and about a key that does not exist.
 pub fn compare_queries(snapshot: &Snapshot, map: &Map, what: &str) {
     let turn = snapshot.sequence() as usize + map.len();
     let rows = signatures(snapshot.scheme()).iter().cycle().skip(turn % SETS.len());
@@ -181,7 +183,7 @@ pub fn compare_queries(snapshot: &Snapshot, map: &Map, what: &str) {
     assert!(matches!(missing, Err(Error::NoSuchKey { .. })), "{what}");
 }
 
-/// Compares the answers of both plans with what the map says.
+/// Compares the answers of both plans with the map.
 fn compare_likes(snapshot: &Snapshot, map: &Map, like: Like<'_>, turn: usize, what: &str) {
     let rows = signatures(snapshot.scheme());
     let (set, itself) = match like {
@@ -209,7 +211,7 @@ fn compare_likes(snapshot: &Snapshot, map: &Map, like: Like<'_>, turn: usize, wh
     }
 }
 
-/// Compares the rows and the keys within bounds, which need not be in order.
+/// Compares the rows and the keys within bounds. The bounds may be inverted.
 pub fn compare_range(
     snapshot: &Snapshot,
     map: &Map,
@@ -276,7 +278,7 @@ pub fn commit(db: &Database, changes: &[Change]) -> ringer::Result<Committed> {
 /// Bulk loads sets of [`SETS`] under keys of [`KEYS`].
 pub fn bulk_load(db: &Database, rows: &[(usize, usize)]) -> ringer::Result<Committed> {
     let mut load = db.bulk_load();
-    // Half of them at once, half one after the other.
+    // The first half goes in as a group, the other half one by one.
     let (many, single) = rows.split_at(rows.len() / 2);
     let many: Vec<_> = many.iter().map(|(key, set)| (&KEYS[*key], &SETS[*set])).collect();
     load.put_many(&many)?;

@@ -1,6 +1,6 @@
-//! Answers by definition: every row is compared, filtered, sorted. What the tests of queries share.
+//! Answers queries by brute force: compares, filters and sorts every row.
 //!
-//! In: the live rows, a signature, what is asked. Out: the right answer, and whether a snapshot gives it by
+//! In: the live rows, a signature and the conditions. Out: the correct answer, and whether a snapshot returns it by
 //! each plan.
 
 use std::collections::{BTreeMap, HashMap};
@@ -16,10 +16,10 @@ pub type Rows = BTreeMap<Vec<u8>, Signature>;
 /// Key, common slots and comparison of each match.
 pub type Found = Vec<(Vec<u8>, u32, Comparison)>;
 
-/// The plans: chosen, and both that can be asked for.
+/// The automatic choice of a plan, and both explicit plans.
 pub const PLANS: [Option<Plan>; 3] = [None, Some(Plan::Probe), Some(Plan::Scan)];
 
-/// What is asked, in a form that brute force can answer.
+/// The conditions of a query, in a form that brute force can evaluate.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Ask {
     pub top: Option<usize>,
@@ -30,17 +30,17 @@ pub struct Ask {
 }
 
 impl Ask {
-    /// The best n.
+    /// Asks for the best n.
     pub fn top(n: usize) -> Ask {
         Ask { top: Some(n), ..Ask::default() }
     }
 
-    /// All from a resemblance on.
+    /// Asks for all with at least this resemblance.
     pub fn min(resemblance: f64) -> Ask {
         Ask { min: Some(resemblance), ..Ask::default() }
     }
 
-    /// Puts the conditions to a query.
+    /// Adds the conditions to a query.
     pub fn put(self, mut query: Query<'_>) -> Query<'_> {
         if let Some(top) = self.top {
             query = query.top(top);
@@ -57,7 +57,7 @@ impl Ask {
         if self.hamming { query.within_hamming_1() } else { query }
     }
 
-    /// The fewest common slots of a match.
+    /// Returns the fewest common slots of a match.
     pub fn least(self, scheme: &Scheme) -> u32 {
         match self.matches {
             Some(matches) => matches,
@@ -67,7 +67,7 @@ impl Ask {
     }
 }
 
-/// A query by brute force: its slot values, and resemblances that were computed already.
+/// A query by brute force: its slot values, and a cache of resemblances.
 pub struct Brute<'a> {
     query: &'a Signature,
     slots: SlotReader,
@@ -83,7 +83,7 @@ impl<'a> Brute<'a> {
         Brute { query, slots, own, values: HashMap::new() }
     }
 
-    /// How many slots another signature has in common with the query.
+    /// Returns how many slots another signature has in common with the query.
     pub fn slots(&self, other: &Signature, hamming: bool) -> u32 {
         let mut values = vec![0; self.slots.count()];
         self.slots.read(other.planes(), &mut values);
@@ -91,14 +91,14 @@ impl<'a> Brute<'a> {
         differ.filter(|bits| *bits <= u32::from(hamming)).count() as u32
     }
 
-    /// How it compares, and its resemblance.
+    /// Returns the comparison with another signature and its resemblance.
     pub fn value(&mut self, other: &Signature) -> (Comparison, f64) {
         let comparison = self.query.compare(other).unwrap();
         let key = (comparison.equal_samples(), other.cardinality_code());
         (comparison, *self.values.entry(key).or_insert_with(|| comparison.similarity().value))
     }
 
-    /// All that is asked for, best first.
+    /// Returns all matches, best first.
     pub fn answer(&mut self, rows: &Rows, itself: Option<&[u8]>, ask: Ask) -> Found {
         let least = ask.least(self.query.scheme());
         let mut found = Vec::new();
@@ -121,19 +121,19 @@ impl<'a> Brute<'a> {
     }
 }
 
-/// The answer by definition.
+/// Returns the correct answer.
 pub fn brute_force(rows: &Rows, query: &Signature, itself: Option<&[u8]>, ask: Ask) -> Found {
     Brute::new(query).answer(rows, itself, ask)
 }
 
-/// The matches of an answer that is whole.
+/// Returns the matches of an answer, which must not be truncated.
 pub fn found(answer: &Answer) -> Found {
     assert!(!answer.truncated);
     let matches = answer.matches.iter();
     matches.map(|m| (m.key.to_vec(), m.matching_slots, m.comparison)).collect()
 }
 
-/// Compares the answers of all plans with the right one, which is given.
+/// Compares the answers of all plans with the correct one.
 pub fn compare_plans(snapshot: &Snapshot, like: Like<'_>, ask: Ask, right: &Found, at: &str) {
     for plan in PLANS {
         let query = ask.put(snapshot.query(like));
@@ -152,7 +152,7 @@ pub fn compare_all(snapshot: &Snapshot, rows: &Rows, query: &Signature, asks: &[
     }
 }
 
-/// A signature that is no set's: made of these samples, of which there are as many as the scheme has.
+/// Builds a signature from samples directly. It need not belong to any set.
 pub fn crafted(scheme: &Arc<Scheme>, samples: &[u16]) -> Signature {
     assert_eq!(samples.len(), scheme.samples as usize);
     let words = scheme.words_per_plane();

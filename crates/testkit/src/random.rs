@@ -1,4 +1,4 @@
-//! The random numbers of all tests and benches: splitmix64, which the library does not use itself.
+//! The random number generator of all tests and benches: splitmix64, which the library itself does not use.
 //!
 //! A seed gives the same numbers in every run and on every machine.
 
@@ -12,43 +12,43 @@ pub fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Word number i of `Random(0)`, counted from 1.
+/// Returns word number i of `Random(0)`, counted from 1.
 pub fn word_at(i: u64) -> u64 {
     mix(i.wrapping_mul(STEP))
 }
 
-/// A generator, made from its seed.
+/// A generator with its seed.
 #[derive(Debug, Clone)]
 pub struct Random(pub u64);
 
 impl Random {
-    /// The generator of one thing of a kind, unrelated to those of other kinds and numbers.
+    /// Returns the generator for one object of a kind, independent of those of other kinds and numbers.
     pub fn of(kind: u64, number: u64) -> Random {
         Random(mix(mix(kind).wrapping_add(number)))
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     pub fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(STEP);
         mix(self.0)
     }
 
-    /// A number from 0 to `limit - 1`; 0 if the limit is 0.
+    /// Returns a number from 0 to `limit - 1`, or 0 if the limit is 0.
     pub fn below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.word()) * u128::from(limit)) >> 64) as u64
     }
 
-    /// An index of a slice of this length.
+    /// Returns an index into a slice of this length.
     pub fn index(&mut self, length: usize) -> usize {
         self.below(length as u64) as usize
     }
 
-    /// A number in [0, 1).
+    /// Returns a number in [0, 1).
     pub fn unit(&mut self) -> f64 {
         (self.word() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// So many random bytes.
+    /// Returns `count` random bytes.
     pub fn bytes(&mut self, count: usize) -> Vec<u8> {
         (0..count).map(|_| self.word() as u8).collect()
     }

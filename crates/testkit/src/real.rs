@@ -1,21 +1,21 @@
-//! Real sets with exact resemblances, from the folder that `tests/statistics/dense_sets.rs` describes.
+//! Loads real data sets with exact resemblances, from the folder that `tests/statistics/dense_sets.rs` describes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-/// A data set: sets under their names, and what its truth says of some of them.
+/// A data set: named sets, and the true neighbours of some of them.
 pub struct Real {
     pub name: &'static str,
     pub sets: Vec<(String, Vec<u64>)>,
-    /// For each set, the place of the first one that is equal to it.
+    /// For each set, the index of the first set that equals it.
     pub first: Vec<usize>,
-    /// Neighbours of each query: where in `sets`, and the exact resemblance.
+    /// Neighbours of each query: index in `sets`, and the exact resemblance.
     pub truth: BTreeMap<usize, Vec<(usize, f64)>>,
 }
 
-/// A folder of the data, if it is there.
+/// Returns a folder of the data, if it exists.
 pub fn folder(name: &str) -> Option<PathBuf> {
     let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     let data = std::env::var_os("RINGER_DATA").map_or(default, PathBuf::from);
@@ -41,18 +41,18 @@ fn ids(line: &str) -> Vec<u64> {
     ids
 }
 
-/// Line by line, each a set of numbers under the number of its line.
+/// Parses one set of numbers per line. Its name is the line number.
 fn numbered(text: &str) -> Vec<(String, Vec<u64>)> {
     text.lines().enumerate().map(|(i, line)| (i.to_string(), ids(line))).collect()
 }
 
-/// A name, a tab and numbers.
+/// Parses lines of a name, a tab and numbers.
 fn named(text: &str) -> Vec<(String, Vec<u64>)> {
     let lines = text.lines().filter_map(|line| line.split_once('\t'));
     lines.map(|(name, line)| (name.to_string(), ids(line))).collect()
 }
 
-/// Every tenth name as its 3-grams.
+/// Reads every tenth name as its set of 3-grams.
 fn names(text: &str) -> Vec<(String, Vec<u64>)> {
     let tenth = text.lines().enumerate().step_by(10);
     tenth
@@ -68,7 +68,7 @@ fn names(text: &str) -> Vec<(String, Vec<u64>)> {
         .collect()
 }
 
-/// Stanzas of packages as shingles of three words, the rule S3 of the data's own description.
+/// Reads package stanzas as shingles of three words, which is rule S3 in the data's own description.
 fn descriptions(text: &str) -> Vec<(String, Vec<u64>)> {
     let mut numbers = HashMap::new();
     let stanzas = text.split("\n\n").filter(|stanza| !stanza.trim().is_empty()).enumerate();
@@ -104,7 +104,7 @@ fn descriptions(text: &str) -> Vec<(String, Vec<u64>)> {
     sets.collect()
 }
 
-/// The exact resemblance of two sets in rising order.
+/// Returns the exact resemblance of two sorted sets.
 pub fn jaccard(a: &[u64], b: &[u64]) -> f64 {
     let (mut shared, mut i, mut j) = (0, 0, 0);
     while i < a.len() && j < b.len() {
@@ -119,7 +119,7 @@ pub fn jaccard(a: &[u64], b: &[u64]) -> f64 {
 
 type Parse = fn(&str) -> Vec<(String, Vec<u64>)>;
 
-/// The data sets that have files of sets: name, sets, truth, and how sets are read.
+/// The data sets in files: name, sets, truth, and the parser of the sets.
 const FILES: [(&str, &str, &str, Parse); 5] = [
     ("retail", "retail.dat.xz", "truth_queries_J0.5.tsv.xz", numbered),
     ("kosarak36k", "kosarak_first36682.dat.xz", "truth_queries_J0.5.tsv.xz", numbered),
@@ -133,7 +133,7 @@ const FILES: [(&str, &str, &str, Parse); 5] = [
     ("npm-names", "names.txt.xz", "truth_queries_every10th_J0.8.tsv.xz", names),
 ];
 
-/// Reads a data set, if it is there. The truth must agree with the sets.
+/// Loads a data set, if it exists. The truth must agree with the sets.
 pub fn load(name: &str) -> Option<Real> {
     let (name, sets, truth, parse) = *FILES.iter().find(|file| file.0 == name)?;
     let folder = folder(name)?;
@@ -153,7 +153,8 @@ pub fn load(name: &str) -> Option<Real> {
         let other = places[columns[1]];
         let number = |i: usize| columns[i].parse::<f64>().expect("a number");
         let exact = number(4) / (number(2) + number(3) - number(4));
-        // Exact for a sample of the rows: the sets were read as those who made the truth read them.
+        // Checks a sample of the rows exactly, to show that the sets are parsed as the authors of the truth parsed
+        // them.
         if row % 97 == 0 {
             let own = jaccard(&sets[query].1, &sets[other].1);
             assert!((own - exact).abs() < 1e-12, "{name}: {line}: {own}");

@@ -1,9 +1,9 @@
-//! How many cases a test tries.
+//! Controls how many cases a test tries.
 //!
 //! `cargo test` is quick: a test tries enough cases to exercise its promise. With `RINGER_TEST=full` it tries all of
 //! them, which can take minutes. `.ci/long` runs the full tests, part by part.
 
-/// Whether all cases are to be tried.
+/// Returns whether all cases are to be tried.
 pub fn is_full() -> bool {
     match std::env::var("RINGER_TEST") {
         Ok(scale) if scale == "full" => true,
@@ -13,12 +13,12 @@ pub fn is_full() -> bool {
     }
 }
 
-/// The first number in a quick run, the second in a full one.
+/// Returns the first number in a quick run, the second in a full one.
 pub fn cases<T>(quick: T, full: T) -> T {
     if is_full() { full } else { quick }
 }
 
-/// All of these in a full run, the first of every `one_in` in a quick one.
+/// Returns all items in a full run, and one in `one_in` in a quick one.
 pub fn some<T: Clone>(all: &[T], one_in: usize) -> Vec<T> {
     all.iter().step_by(cases(one_in, 1)).cloned().collect()
 }

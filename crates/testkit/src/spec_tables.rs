@@ -1,6 +1,6 @@
 //! Reads the offset tables of `format-spec/`, so that tests can compare them with the code.
 
-/// The rows `(name, offset, size)` of the first table below the heading `## {heading}`.
+/// Returns the rows `(name, offset, size)` of the first table below the heading `## {heading}`.
 pub fn offsets(spec: &str, heading: &str) -> Vec<(String, usize, usize)> {
     let start = format!("## {heading}");
     let lines = spec.lines().skip_while(|line| line.trim() != start).skip(1);
@@ -13,7 +13,7 @@ pub fn offsets(spec: &str, heading: &str) -> Vec<(String, usize, usize)> {
         .collect()
 }
 
-/// Fails unless the table below `## {heading}` lists exactly these fields.
+/// Asserts that the table below `## {heading}` lists exactly these fields.
 pub fn assert_matches(spec: &str, heading: &str, code: &[(&str, usize, usize)]) {
     let code: Vec<_> = code.iter().map(|(n, o, s)| ((*n).to_string(), *o, *s)).collect();
     assert_eq!(offsets(spec, heading), code, "{heading}");

@@ -1,22 +1,22 @@
-//! Seeded repetitions of sketching sets whose resemblance is known.
+//! Sketches sets of known resemblance repeatedly, under different seeds.
 
 use rayon::prelude::*;
 use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
 use ringer::{Parameters, Scheme, Signature, Sketcher, presets};
 
-/// Samples of every signature in these tests.
+/// The number of samples of every signature in these tests.
 pub const K: u32 = 128;
 
-/// The bits that are looked at. One signature of many bits serves all of them, since fewer bits are the
-/// low ones of more.
+/// The numbers of bits that are tested. One signature of many bits serves all of them, because a signature of fewer
+/// bits has the low bits of each sample.
 pub const BITS: [u32; 4] = [1, 2, 4, 8];
 
-/// Sets by region: entry r is the size of the part that lies in exactly the sets of bit mask r.
+/// Sets by region: entry r is the number of elements that are in exactly the sets of bit mask r.
 #[derive(Debug, Clone)]
 pub struct Regions(pub Vec<u64>);
 
 impl Regions {
-    /// Two sets: `shared` elements in both, the others on either side.
+    /// Returns two sets with `shared` elements in both and the given numbers in only one.
     pub fn pair(first_only: u64, second_only: u64, shared: u64) -> Regions {
         Regions(vec![0, first_only, second_only, shared])
     }
@@ -29,7 +29,7 @@ impl Regions {
         self.0.iter().sum()
     }
 
-    /// The resemblance of all sets.
+    /// Returns the resemblance of all sets.
     pub fn resemblance(&self) -> f64 {
         self.0[self.0.len() - 1] as f64 / self.union() as f64
     }
@@ -38,7 +38,7 @@ impl Regions {
         self.0.iter().enumerate().filter(|(r, _)| r >> set & 1 == 1).map(|(_, n)| n).sum()
     }
 
-    /// The elements of each set: consecutive numbers, which would show up a weak hash.
+    /// Returns the elements of each set. They are consecutive numbers, which would expose a weak hash.
     pub fn elements(&self) -> Vec<Vec<u64>> {
         let mut sets = vec![Vec::new(); self.sets()];
         let mut next = 0;
@@ -54,7 +54,7 @@ impl Regions {
     }
 }
 
-/// A scheme with as many bits as its universe allows.
+/// Returns a scheme with as many bits as its universe allows.
 pub fn scheme(sampler: Sampler, universe: Universe, seed: u64) -> Scheme {
     let bits =
         if sampler == Sampler::OnePermutation && universe != Universe::Open { 8 } else { 16 };
@@ -71,7 +71,7 @@ pub fn scheme(sampler: Sampler, universe: Universe, seed: u64) -> Scheme {
     .expect("a valid scheme")
 }
 
-/// Signatures of all sets, under seeds 1, 2, ... `repetitions`, handed to `visit` in parallel.
+/// Sketches all sets under the seeds 1, 2, ... `repetitions` in parallel, and passes the signatures to `visit`.
 pub fn repeat<T: Send>(
     regions: &Regions,
     sampler: Sampler,
@@ -90,12 +90,12 @@ pub fn repeat<T: Send>(
         .collect()
 }
 
-/// The samples of a signature.
+/// Returns the samples of a signature.
 pub fn samples(signature: &Signature) -> Vec<u16> {
     (0..K as usize).map(|i| signature.sample(i).expect("a sample")).collect()
 }
 
-/// How many samples of two signatures agree in their low bits, for each of [`BITS`].
+/// Returns how many samples of two signatures agree in their low bits, for each of [`BITS`].
 pub fn equal_counts(a: &Signature, b: &Signature) -> [u32; 4] {
     let (a, b) = (samples(a), samples(b));
     BITS.map(|bits| {

@@ -1,5 +1,5 @@
-//! Programs that run without the rights of the system's owner, whom no permission stops. Where the test itself runs
-//! without them, nothing needs to change.
+//! Runs programs without root privileges, because permissions do not stop root. If the test itself is unprivileged,
+//! nothing changes.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -7,22 +7,22 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The user that owns nothing.
+/// The user `nobody`.
 const NOBODY: u32 = 65_534;
 
-/// A program that anybody may run, in a folder that anybody may enter.
+/// A program that everybody may run, in a folder that everybody may enter.
 pub struct Unprivileged {
     place: tempfile::TempDir,
     program: PathBuf,
 }
 
 impl Unprivileged {
-    /// A copy, because the way to the original may be closed to others.
+    /// Copies the program, because the path to the original may be closed to other users.
     pub fn new(program: &Path) -> Unprivileged {
         let place = tempfile::tempdir().unwrap();
         let copy = place.path().join("program");
-        // By another process: a program that anybody has open for writing is not started, and a process that a test
-        // beside this one starts would have it open for a moment.
+        // Another process makes the copy. A program that is open for writing cannot be executed, and a process that a
+        // concurrent test forks would briefly inherit the open file.
         assert!(Command::new("cp").arg(program).arg(&copy).status().unwrap().success());
         for path in [place.path(), &copy] {
             fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
@@ -30,22 +30,22 @@ impl Unprivileged {
         Unprivileged { place, program: copy }
     }
 
-    /// The program that anybody may run.
+    /// Returns the path of the copy.
     pub fn program(&self) -> &Path {
         &self.program
     }
 
-    /// A new folder beside the program.
+    /// Creates a folder beside the program.
     pub fn folder(&self, name: &str) -> PathBuf {
         let folder = self.place.path().join(name);
         fs::create_dir(&folder).unwrap();
         folder
     }
 
-    /// The program, run by somebody without rights.
+    /// Returns a command that runs the program as an unprivileged user.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
-        // Who made the folder is who runs the test.
+        // The owner of the folder is the user who runs the test.
         if fs::metadata(self.place.path()).unwrap().uid() == 0 {
             command.uid(NOBODY).gid(NOBODY);
         }
@@ -61,7 +61,7 @@ pub enum Writable {
     Names,
 }
 
-/// Sets the permissions of a folder and all below it, for everybody.
+/// Sets the permissions of a folder and everything below it, for everybody.
 pub fn allow(folder: &Path, what: Writable) {
     for entry in fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();
@@ -76,7 +76,7 @@ pub fn allow(folder: &Path, what: Writable) {
     fs::set_permissions(folder, Permissions::from_mode(mode)).unwrap();
 }
 
-/// All names below a folder, with what is in the files and when they were changed.
+/// Returns all names below a folder, with contents and modification times.
 pub fn image(folder: &Path) -> Vec<(PathBuf, Vec<u8>, (i64, i64))> {
     let mut all = Vec::new();
     let mut folders = vec![folder.to_path_buf()];

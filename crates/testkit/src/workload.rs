@@ -1,41 +1,41 @@
-//! The workload: sets that look like documents, made from their numbers alone.
+//! A synthetic workload of sets that resemble documents. Each set is a function of its number.
 //!
-//! N sets of 200 elements. Nine in ten are background; the rest are clusters of ten, planted at exact
-//! resemblances .50, .55, .. .95 (rounded up to the next that 200 elements allow) to a query that is not
-//! among the sets. Of the elements of a background set or a query, 60 come from common pools of growing
-//! size, one from each: the most popular elements are in a quarter of all sets. So a background set has a
-//! resemblance to a query of about .006, and .18 at most.
+//! There are N sets of 200 elements. Nine in ten are background. The rest are clusters of ten, planted at exact
+//! resemblances .50, .55, .. .95 (rounded up to the next value that 200 elements allow) to a query that is not itself
+//! in the workload. A background set or a query takes 60 elements from common pools of growing size, one from each.
+//! The most popular elements are in a quarter of all sets. So the resemblance of a background set to a query is about
+//! .006, and at most .18.
 //!
-//! Every set has a random generator of its own, so that any of them can be made without the others: ten
-//! million need no more memory than one. A smaller workload is a part of a larger one.
+//! Every set has its own random generator and can be made without the others, so ten million sets need no more memory
+//! than one. A smaller workload is a part of a larger one.
 
 use crate::random::{Random, mix};
 
-/// Elements of a set.
+/// The number of elements of a set.
 pub const ELEMENTS: usize = 200;
 
-/// Members of a cluster.
+/// The number of members of a cluster.
 pub const MEMBERS: u64 = 10;
 
-/// Elements of a set that come from the common pools.
+/// The number of elements of a set that come from the common pools.
 const COMMON: usize = 60;
 
-/// Private elements have this bit before mixing, common ones do not.
+/// Before mixing, private elements have this bit and common ones do not.
 const TOP: u64 = 1 << 63;
 
-/// A set.
+/// The elements of one set.
 pub type Set = [u64; ELEMENTS];
 
 /// The workload of one size.
 #[derive(Debug, Clone)]
 pub struct Workload {
     sets: u64,
-    /// Size of each pool, and the number of its first element.
+    /// The size of each pool, and the number of its first element.
     pools: Vec<(u64, u64)>,
 }
 
 impl Workload {
-    /// So many sets, a multiple of one hundred.
+    /// Defines a workload of this many sets, a multiple of 100.
     pub fn new(sets: u64) -> Workload {
         assert!(sets > 0 && sets.is_multiple_of(100), "the number of sets is a multiple of 100");
         let mut first = 0;
@@ -47,22 +47,22 @@ impl Workload {
         Workload { sets, pools: (0..COMMON).map(&mut pool).collect() }
     }
 
-    /// N.
+    /// Returns the number of sets, N.
     pub fn len(&self) -> u64 {
         self.sets
     }
 
-    /// Clusters, and queries.
+    /// Returns the number of clusters, which is also the number of queries.
     pub fn clusters(&self) -> u64 {
         self.sets / 100
     }
 
-    /// The number of a member of a cluster.
+    /// Returns the set number of a member of a cluster.
     pub fn member(&self, cluster: u64, member: u64) -> u64 {
         self.sets - MEMBERS * (self.clusters() - cluster) + member
     }
 
-    /// Set number i. Those from `member(0, 0)` on are planted.
+    /// Returns set number i. Sets from `member(0, 0)` on are planted.
     pub fn set(&self, i: u64) -> Set {
         let mut set = match i.checked_sub(self.member(0, 0)) {
             None => self.unmixed(&mut Random::of(1, i)),
@@ -72,7 +72,7 @@ impl Workload {
         set
     }
 
-    /// The query of a cluster.
+    /// Returns the query of a cluster.
     pub fn query(&self, cluster: u64) -> Set {
         let mut set = self.unmixed(&mut Random::of(2, cluster));
         set.iter_mut().for_each(|x| *x = mix(*x));
@@ -88,7 +88,7 @@ impl Workload {
         set
     }
 
-    /// The query with some elements, at random, replaced by fresh ones.
+    /// Returns the query with some random elements replaced by fresh ones.
     fn planted(&self, cluster: u64, member: u64) -> Set {
         let mut set = self.unmixed(&mut Random::of(2, cluster));
         let random = &mut Random::of(3, cluster * MEMBERS + member);
@@ -101,19 +101,19 @@ impl Workload {
     }
 }
 
-/// Elements that a member of a cluster shares with the query: the fewest that give a resemblance of
-/// .50 + .05 m. Of 200 and 200 elements with R = s / (400 - s), s = 400 R / (1 + R).
+/// Returns how many elements a member of a cluster shares with the query: the fewest that give a resemblance of .50 +
+/// .05 m. For two sets of 200 elements, R = s / (400 - s), so s = 400 R / (1 + R).
 pub fn shared(member: u64) -> usize {
     (400 * (10 + member)).div_ceil(30 + member) as usize
 }
 
-/// The resemblance of a member to the query, exactly.
+/// Returns the exact resemblance of a member to the query.
 pub fn resemblance(member: u64) -> f64 {
     let shared = shared(member);
     shared as f64 / (2 * ELEMENTS - shared) as f64
 }
 
-/// The common element of a number.
+/// Returns the common element with this number.
 fn common(id: u64) -> u64 {
     let mut h = id.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     h = (h ^ (h >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -126,7 +126,7 @@ mod tests {
 
     use super::*;
 
-    /// Resemblance by counting.
+    /// Counts the resemblance.
     fn exact(a: &Set, b: &Set) -> f64 {
         let (a, b): (HashSet<_>, HashSet<_>) = (a.iter().collect(), b.iter().collect());
         a.intersection(&b).count() as f64 / a.union(&b).count() as f64
@@ -155,7 +155,7 @@ mod tests {
         for i in 0..sets {
             w2.set(i).iter().for_each(|x| *counts.entry(*x).or_default() += 1);
         }
-        // Each element of pool j is in one of s_j sets, s_j = 4, 4, 5, 5, 6, .. 3,205.
+        // Each element of pool j is in one of s_j sets, where s_j = 4, 4, 5, 5, 6, .. 3,205.
         for (size, first) in &w2.pools {
             let mut all = 0;
             for id in *first..first + size {
@@ -167,11 +167,11 @@ mod tests {
             }
             assert_eq!(all, sets);
         }
-        // All others are private.
+        // All other elements are private.
         assert_eq!(counts.len() as u64, sets * (ELEMENTS - COMMON) as u64);
         let sizes: Vec<u64> = w2.pools.iter().map(|pool| pool.0).collect();
         assert_eq!((&sizes[..6], sizes[59]), (&[4, 4, 5, 5, 6, 7][..], 3205));
-        // Elements as the generator of the earlier measurements makes them.
+        // The elements must equal those of the generator used for earlier measurements.
         assert_eq!(mix(common(1)), 0xB27D_D62B_DE6C_EFF2);
         assert_eq!(mix(common(28_000)), 0xF44A_262C_1976_53AA);
     }

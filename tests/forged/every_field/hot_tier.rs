@@ -1,7 +1,7 @@
-//! The same for what a killed writer left: the file, the id of its hot tier, the parts of its commits.
+//! Forged numbers in what a killed writer left: the file, the id of its log, the parts of its commits.
 //!
-//! A strict open gives what the log says or refuses with a typed error, and then has changed no byte; an open that
-//! may lose damaged commits, a reader, a check and a salvage end as well.
+//! A strict open returns the commits of the log, or a typed error and changes no byte. A salvaging open, a reader, a
+//! check and a salvage also end with a result or a typed error.
 
 use std::path::Path;
 use testkit::scale::cases;
@@ -21,7 +21,7 @@ use testkit::forged::values;
 
 const SAVED: &str = "/saved.ringer";
 
-/// About twice what the seed needs as it is, of readers and writers each.
+/// About twice what the unchanged seed needs, for readers and writers each.
 const MOST_READ: u64 = 20;
 
 fn id() -> TierId {
@@ -33,7 +33,7 @@ fn id_file() -> Vec<u8> {
     encode_id(id(), HotTierKind::Log).to_vec()
 }
 
-/// The fields of the log: all headers of parts, and operations that stand in the first part of a commit.
+/// Returns the fields of the log: all part headers, and the operations in the first part of a commit.
 fn log_fields() -> Vec<Field> {
     let mut fields = Fields::new(UNCLEAN_LOG);
     let mut at = 0;
@@ -65,7 +65,7 @@ fn id_fields() -> Vec<Field> {
     fields.found
 }
 
-/// All fields of a tier.
+/// Returns all fields of the id and the log.
 pub(crate) fn fields() -> Vec<Field> {
     id_fields().into_iter().chain(log_fields()).collect()
 }
@@ -79,7 +79,7 @@ fn layer_of(file: &[u8], id: &[u8], log: &[u8]) -> Watched {
     Watched::new(files, &[PATH, SAVED])
 }
 
-/// What can be wrong with a file and its tier.
+/// Returns whether an error is one that a damaged file or log may cause.
 fn is_typed(error: &Error) -> bool {
     matches!(
         error,
@@ -88,9 +88,9 @@ fn is_typed(error: &Error) -> bool {
             | Error::NotADatabase { .. }
             | Error::HotTierMissing { .. }
             | Error::HotTierDamaged { .. }
-            // The id of another database.
+            // The log has the id of another database.
             | Error::NotOurs { .. }
-            // Numbers that no writer goes on from.
+            // Sequences that no writer can continue from.
             | Error::InvalidArgument { .. }
     )
 }
@@ -101,7 +101,7 @@ fn contents(layer: &Watched) -> Vec<(String, Vec<u8>)> {
     files.filter(|(path, _)| !path.ends_with("-lock")).collect()
 }
 
-/// A little of everything.
+/// Makes a few changes of each kind.
 fn write(db: &Database) -> Result<()> {
     db.put("new", &[1, 2, 3])?;
     db.delete(key(9))?;
@@ -110,7 +110,7 @@ fn write(db: &Database) -> Result<()> {
     db.snapshot().range::<&[u8]>(..).try_for_each(|row| row.map(drop))
 }
 
-/// Opens for writing; `true` if it was possible.
+/// Opens for writing, and returns whether that was possible.
 fn opened(file: &[u8], id: &[u8], log: &[u8], recovery: Recovery) -> bool {
     let layer = layer_of(file, id, log);
     let before = contents(&layer);
@@ -139,7 +139,7 @@ fn bounded(layer: &Watched, bytes: usize) {
     assert!(times <= MOST_READ, "{bytes} bytes were read {times} times");
 }
 
-/// Everything that can be done with a file and its tier.
+/// Runs everything that can be done with a file and its log.
 fn attack(file: &[u8], id: &[u8], log: &[u8]) {
     opened(file, id, log, Recovery::Strict);
     opened(file, id, log, Recovery::Salvage);
@@ -167,7 +167,7 @@ fn every_forged_number_of_a_file_with_a_hot_tier() {
     println!("unclean: {count} of {} images", images.len());
 }
 
-/// A file with a number changed: where, and to what.
+/// Returns the bytes with one field changed.
 fn forged(bytes: &[u8], field: &Field, value: u64) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     bytes[field.at..][..field.width].copy_from_slice(&value.to_le_bytes()[..field.width]);

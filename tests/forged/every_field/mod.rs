@@ -1,10 +1,10 @@
-//! Forged files: every number of every record and page, set to values that nobody should write, with checksums that
-//! are right again.
+//! Forged files: every number of every record and page is set to values that no writer produces, with correct
+//! checksums.
 //!
-//! In: small databases with all kinds of pages, and one that a killed writer left. Out: for each change and
-//! everything that can be done with a database, the answers of a file that a check calls whole, or a typed error.
-//! Never a panic; never more than 64 MiB in use; never more bytes read than a few times those of the file, which is
-//! how "in under a second" is said without a clock; and no name touched but those of the database.
+//! In: small databases with all kinds of pages, and one that a killed writer left. Out: for each change and every
+//! operation, the answers of a file that a check calls undamaged, or a typed error. There is never a panic, never
+//! more than 64 MiB in use, and no name is touched outside the database. The bytes read are at most a few times the
+//! file size, which bounds the time without a clock.
 //!
 //! A quick run makes one change in 809, a full run all of them.
 
@@ -21,12 +21,12 @@ use testkit::attacks::database::{self, Work};
 use testkit::attacks::seeds;
 use testkit::forged::images::Base;
 
-/// One change in so many is made.
+/// One change in this many is made.
 pub(crate) fn one_in() -> usize {
     cases(809, 1)
 }
 
-/// Golden files that have what the seeds have not: no rows at all, lists over several pages.
+/// Golden files that have what the seeds lack: no rows at all, and lists over several pages.
 const GOLDEN: [&str; 2] = ["empty", "lists"];
 
 fn bases() -> Vec<Base> {
@@ -38,7 +38,7 @@ fn bases() -> Vec<Base> {
     seeds.chain(golden).map(|(name, bytes)| Base::new(name, bytes)).collect()
 }
 
-/// Runs something for each of some cases, and says which of them failed.
+/// Runs a check for each case, and reports the cases that failed.
 pub(crate) fn all_hold<T>(
     cases: impl Iterator<Item = T>,
     label: impl Fn(&T) -> String,
@@ -87,7 +87,7 @@ fn every_forged_number_of_a_closed_file() {
     }
 }
 
-/// The tables of the specification are the list of fields: none is left out.
+/// The fields are exactly those of the tables in the specification.
 #[test]
 fn no_field_is_forgotten() {
     let mut seen: BTreeSet<(&str, String)> = BTreeSet::new();

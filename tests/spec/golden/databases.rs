@@ -1,5 +1,5 @@
-//! The golden databases: which commits made them, and so which rows they hold. `format-spec/golden/README.md`
-//! tells the same in words.
+//! The golden databases: the commits that made them, and so the rows that they contain.
+//! `format-spec/golden/README.md` describes them in words.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,9 +10,9 @@ use ringer::{Database, Options, Parameters, Scheme, presets};
 
 /// One operation of a commit.
 pub(crate) enum Operation {
-    /// A set under a key.
+    /// Stores a set under a key.
     Put(Vec<u8>, Vec<u64>),
-    /// No set under a key any more.
+    /// Deletes a key.
     Delete(Vec<u8>),
 }
 
@@ -20,11 +20,11 @@ use Operation::{Delete, Put};
 
 /// A golden database.
 pub(crate) struct Golden {
-    /// The file's name without its ending.
+    /// The file's name without its extension.
     pub(crate) name: &'static str,
-    /// What its signatures are.
+    /// The scheme of its signatures.
     pub(crate) scheme: Scheme,
-    /// The commits, in groups: a checkpoint follows each group.
+    /// The commits, in groups. A checkpoint follows each group.
     groups: Vec<Vec<Vec<Operation>>>,
 }
 
@@ -39,7 +39,7 @@ fn scheme(parameters: Parameters) -> Scheme {
     Scheme::new(parameters).expect("a possible scheme")
 }
 
-/// All golden databases.
+/// Returns all golden databases.
 pub(crate) fn all() -> Vec<Golden> {
     let precise = || scheme(PLAIN);
     let one = vec![vec![vec![put("key", 1..4)]]];
@@ -59,7 +59,7 @@ pub(crate) fn all() -> Vec<Golden> {
     ]
 }
 
-/// Files of schemes that are older than the default sampler.
+/// Parameters of schemes that predate the default sampler.
 const PLAIN: Parameters = Parameters { sampler: Sampler::OnePermutation, ..presets::PRECISE };
 
 fn mixed() -> Golden {
@@ -119,7 +119,8 @@ fn exact16() -> Golden {
     Golden { name: "exact16", scheme, groups: vec![vec![commit]] }
 }
 
-/// Many sets that grow by one element, so that they share most slot values: long lists beside short ones.
+/// Many sets, each one element larger than the last. They share most slot values, which gives long lists beside short
+/// ones.
 fn lists() -> Golden {
     let scheme = scheme(Parameters {
         samples: 64,
@@ -129,14 +130,14 @@ fn lists() -> Golden {
         seed: 2,
         ..PLAIN
     });
-    // Neighbours in size are not neighbours in order, so that lists have gaps.
+    // Sets of similar size are not adjacent in key order, so the lists have gaps.
     let key = |i: u64| [((i * 7 % 520) >> 8) as u8, (i * 7 % 520) as u8];
     let mut commit: Vec<Operation> = (0..520).map(|i| put(key(i), 0..i)).collect();
     commit.push(put("copy", 0..7));
     Golden { name: "lists", scheme, groups: vec![vec![commit]] }
 }
 
-/// Sets that are kept: one element, gaps, a run, more than a page, none, the same again, and the farthest apart.
+/// Kept sets: one element, gaps, a run, more than a page, none, a duplicate, and the largest distance.
 fn kept() -> Golden {
     let commit = vec![
         Put(b"a".to_vec(), vec![7]),
@@ -150,7 +151,7 @@ fn kept() -> Golden {
     Golden { name: "kept", scheme: keeping(64), groups: vec![vec![commit]] }
 }
 
-/// Sets that are kept in 20 bits.
+/// Sets kept in 20 bits.
 fn kept20() -> Golden {
     let commit = vec![put("a", 0..10), put("b", 5..25), put("e", 0..0)];
     Golden { name: "kept20", scheme: keeping(20), groups: vec![vec![commit]] }
@@ -161,7 +162,7 @@ fn keeping(bits: u8) -> Scheme {
     scheme(Parameters { samples: 64, bits: 2, slots: Slots::NONE, elements, ..PLAIN })
 }
 
-/// Bags of numbers, of which the sets of two are alike and one is empty, under a preset for other measures.
+/// Bags of numbers, under a preset for other measures. Two have similar sets and one is empty.
 fn measured(name: &'static str, preset: Parameters) -> Golden {
     let mut bag: Vec<u64> = (0..60).collect();
     bag.extend(0..30);
@@ -175,7 +176,7 @@ fn measured(name: &'static str, preset: Parameters) -> Golden {
 }
 
 impl Golden {
-    /// Makes the database. But for its random id it comes out the same each time.
+    /// Creates the database. Apart from its random id it is the same each time.
     pub(crate) fn make(&self, path: &Path) {
         let options = Options { background: false, merge: false, ..Options::default() };
         let db = Database::create(path, &self.scheme, options).expect("a new database");
@@ -195,7 +196,7 @@ impl Golden {
         db.close().expect("a close");
     }
 
-    /// The rows that it holds.
+    /// Returns the rows that it contains.
     pub(crate) fn rows(&self) -> Rows {
         let mut rows = Rows::new();
         for (sequence, commit) in (1..).zip(self.groups.iter().flatten()) {

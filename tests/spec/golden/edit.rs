@@ -1,35 +1,35 @@
-//! Changing bytes of a database file so that a rule is broken, and repairing the checksums around them so
-//! that this rule is the only one. Offsets are those of `format-spec/`, not of the library's structs.
+//! Edits bytes of a database file so that it breaks one rule, and recomputes the checksums so that it breaks only
+//! this one. Offsets come from `format-spec/`, not from the library's structs.
 
 use std::ops::Range;
 
 use ringer::internals::format::bytes::Seal;
 
-/// Where parts of the file start, see `format-spec/file.md`.
+/// Offsets of parts of the file, see `format-spec/file.md`.
 const SUPERBLOCKS: [usize; 2] = [0, 4096];
 const MANIFEST_ENTRIES: usize = 112;
 
-/// A file that is being changed.
+/// A file that is being edited.
 pub(crate) struct Edit {
-    /// The file.
+    /// The bytes of the file.
     pub(crate) bytes: Vec<u8>,
 }
 
-/// A page: where it starts. See `format-spec/pages.md`.
+/// The offset of a page. See `format-spec/pages.md`.
 #[derive(Clone, Copy)]
 pub(crate) struct Page(pub(crate) usize);
 
-/// The number of a segment in the manifest.
+/// The index of a segment in the manifest.
 #[derive(Clone, Copy)]
 pub(crate) struct Segment(pub(crate) usize);
 
 impl Edit {
-    /// A little-endian number of so many bytes.
+    /// Reads a little-endian number of `width` bytes.
     pub(crate) fn number(&self, at: usize, width: usize) -> usize {
         self.bytes[at..at + width].iter().rev().fold(0, |n, byte| n << 8 | usize::from(*byte))
     }
 
-    /// Changes the number at a place.
+    /// Writes the number at an offset.
     pub(crate) fn set(&mut self, at: usize, width: usize, value: usize) {
         self.bytes[at..at + width].copy_from_slice(&value.to_le_bytes()[..width]);
     }
@@ -39,24 +39,24 @@ impl Edit {
         Seal::of(database).checksum(&self.bytes[bytes]) as usize
     }
 
-    /// Changes both superblocks and repairs their checksums.
+    /// Changes both superblocks and recomputes their checksums.
     pub(crate) fn superblocks(&mut self, change: impl Fn(&mut Edit, usize)) {
         SUPERBLOCKS.iter().for_each(|at| self.superblock(*at, &change));
     }
 
-    /// Changes one superblock and repairs its checksum.
+    /// Changes one superblock and recomputes its checksum.
     pub(crate) fn superblock(&mut self, at: usize, change: impl Fn(&mut Edit, usize)) {
         change(self, at);
         let checksum = crc32fast::hash(&self.bytes[at..at + 4092]) as usize;
         self.set(at + 4092, 4, checksum);
     }
 
-    /// Where the manifest is.
+    /// Returns the offset of the manifest.
     pub(crate) fn manifest(&self) -> usize {
         self.number(56, 8)
     }
 
-    /// Changes the manifest, and repairs its checksum and the superblocks.
+    /// Changes the manifest, and recomputes its checksum and the superblocks.
     pub(crate) fn in_manifest(&mut self, change: impl Fn(&mut Edit, usize)) {
         let at = self.manifest();
         change(self, at);
@@ -66,22 +66,22 @@ impl Edit {
         self.superblocks(|edit, at| edit.set(at + 68, 4, checksum));
     }
 
-    /// Where the entry of a segment is.
+    /// Returns the offset of a segment's manifest entry.
     pub(crate) fn entry(&self, segment: Segment) -> usize {
         self.manifest() + MANIFEST_ENTRIES + 64 * segment.0
     }
 
-    /// The header page of a segment.
+    /// Returns the header page of a segment.
     pub(crate) fn header(&self, segment: Segment) -> Page {
         Page(self.number(self.entry(segment) + 8, 8))
     }
 
-    /// A number in the payload of the header page.
+    /// Reads a number from the payload of the header page.
     fn of_header(&self, segment: Segment, at: usize, width: usize) -> usize {
         self.number(self.header(segment).payload() + at, width)
     }
 
-    /// The first page of signatures.
+    /// Returns the first signature page.
     pub(crate) fn signatures(&self, segment: Segment) -> Page {
         Page(self.header(segment).0 + self.of_header(segment, 112, 8))
     }
@@ -90,104 +90,104 @@ impl Edit {
         Page(self.header(segment).0 + self.of_header(segment, 128, 8) + 64 * number)
     }
 
-    /// The root of the fences.
+    /// Returns the root fence page.
     pub(crate) fn root(&self, segment: Segment) -> Page {
         self.keys(segment, self.of_header(segment, 168, 4))
     }
 
-    /// Where the fence entry of a leaf is. Of fences with one level.
+    /// Returns the offset of a leaf's fence entry. Requires fences of one level.
     pub(crate) fn fence_entry(&self, segment: Segment, leaf: usize) -> usize {
         self.root(segment).payload() + 8 + 20 * leaf
     }
 
-    /// A leaf. Of fences with one level.
+    /// Returns a leaf. Requires fences of one level.
     pub(crate) fn leaf(&self, segment: Segment, leaf: usize) -> Page {
         self.keys(segment, self.number(self.fence_entry(segment, leaf), 4))
     }
 
-    /// The first page of copies.
+    /// Returns the first page of duplicate rows.
     pub(crate) fn copies(&self, segment: Segment) -> Page {
         Page(self.header(segment).0 + self.of_header(segment, 144, 8))
     }
 
-    /// The copies directory, after one page of pairs.
+    /// Returns the directory of duplicate rows, which follows one page of pairs.
     pub(crate) fn directory(&self, segment: Segment) -> Page {
         let pairs = self.copies(segment);
         Page(pairs.0 + self.whole(pairs))
     }
 
-    /// The page of the postings that starts at this byte of them.
+    /// Returns the page at an offset within the postings.
     fn postings(&self, segment: Segment, start: usize) -> Page {
         Page(self.header(segment).0 + self.of_header(segment, 176, 8) + start)
     }
 
-    /// Page `i` of the directory of postings, all before which are full.
+    /// Returns page `i` of the posting directory. All pages before it are full.
     pub(crate) fn posting_directory_page(&self, segment: Segment, i: usize) -> Page {
         self.postings(segment, 8192 * i)
     }
 
-    /// The directory of postings. Of one page.
+    /// Returns the posting directory, of one page.
     pub(crate) fn posting_directory(&self, segment: Segment) -> Page {
         self.postings(segment, 0)
     }
 
-    /// The first page of short postings, after a directory of one page.
+    /// Returns the first page of short postings, after a directory of one page.
     pub(crate) fn short_postings(&self, segment: Segment) -> Page {
         let directory = self.posting_directory(segment);
         Page(directory.0 + self.whole(directory))
     }
 
-    /// The list table, of one page and after one short page.
+    /// Returns the list table, of one page, after one short page.
     pub(crate) fn list_table(&self, segment: Segment) -> Page {
         let short = self.short_postings(segment);
         Page(short.0 + self.whole(short))
     }
 
-    /// The first page of a list.
+    /// Returns the first page of a list.
     pub(crate) fn list(&self, segment: Segment, i: usize) -> Page {
         let entry = self.list_table(segment).payload() + 16 * i;
         self.postings(segment, 64 * self.number(entry + 12, 4))
     }
 
-    /// A page of kept sets.
+    /// Returns a page of kept sets.
     pub(crate) fn sets(&self, segment: Segment, i: usize) -> Page {
         Page(self.header(segment).0 + self.of_header(segment, 208, 8) + 8192 * i)
     }
 
-    /// Bytes of all kept sets.
+    /// Returns the number of bytes of all kept sets.
     pub(crate) fn set_bytes(&self, segment: Segment) -> usize {
         self.of_header(segment, 224, 8)
     }
 
-    /// The directory of kept sets. Of one page.
+    /// Returns the directory of kept sets, of one page.
     pub(crate) fn sets_directory(&self, segment: Segment) -> Page {
         let last = self.sets(segment, self.set_bytes(segment) / 8168);
         Page(last.0 + self.whole(last))
     }
 
-    /// The first page of the liveness block.
+    /// Returns the first page of the tombstone bitmap.
     pub(crate) fn liveness(&self, segment: Segment) -> Page {
         Page(self.number(self.entry(segment) + 48, 8))
     }
 
-    /// Length of a page with header and padding.
+    /// Returns the length of a page with header and padding.
     pub(crate) fn whole(&self, page: Page) -> usize {
         (24 + self.payload_length(page)).next_multiple_of(64)
     }
 
-    /// Length of a page's payload.
+    /// Returns the length of a page's payload.
     pub(crate) fn payload_length(&self, page: Page) -> usize {
         self.number(page.0 + 20, 4)
     }
 
-    /// Changes a page and repairs its checksum.
+    /// Changes a page and recomputes its checksum.
     pub(crate) fn in_page(&mut self, page: Page, change: impl Fn(&mut Edit, usize)) {
         change(self, page.payload());
         let checksum = self.sealed(page.0 + 4..page.0 + self.whole(page));
         self.set(page.0, 4, checksum);
     }
 
-    /// Changes the header page of a segment, and repairs its checksum and the manifest.
+    /// Changes the header page of a segment, and recomputes its checksum and the manifest.
     pub(crate) fn in_header(&mut self, segment: Segment, change: impl Fn(&mut Edit, usize)) {
         let page = self.header(segment);
         self.in_page(page, change);
@@ -195,7 +195,7 @@ impl Edit {
         self.in_manifest(|edit, _| edit.set(edit.entry(segment) + 24, 4, checksum));
     }
 
-    /// Makes the payload of a page shorter.
+    /// Shortens the payload of a page.
     pub(crate) fn shorten(&mut self, page: Page, by: usize) {
         self.in_page(page, |edit, payload| {
             let length = edit.payload_length(page) - by;
@@ -204,7 +204,7 @@ impl Edit {
         });
     }
 
-    /// What has to be changed in `old` to get this file, as a patch of `format-spec/rejects/`.
+    /// Returns the difference to `old` as a patch of `format-spec/rejects/`.
     pub(crate) fn patch(&self, old: &[u8], name: &str, what: &str) -> String {
         let mut text = format!("# {what}\nof {name}.ringer\n");
         if self.bytes.len() < old.len() {
@@ -223,13 +223,13 @@ impl Edit {
 }
 
 impl Page {
-    /// Where the payload starts.
+    /// Returns the offset of the payload.
     pub(crate) fn payload(self) -> usize {
         self.0 + 24
     }
 }
 
-/// The file that a patch makes of a golden file.
+/// Applies a patch to a golden file.
 pub(crate) fn apply(patch: &str, golden: impl Fn(&str) -> Vec<u8>) -> Vec<u8> {
     let bytes = |text: &str| -> Vec<u8> {
         let byte = |at| u8::from_str_radix(&text[at..at + 2], 16).expect("a byte");

@@ -1,7 +1,7 @@
 //! Files whose kept sets break one rule each. Numbers are offsets of `format-spec/elements.md`.
 //!
-//! `kept.ringer` has six ids: {7} in 9 bytes from 0 on, {10, 11, 14, 18} in 11 from 9 on, a run of 100 in 13 from 20 on,
-//! 1,500 elements over both pages, the empty set in 1, and {0, 2^64 - 1} in the last 18.
+//! `kept.ringer` has six ids: {7} in 9 bytes at offset 0, {10, 11, 14, 18} in 11 bytes at 9, a run of 100 in 13 bytes
+//! at 20, 1,500 elements over both pages, the empty set in 1 byte, and {0, 2^64 - 1} in the last 18 bytes.
 
 use super::edit::{Edit, Segment};
 use super::rejects::Reject;
@@ -15,7 +15,7 @@ fn in_sets(e: &mut Edit, change: impl Fn(&mut Edit, usize)) {
 
 macro_rules! rejects {
     ($($name:literal, $of:literal, $what:literal, $change:expr;)*) => {
-        /// All of them.
+        /// All rejects of kept sets.
         pub(crate) const OF_SETS: &[Reject] =
             &[$(Reject { name: $name, of: $of, what: $what, change: $change }),*];
     };
@@ -75,7 +75,7 @@ rejects! {
     "KEPT-8", "kept", "a set ends before the next one starts", |e| in_sets(e, |e, at| e.set(at, 1, 0));
     "KEPT-9", "kept", "a set without elements that is not the empty set", |e| {
         in_sets(e, |e, at| {
-            // The second set becomes a run of 289 and starts behind a count of 0.
+            // The second set becomes a run of 289 and starts after a count of 0.
             e.bytes[at..at + 20].fill(0);
             e.set(at + 1, 2, 0x02A1);
         });

@@ -1,10 +1,10 @@
-//! The library against the golden files and rejects of `format-spec/`, and `format-spec/reader.py`, a
-//! reader written from the specification alone, against the library.
+//! The library, checked against the golden files and rejects of `format-spec/`. Also `format-spec/reader.py`, a
+//! reader written from the specification alone, checked against the library.
 //!
-//! `RINGER_MAKE_GOLDEN=rejects cargo test --test spec golden::make` writes the patches of `rejects/` anew, which are
-//! the same as long as the golden files are. With `RINGER_MAKE_GOLDEN=new` it makes golden databases that are not
-//! there before, with `RINGER_MAKE_GOLDEN=all` all of them anew; `python3 format-spec/reader.py --rows` then writes their rows. Only a change of the format is a
-//! reason for that.
+//! `RINGER_MAKE_GOLDEN=rejects cargo test --test spec golden::make` rewrites the patches of `rejects/`, which stay
+//! the same as long as the golden files do. `RINGER_MAKE_GOLDEN=new` creates golden databases that do not exist yet,
+//! and `RINGER_MAKE_GOLDEN=all` recreates all of them; `python3 format-spec/reader.py --rows` then writes their rows.
+//! Do that only when the format changes.
 
 mod databases;
 mod edit;
@@ -45,7 +45,7 @@ fn open(path: &Path) -> Result<Reader, Error> {
     Database::open_read_only(path, options())
 }
 
-/// The rows of a database in the form of `reader.py`.
+/// Prints the rows of a database in the form of `reader.py`.
 fn rows_text(snapshot: &Snapshot) -> Result<String, Error> {
     let mut text = String::new();
     for row in snapshot.range::<&[u8]>(..) {
@@ -91,8 +91,8 @@ fn make() {
     }
 }
 
-/// Every row three times: as the golden file has it, as `reader.py` read it, and as the set's signature is
-/// made anew.
+/// Compares every row three ways: as stored in the golden file, as read by `reader.py`, and as a new sketch of the
+/// set.
 #[test]
 fn golden_files_hold_what_they_are_said_to() {
     for golden in databases::all() {
@@ -124,7 +124,7 @@ fn assert_holds(snapshot: &Snapshot, golden: &Golden) {
     }
 }
 
-/// What is there can be opened for writing, added to, compacted and packed, and the rows stay the same.
+/// Golden files can be opened for writing, extended, compacted and packed, and their rows stay the same.
 #[test]
 fn golden_files_can_be_written_to() {
     for golden in databases::all() {
@@ -146,7 +146,7 @@ fn golden_files_can_be_written_to() {
     }
 }
 
-/// What the golden files are there for stays in them.
+/// The golden files still contain the special cases that they exist for.
 #[test]
 fn the_mixed_file_has_what_it_is_for() {
     let edit = Edit { bytes: golden_bytes("mixed") };
@@ -169,13 +169,13 @@ fn the_lists_file_has_what_it_is_for() {
         let at = edit.list_table(segment).payload() + 16 * i;
         (edit.number(at, 2), edit.number(at + 4, 4), edit.number(at + 8, 4))
     };
-    // One is longer than any bucket may be, two are too long for what their blocks hold otherwise.
+    // One is longer than any bucket may be, and two are too long for the other contents of their blocks.
     assert_eq!([list(0), list(1), list(2)], [(0, 46, 240), (1, 47, 359), (2, 120, 217)]);
     let page = edit.list(segment, 1).payload();
     assert!(edit.number(page + 16, 1) > 0, "gaps");
 }
 
-/// SUPER-5: one superblock is enough. MARK-1: the mark is not needed.
+/// One superblock is enough (SUPER-5), and the mark is optional (MARK-1).
 #[test]
 fn a_lost_superblock_or_mark_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -214,8 +214,8 @@ fn the_patches_are_those_of_the_list() {
     assert_eq!(NEED_CHECK.iter().filter(known).count(), NEED_CHECK.len());
 }
 
-/// All rules of the file have a reject, but for those that no bytes of a closed file can break: the marks may
-/// be anything (MARK-1, TEMP-1), and a scheme is cut out with its length (SCHEME-1).
+/// Every rule of the file has a reject, except rules that no bytes of a closed file can break: marks may be anything
+/// (MARK-1, TEMP-1), and a scheme is cut out by its length (SCHEME-1).
 #[test]
 fn every_rule_of_a_file_has_a_reject() {
     let pages = ["file.md", "pages.md", "segment.md", "postings.md", "elements.md", "scheme.md"];
@@ -230,7 +230,7 @@ fn every_rule_of_a_file_has_a_reject() {
     assert_eq!(rules, broken);
 }
 
-/// The rule in a reject's name.
+/// Returns the rule in a reject's name.
 fn rule_of_name(name: &str) -> String {
     let end = name.match_indices('-').nth(1).map_or(name.len(), |(at, _)| at);
     name[..end].to_string()
@@ -244,7 +244,7 @@ fn rule_of_error(error: &Error) -> &'static str {
     }
 }
 
-/// All that reading says is broken.
+/// Returns all rules that reading reports as broken.
 fn rules_seen(path: &Path, keys: &[Vec<u8>]) -> BTreeSet<&'static str> {
     let mut rules = BTreeSet::new();
     let mut see = |result: Result<(), Error>| {
@@ -262,7 +262,7 @@ fn rules_seen(path: &Path, keys: &[Vec<u8>]) -> BTreeSet<&'static str> {
     rules
 }
 
-/// Each file that breaks a rule is refused because of it, and `check` says so.
+/// Each file that breaks a rule is rejected because of that rule, and `check` says so.
 #[test]
 fn each_reject_is_refused_for_its_rule() {
     let folder = tempfile::tempdir().unwrap();
@@ -280,7 +280,7 @@ fn each_reject_is_refused_for_its_rule() {
         let rules = rules_seen(&path, &keys);
         let rule = rule_of_name(reject.name);
         if NEED_CHECK.contains(&reject.name) {
-            // Reading may not notice, but it must not be led astray to another rule.
+            // Reading may miss the broken rule, but must not report another one.
             if rules.iter().any(|seen| *seen != rule) {
                 wrong.push(format!("{}: {rules:?}", reject.name));
             }
@@ -295,15 +295,15 @@ fn each_reject_is_refused_for_its_rule() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What `reader.py` prints of a file; `None` without Python, where there is nothing to compare with.
+/// Returns what `reader.py` prints for a file, or `None` without Python.
 fn second_reader(path: &Path) -> Option<String> {
     let reader = specification().join("reader.py");
     let output = Command::new("python3").arg(reader).arg(path).output().ok()?;
     Some(String::from_utf8(output.stdout).unwrap())
 }
 
-/// Fences of several levels, which no golden file is large enough for: both readers give the same rows, and
-/// refuse fences that do not start where their parent says.
+/// Fences of several levels, for which no golden file is large enough. Both readers give the same rows, and reject
+/// fences that do not start where their parent says.
 #[test]
 fn both_readers_agree_on_fences_of_several_levels() {
     let folder = tempfile::tempdir().unwrap();
@@ -311,7 +311,7 @@ fn both_readers_agree_on_fences_of_several_levels() {
     let db = Database::create(&path, &Scheme::precise(), options()).unwrap();
     let mut load = db.bulk_load();
     for i in 0..200_u64 {
-        // Five such keys in a leaf, and separators of 3,000 bytes.
+        // Five such keys fill a leaf, and separators have 3,000 bytes.
         let key = format!("{}{i:04}{}", "p".repeat(3000), "s".repeat(990));
         load.put(key, &(i..i + 20).collect::<Vec<_>>()).unwrap();
     }
@@ -336,7 +336,7 @@ fn both_readers_agree_on_fences_of_several_levels() {
     }
 }
 
-/// Lists of several pages and several pages of everything else, which no golden file is large enough for.
+/// Lists of several pages and several pages of everything else, for which no golden file is large enough.
 #[test]
 fn both_readers_agree_on_large_postings() {
     let folder = tempfile::tempdir().unwrap();
@@ -362,7 +362,7 @@ fn both_readers_agree_on_large_postings() {
     }
 }
 
-/// POST-3: a directory page that starts late is refused, also where none of its buckets has short entries.
+/// A directory page that starts too late is rejected, even if none of its buckets has short entries (POST-3).
 #[test]
 fn a_directory_page_of_long_buckets_starts_where_it_should() {
     let folder = tempfile::tempdir().unwrap();
@@ -388,8 +388,9 @@ fn a_directory_page_of_long_buckets_starts_where_it_should() {
 /// The blocks in the payload of a full directory page.
 const BLOCKS: std::ops::Range<usize> = 40..40 + 127 * 64;
 
-/// A database of so many sets with some 300 postings for each of 64 values, so that nearly all buckets are long and a
-/// block has one: a directory page without short entries, before the last of them, if there is one.
+/// Builds a database of `sets` sets with about 300 postings for each of 64 values. Nearly all buckets are then long,
+/// with one per block. Returns a directory page without short entries that comes before the last short entry, if
+/// there is one.
 fn page_of_long_buckets(path: &Path, sets: u64) -> Option<(Edit, edit::Page)> {
     let _ = fs::remove_file(path);
     let db = Database::create(path, &Scheme::rdc(), options()).unwrap();

@@ -1,7 +1,7 @@
 //! Files whose postings break one rule each. Numbers are offsets of `format-spec/postings.md`.
 //!
-//! `lists.ringer` has 520 ids and 4 slots of 8 bits: 256 buckets a slot in one directory page of 12 blocks, 90 in each but
-//! the last, ids of 10 bits in one short page, and one page of the list table.
+//! `lists.ringer` has 520 ids and 4 slots of 8 bits: 256 buckets per slot in one directory page of 12 blocks, 90 in
+//! each but the last, ids of 10 bits in one short page, and one page of the list table.
 
 use super::edit::{Edit, Segment};
 use super::rejects::Reject;
@@ -22,11 +22,11 @@ fn set_entry(e: &mut Edit, at: usize, i: usize, entry: usize) {
     e.set(at, 2, others | entry << shift);
 }
 
-/// Where blocks start in the payload of the directory, and where their lengths start.
+/// Offsets of the blocks and of their lengths in the directory's payload.
 const BLOCKS: usize = 40;
 const LENGTHS: usize = 8;
 
-/// The first entry of the first bucket that has so many.
+/// Returns the first entry of the first bucket with `count` entries.
 fn first_of(e: &Edit, count: std::ops::RangeInclusive<usize>) -> usize {
     let at = e.posting_directory(FIRST).payload() + BLOCKS;
     let mut before = 0;
@@ -47,7 +47,7 @@ fn first_of(e: &Edit, count: std::ops::RangeInclusive<usize>) -> usize {
 
 macro_rules! rejects {
     ($($name:literal, $of:literal, $what:literal, $change:expr;)*) => {
-        /// All of them.
+        /// All rejects of postings.
         pub(crate) const OF_POSTINGS: &[Reject] =
             &[$(Reject { name: $name, of: $of, what: $what, change: $change }),*];
     };

@@ -1,8 +1,7 @@
 //! Files that break one rule each, made from golden files. Numbers are offsets of `format-spec/`.
 //!
-//! Of `mixed.ringer`, segment 0 has the rows apple, banana, cherry, date, empty, k, kkk.. | lll.., nothing
-//! in two leaves. Their ids are 0 1 0 2 3 4 5 | 6 3, so there are two copies. Banana, date and nothing are
-//! hidden.
+//! Segment 0 of `mixed.ringer` has the rows apple, banana, cherry, date, empty, k, kkk.. | lll.., nothing in two
+//! leaves. Their ids are 0 1 0 2 3 4 5 | 6 3, so there are two duplicate rows. Banana, date and nothing are hidden.
 
 use super::edit::{Edit, Segment};
 use super::kept_rejects::OF_SETS;
@@ -10,18 +9,18 @@ use super::posting_rejects::OF_POSTINGS;
 
 /// A file that breaks a rule.
 pub(crate) struct Reject {
-    /// The rule, and what is wrong where several files break it.
+    /// The rule, with a suffix if several files break it.
     pub(crate) name: &'static str,
-    /// The golden file.
+    /// The golden file that it is made from.
     pub(crate) of: &'static str,
     /// What is wrong, as a sentence.
     pub(crate) what: &'static str,
-    /// How the golden file is changed.
+    /// The change to the golden file.
     pub(crate) change: fn(&mut Edit),
 }
 
-/// Names of rejects, or of rules, that reading rows does not notice, because what they break is derived or
-/// only counted. `check` does.
+/// Rejects or rules that reading rows does not notice, because what they break is derived or only counted. `check`
+/// does.
 pub(crate) const NEED_CHECK: &[&str] = &[
     "COPY-1",
     "COPY-2",
@@ -65,7 +64,7 @@ pub(crate) const NEED_CHECK: &[&str] = &[
 const FIRST: Segment = Segment(0);
 const LAST_LEAF: usize = 1;
 
-/// All of them.
+/// Returns all rejects.
 pub(crate) fn all() -> impl Iterator<Item = &'static Reject> {
     OF_OTHERS.iter().chain(OF_POSTINGS).chain(OF_SETS)
 }
@@ -464,7 +463,7 @@ rejects! {
             e.bytes[at + end - last..at + end].fill(0);
         });
     };
-    // segment.md: copies
+    // segment.md: duplicate rows
     "COPY-1", "mixed", "a pair is missing", |e| e.shorten(e.copies(FIRST), 8);
     "COPY-2", "mixed", "pairs do not rise", |e| {
         e.in_page(e.copies(FIRST), |e, at| e.set(at, 4, 4));
@@ -476,7 +475,7 @@ rejects! {
     "COPY-4", "mixed", "a pair whose row is no copy", |e| {
         e.in_page(e.copies(FIRST), |e, at| e.set(at + 4, 4, 1));
     };
-    // segment.md: liveness
+    // segment.md: tombstones
     "LIVE-1", "mixed", "the bitmap is too short", |e| e.shorten(e.liveness(FIRST), 1);
     "LIVE-2", "mixed", "a bit past the last row", |e| {
         e.in_page(e.liveness(FIRST), |e, at| e.bytes[at + 1] |= 2);

@@ -1,9 +1,11 @@
-//! Answers that people can act on: intervals of the pairs that are *reported*, certain pairs, probabilities, promised recall.
+//! Whether users can rely on answers: intervals of the pairs that are *reported*, certain pairs, probabilities,
+//! promised recall.
 //!
-//! Real sets are those of `tests/statistics/dense_sets.rs`, made smaller by taking their first distinct sets. Bounds: of the reported pairs of
-//! distinct sets, the 95 % interval covers the true resemblance for at least 92 %; of the pairs reported as certain, at most 2 % are
-//! below the threshold; probabilities are calibrated within .05 for resemblances drawn uniformly; the promised recall is within
-//! four standard errors and .02 of the share that is returned. `cargo test --test statistics trust -- --nocapture` prints all figures.
+//! Real sets are those of `tests/statistics/dense_sets.rs`, reduced to their first distinct sets. Bounds: of the
+//! reported pairs of distinct sets, the 95 % interval covers the true resemblance for at least 92 %. Of the pairs
+//! reported as certain, at most 2 % are below the threshold. Probabilities are calibrated within .05 for uniformly
+//! drawn resemblances. The promised recall is within four standard errors and .02 of the share returned. `cargo test
+//! --test statistics trust -- --nocapture` prints all figures.
 
 use testkit::random::Random;
 use testkit::real;
@@ -17,27 +19,27 @@ use rayon::prelude::*;
 use real::jaccard;
 use ringer::{Accept, Database, Options, Originals, Parameters, Scheme, presets};
 
-/// Seeds of every figure. A quick run takes two at a time, until they have reported [`ENOUGH`] pairs.
+/// The number of seeds for every figure. A quick run takes two at a time, until they have reported [`ENOUGH`] pairs.
 const SEEDS: u64 = 20;
 
-/// More pairs than this show how many are covered.
+/// More pairs than this are enough to measure the coverage.
 const ENOUGH: usize = 50;
 
-/// Distinct sets of a data set. Names are all so different that more are needed for pairs from .8 on.
+/// The number of distinct sets of a data set. Names differ so much that pairs from .8 on need more sets.
 const SETS: usize = 6000;
 const NAMES: usize = 12_000;
 
 const SCHEMES: [(&str, Parameters); 2] =
     [("near-duplicate", presets::NEAR_DUPLICATE), ("precise", presets::PRECISE)];
 
-/// What a run over all pairs showed.
+/// The result of a run over all pairs.
 #[derive(Debug, Default, Clone, Copy)]
 struct Tally {
     reported: usize,
     covered: usize,
     certain: usize,
     below: usize,
-    /// Reported pairs by tenths of P(R >= min): how many, and of how many it is true.
+    /// Reported pairs by tenths of P(R >= min): their number, and for how many it is true.
     likely: [(usize, usize); 10],
 }
 
@@ -67,7 +69,7 @@ impl Tally {
             self.certain,
             likely.join(" ")
         );
-        // Of sets of one or two elements, different ones are not that alike.
+        // Different sets of one or two elements are never that similar.
         if self.reported == 0 && what.contains("elements") {
             return;
         }
@@ -77,7 +79,7 @@ impl Tally {
     }
 }
 
-/// Distinct sets that are not empty.
+/// Returns distinct nonempty sets.
 fn distinct(sets: impl Iterator<Item = Vec<u64>>, most: usize) -> Vec<Vec<u64>> {
     let mut seen = HashSet::new();
     sets.filter(|set| !set.is_empty() && seen.insert(set.clone())).take(most).collect()
@@ -113,7 +115,7 @@ fn tally(sets: &[Vec<u64>], parameters: Parameters, min: f64) -> Tally {
     tally
 }
 
-/// All seeds and schemes.
+/// Checks all seeds and schemes.
 fn check(name: &str, sets: &[Vec<u64>], base: impl Fn(Parameters) -> Parameters + Sync) {
     for (scheme, parameters) in SCHEMES {
         for min in [0.5, 0.8] {
@@ -160,12 +162,12 @@ fn reported_descriptions_are_covered() {
     check_real("debian-desc-public");
 }
 
-/// Descriptions of packages, pairs from .8 on, verified: no false pair, and of the true ones .995 at the least.
+/// Package descriptions, verified pairs from .8 on: no false pair, and at least .995 of the true ones.
 #[test]
 fn verified_descriptions_are_exact() {
     let Some(real) = real::load("debian-desc-public") else { return };
     let sets = distinct(real.sets.into_iter().map(|(_, set)| set), 20_000);
-    // Every pair that shares an element, by an inverted index.
+    // Finds every pair that shares an element with an inverted index.
     let mut lists: HashMap<u64, Vec<usize>> = HashMap::new();
     let mut truth = HashSet::new();
     for (i, set) in sets.iter().enumerate() {
@@ -228,7 +230,7 @@ fn reported_records_are_covered() {
     }
 }
 
-/// Words as sets of documents, in the bounded universe that they fill a good part of.
+/// Words as sets of documents, in a bounded universe of which they fill a large part.
 #[test]
 fn reported_words_are_covered() {
     use ringer::scheme::{CardinalityField, Sampler, Universe};

@@ -1,4 +1,4 @@
-//! Answers that once misled, each on sets of the same shape.
+//! Regression tests for answers that were once misleading, on sets of the same shape.
 
 use std::collections::HashMap;
 
@@ -12,8 +12,8 @@ fn compare(parameters: Parameters, a: &[u64], b: &[u64]) -> Comparison {
     sketcher.sketch(a).unwrap().compare(&sketcher.sketch(b).unwrap()).unwrap()
 }
 
-/// One permutation puts both elements into one bin under this seed, so that all samples agree. Sets of one and two elements
-/// still have a half in common at the most, with this sampler and with the default one.
+/// Under this seed one permutation puts both elements into one bin, so that all samples agree. Sets of one and two
+/// elements still have a resemblance of at most a half, with this sampler and with the default one.
 #[test]
 fn one_element_in_two_is_a_half() {
     for sampler in [Sampler::OnePermutation, Sampler::EveryBin] {
@@ -22,7 +22,7 @@ fn one_element_in_two_is_a_half() {
             let comparison = compare(parameters, &[8], &[8, 60]);
             let estimate = comparison.similarity();
             assert!(estimate.low <= 0.5 && estimate.high == 0.5, "{sampler} {seed}: {estimate}");
-            // Under a few seeds one permutation does not see the common element, and says that it is not sure.
+            // Under a few seeds one permutation misses the common element, and its error shows that it is uncertain.
             if sampler == Sampler::OnePermutation && estimate.value == 0.0 {
                 assert!(estimate.std_error > 0.01, "{sampler} {seed}: {estimate}");
                 continue;
@@ -34,8 +34,8 @@ fn one_element_in_two_is_a_half() {
     }
 }
 
-/// Containment of a few elements in many: no error exceeds the range of the measure, no interval is impossible or misses the
-/// truth more often than it says.
+/// Containment of a few elements in many: no error exceeds the range of the measure, and no interval is impossible or
+/// misses the truth more often than stated.
 #[test]
 fn containment_of_few_in_many_has_a_possible_error() {
     let few = Parameters { samples: 64, bits: 1, slots: Slots::NONE, ..presets::PRECISE };
@@ -56,7 +56,7 @@ fn containment_of_few_in_many_has_a_possible_error() {
                 (comparison.hamming(), 2.0 * inside as f64),
             ] {
                 let measure = measure.unwrap();
-                // Sizes that are known to a level only add their own half width.
+                // Sizes known only to a level add their own half width.
                 assert!(measure.std_error <= range + 0.05 * all as f64, "{seed}: {measure}");
                 assert!(measure.low <= measure.value && measure.value <= measure.high);
             }
@@ -65,7 +65,7 @@ fn containment_of_few_in_many_has_a_possible_error() {
     }
 }
 
-/// 85 of 100 samples of two bits that agree are a resemblance of exactly .8, and reach it.
+/// If 85 of 100 two-bit samples agree, the resemblance is exactly .8 and reaches the threshold .8.
 #[test]
 fn an_estimate_at_the_threshold_reaches_it() {
     let parameters = Parameters {
@@ -99,7 +99,8 @@ fn an_estimate_at_the_threshold_reaches_it() {
     assert_eq!(found, 2 * all);
 }
 
-/// Many bins of a bounded universe and sets smaller than the bins: the stated bias bound holds the bias, and intervals cover.
+/// Many bins of a bounded universe and sets smaller than the number of bins: the stated bound contains the bias, and
+/// intervals cover the truth.
 #[test]
 fn many_bins_of_a_bounded_universe_state_their_bias() {
     let d = 1_u64 << 20;
@@ -125,7 +126,8 @@ fn many_bins_of_a_bounded_universe_state_their_bias() {
     assert!(covered * 100 >= 92 * seeds as usize, "{covered} of {seeds}");
 }
 
-/// Long lists that differ in an element or two often have one signature. Verified groups and pairs tell them apart.
+/// Long lists that differ in an element or two often have the same signature. Verified groups and pairs distinguish
+/// them.
 #[test]
 fn equal_signatures_are_not_taken_for_equal_sets() {
     let folder = tempfile::tempdir().unwrap();
@@ -133,7 +135,7 @@ fn equal_signatures_are_not_taken_for_equal_sets() {
     let db = Database::create(path, &Scheme::near_duplicate(), Options::default()).unwrap();
     let mut sets: HashMap<Vec<u8>, Vec<u64>> = HashMap::new();
     for i in 0..60_u64 {
-        // Every third set is equal to the one before.
+        // Every third set equals the previous one.
         let own = i - u64::from(i % 3 == 2);
         let set: Vec<u64> = (0..5000).filter(|x| *x != own * 83).collect();
         db.put(i.to_be_bytes(), &set).unwrap();
@@ -164,7 +166,7 @@ fn equal_signatures_are_not_taken_for_equal_sets() {
         }
     }
     assert!(originals.lost().is_empty());
-    // What is gone, or has changed, is left out and listed.
+    // Deleted or changed originals are left out and listed.
     let changed = Originals::new(|key| match key[7] {
         0 => Ok(None),
         1 => Ok(Some(vec![1, 2, 3])),
@@ -179,7 +181,7 @@ fn equal_signatures_are_not_taken_for_equal_sets() {
     );
 }
 
-/// Originals outlive a snapshot: what was read for an earlier set under a key is not taken for the present one.
+/// `Originals` outlives a snapshot. What was read for an earlier set under a key is not used for the current one.
 #[test]
 fn originals_follow_the_sets_that_are_stored() {
     let folder = tempfile::tempdir().unwrap();
@@ -200,7 +202,7 @@ fn originals_follow_the_sets_that_are_stored() {
     assert_eq!(exact(), [98.0 / 102.0]);
     sets.lock().unwrap().insert(b'b', (5..105).collect());
     assert_eq!(exact(), [95.0 / 105.0]);
-    // The source changes first, and is lost until the database has it, too.
+    // The source changes before the database. The set that was read earlier is still the stored one.
     sets.lock().unwrap().insert(b'b', (9..109).collect());
     let pairs = db.snapshot().pairs(0.5).verify(&originals).collect().unwrap();
     assert_eq!(pairs.len(), 1, "what was read before is still the set that is stored");
@@ -208,7 +210,8 @@ fn originals_follow_the_sets_that_are_stored() {
     assert!(originals.lost().is_empty());
 }
 
-/// Verified queries give exactly the neighbours that brute force finds among what the slots see, ranked exactly.
+/// Verified queries return exactly the neighbours that brute force finds among those with common slots, ranked
+/// exactly.
 #[test]
 fn verified_queries_are_exact() {
     let folder = tempfile::tempdir().unwrap();
@@ -242,7 +245,7 @@ fn verified_queries_are_exact() {
     assert!(matches!(refused, Err(ringer::Error::InvalidArgument { .. })));
 }
 
-/// Thresholds nest: what is certain passes by estimate, and what passes by estimate is possible.
+/// Certain pairs are a subset of pairs by estimate, which are a subset of possible pairs.
 #[test]
 fn certain_is_estimated_is_possible() {
     for f in [1_u64, 3, 8, 40, 300] {
@@ -262,7 +265,7 @@ fn certain_is_estimated_is_possible() {
     }
 }
 
-/// A database that keeps its sets answers exactly, from memtables and segments, without any sources.
+/// A database with kept sets answers exactly, from memtables and segments, without any sources.
 #[test]
 fn kept_sets_make_exact_answers() {
     let kept = Parameters { elements: Elements::Kept { bits: 64 }, ..presets::NEAR_DUPLICATE };
@@ -310,7 +313,7 @@ fn kept_sets_make_exact_answers() {
         let three = ringer::resemblance_of(&three.iter().collect::<Vec<_>>()).unwrap();
         assert_eq!((three.value, three.std_error), (8.0 / 16.0, 0.0));
     }
-    // Sets kept in fewer bits are not counted: answers are estimates, and say so.
+    // Sets kept in fewer bits are not counted exactly: answers are estimates, and say so.
     let few = Parameters { elements: Elements::Kept { bits: 16 }, ..presets::NEAR_DUPLICATE };
     assert!(!compare(few, &[1, 2, 3], &[1, 2]).is_exact());
 }

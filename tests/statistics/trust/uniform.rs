@@ -1,4 +1,4 @@
-//! Probabilities and promised recall, for sets of every size whose resemblance is known.
+//! Probabilities and promised recall, for sets of every size with known resemblance.
 
 use rayon::prelude::*;
 use ringer::{Accept, Database, Like, Options, Originals, Parameters, Scheme, Sketcher};
@@ -6,13 +6,14 @@ use testkit::scale::some;
 
 use super::SCHEMES;
 
-/// Two sets of f elements, of which so many are common; `salt` makes them others.
+/// Returns two sets of f elements with `common` shared ones. `salt` selects different elements.
 fn pair(f: u64, common: u64, salt: u64) -> [Vec<u64>; 2] {
     let base = salt << 24;
     [(base..base + f).collect(), (base + f - common..base + 2 * f - common).collect()]
 }
 
-/// P(R >= t) by tenths against the share of pairs that reach t. R is drawn uniformly, and the pair has the nearest possible one.
+/// P(R >= t) by tenths, compared with the share of pairs that reach t. R is drawn uniformly, and the pair has the
+/// nearest possible one.
 #[test]
 fn probabilities_are_calibrated() {
     for (name, parameters) in SCHEMES {
@@ -53,7 +54,7 @@ fn probabilities_are_calibrated() {
     }
 }
 
-/// Pairs of sets with about this resemblance, exactly the same for all: sizes and common elements.
+/// Returns sizes and the number of common elements for pairs of about this resemblance. It is the same for all pairs.
 fn sizes(f: u64, r: f64) -> (u64, u64, u64) {
     let mut best = (f64::INFINITY, (f, f, 0));
     for other in f..=(f as f64 / r).ceil() as u64 {
@@ -66,7 +67,7 @@ fn sizes(f: u64, r: f64) -> (u64, u64, u64) {
     best.1
 }
 
-/// The share that is returned, by estimate, by interval and verified, against the promise.
+/// The share returned, by estimate, by interval and verified, compared with the promise.
 #[test]
 fn recall_is_as_promised() {
     const PAIRS: u64 = 1500;

@@ -1,8 +1,8 @@
-//! Command lines of the tool from any bytes, and the folder that they are run in.
+//! Turns arbitrary bytes into a command line of the tool, and prepares the folder that it runs in.
 //!
-//! An input is arguments with zero bytes between them, then a byte 1, then the content of the file `lines`. An
-//! argument of one byte from 128 on stands for a word of the tool's own, so that a fuzzer need not spell them. No
-//! argument leads out of the folder: a slash and two dots become something else.
+//! An input is a list of arguments separated by zero bytes, then a byte 1, then the content of the file `lines`. A
+//! one-byte argument of 128 or more selects a word from the tool's vocabulary, so a fuzzer need not spell it. No
+//! argument can leave the folder: slashes and `..` are replaced.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,10 +13,10 @@ use std::path::Path;
 use ringer::scheme::{CardinalityField, Features, Measure, Sampler, Slots};
 use ringer::{Database, Options, Parameters, Scheme, presets};
 
-/// Most arguments of a command line.
+/// The most arguments of a command line.
 const MOST: usize = 24;
 
-/// Words that mean something to the tool: commands, options, values, names of files.
+/// Words that mean something to the tool: commands, options, values, file names.
 const WORDS: &str = "dedup create add query get delete keys estimate pairs clusters triples plan stat check repair \
     salvage compact pack dump completions man help tokens.ringer ids.ringer weighted.ringer text.ringer \
     broken.ringer new.ringer other.ringer lines words.txt page.html folder . a b nobody --sets --jsonl \
@@ -28,10 +28,10 @@ const WORDS: &str = "dedup create add query get delete keys estimate pairs clust
     --strict-linkage --error --quick --deep --certain --dir --help --version bash - -- 0 1 -1 0.5 1e308 \
     NaN 18446744073709551615 4294967296";
 
-/// Arguments that are no words.
+/// Arguments that are not single words.
 const OTHERS: [&str; 3] = ["", "a b c", "a:1 b:2.5"];
 
-/// What an input says.
+/// A decoded input.
 #[derive(Debug)]
 pub struct Given {
     pub arguments: Vec<OsString>,
@@ -39,7 +39,7 @@ pub struct Given {
     pub lines: Vec<u8>,
 }
 
-/// Reads an input.
+/// Decodes an input.
 pub fn given(bytes: &[u8]) -> Given {
     let end = bytes.iter().position(|byte| *byte == 1);
     let (command, lines) = bytes.split_at(end.unwrap_or(bytes.len()));
@@ -63,7 +63,7 @@ fn argument(bytes: &[u8]) -> OsString {
     OsString::from_vec(bytes)
 }
 
-/// Files to work on, made once.
+/// The files to work on, created once.
 #[derive(Debug)]
 pub struct Files(Vec<(&'static str, Vec<u8>)>);
 
@@ -88,7 +88,7 @@ impl Files {
             files.push((name, database(parameters)?));
         }
         let mut broken = files[0].1.clone();
-        // A few of its pages, not what leads to them.
+        // Damages a few pages, but not the pages that lead to them.
         broken.iter_mut().skip(12_600).step_by(97).take(8).for_each(|byte| *byte ^= 1);
         files.push(("broken.ringer", broken));
         files.push(("words.txt", b"never put off till tomorrow what you can do today".repeat(9)));
@@ -96,7 +96,7 @@ impl Files {
         Ok(Files(files))
     }
 
-    /// Puts them into a folder that has nothing else in it.
+    /// Writes the files into an empty folder.
     pub fn fill(&self, folder: &Path, lines: &[u8]) -> io::Result<()> {
         for (name, bytes) in &self.0 {
             fs::write(folder.join(name), bytes)?;
@@ -107,7 +107,7 @@ impl Files {
     }
 }
 
-/// The bytes of a database with three sets.
+/// Returns the bytes of a database with three sets.
 fn database(parameters: Parameters) -> ringer::Result<Vec<u8>> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("x.ringer");

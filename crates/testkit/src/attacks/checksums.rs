@@ -1,8 +1,7 @@
-//! Makes checksums right again: of single records, and of a whole database file from its pages up to its
-//! superblocks.
+//! Recomputes checksums, of single records and of a whole database file from its pages up to its superblocks.
 //!
-//! In: bytes that were changed. Out: the same bytes, where every checksum that the structure leads to fits.
-//! A reader then meets what a checksum would have kept from it. Nothing here promises to mend anything else.
+//! In: bytes that were changed. Out: the same bytes with a correct checksum wherever the structure leads. A reader
+//! then meets forged values that a checksum would otherwise have caught. Nothing else is repaired.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -18,24 +17,24 @@ use ringer::internals::format::segment_header::{self, Region, SegmentHeader};
 use ringer::internals::format::signature_page::SignatureShape;
 use ringer::internals::format::superblock::{self, Slot, Superblock};
 
-/// The first bytes of something, of a fixed length.
+/// Returns the first N bytes of a slice.
 fn start<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
     bytes.first_chunk::<N>().copied()
 }
 
-/// CRC-32 of bytes that are sealed with nothing: that of the rest, sealed with the first sixteen.
+/// Computes the CRC-32 of bytes without a seal. It equals that of the rest, sealed with the first sixteen bytes.
 fn plain(bytes: &[u8]) -> u32 {
     let (id, rest) = bytes.split_first_chunk::<16>().expect("no record is so short");
     Seal::of(*id).checksum(rest)
 }
 
-/// The checksum of a superblock.
+/// Sets the checksum of a superblock.
 pub fn superblock(block: &mut [u8; 4096]) {
     let checksum = plain(&block[..4092]).to_le_bytes();
     block[4092..].copy_from_slice(&checksum);
 }
 
-/// The checksum of a commit mark.
+/// Sets the checksum of a commit mark.
 pub fn mark(bytes: &mut [u8], seal: Seal) {
     if bytes.len() >= 32 {
         let checksum = seal.checksum(&bytes[..28]).to_le_bytes();
@@ -43,7 +42,7 @@ pub fn mark(bytes: &mut [u8], seal: Seal) {
     }
 }
 
-/// The checksum of a manifest, which it also gives.
+/// Sets and returns the checksum of a manifest.
 pub fn manifest(bytes: &mut [u8]) -> Option<u32> {
     let id: [u8; 16] = start(bytes.get(16..)?)?;
     let (body, last) = bytes.split_last_chunk_mut::<4>()?;
@@ -52,7 +51,7 @@ pub fn manifest(bytes: &mut [u8]) -> Option<u32> {
     Some(checksum)
 }
 
-/// The checksum of a hot tier's id.
+/// Sets the checksum of a log id.
 pub fn hot_id(bytes: &mut [u8]) {
     if bytes.len() >= 44 {
         let database: [u8; 16] = start(&bytes[16..]).expect("it is long enough");
@@ -62,7 +61,7 @@ pub fn hot_id(bytes: &mut [u8]) {
     }
 }
 
-/// The checksums of parts of commits that follow each other.
+/// Sets the checksums of consecutive commit parts.
 pub fn hot_parts(mut bytes: &mut [u8], id: TierId) {
     while bytes.len() >= PART_HEADER {
         let length = u32::from_le_bytes(start(&bytes[4..]).expect("it is long enough")) as usize;
@@ -77,7 +76,7 @@ pub fn hot_parts(mut bytes: &mut [u8], id: TierId) {
     }
 }
 
-/// All checksums of a file. Gives the places of all records and pages that it came across.
+/// Sets all checksums of a file. Returns the places of all records and pages that it visited.
 pub fn file(bytes: &mut [u8]) -> Vec<Range<usize>> {
     let mut file = File { bytes, places: Vec::new(), segments: BTreeSet::new() };
     for slot in 0..2 {
@@ -95,7 +94,7 @@ pub fn file(bytes: &mut [u8]) -> Vec<Range<usize>> {
 struct File<'a> {
     bytes: &'a mut [u8],
     places: Vec<Range<usize>>,
-    /// Where segments start that were seen.
+    /// Offsets of the segments that were visited.
     segments: BTreeSet<u64>,
 }
 
@@ -125,7 +124,7 @@ impl File<'_> {
         }
     }
 
-    /// What one superblock refers to.
+    /// Visits everything that one superblock refers to.
     fn state(&mut self, state: &Superblock) {
         let seal = Seal::of(state.database);
         let place = self.bytes.get_mut(8192..8224);
@@ -163,7 +162,7 @@ impl File<'_> {
         }
     }
 
-    /// Segments that no manifest leads to, but a salvage may find.
+    /// Visits segments that no manifest names. A salvage may still find them.
     fn other_segments(&mut self) {
         for at in (12_288..self.bytes.len()).step_by(64) {
             let Some(head) = self.bytes.get(at..).and_then(start::<96>) else { break };
@@ -175,7 +174,7 @@ impl File<'_> {
         }
     }
 
-    /// The checksum of the page at an offset, which it also gives.
+    /// Sets and returns the checksum of the page at an offset.
     fn page(&mut self, at: u64, kind: PageKind, seal: Seal) -> Option<u32> {
         let at = usize::try_from(at).ok()?;
         let header: [u8; HEADER_BYTES] = start(self.bytes.get(at..)?)?;
@@ -190,7 +189,7 @@ impl File<'_> {
         Some(checksum)
     }
 
-    /// The checksums of a segment. Gives that of its header.
+    /// Sets the checksums of a segment. Returns that of its header.
     fn segment(&mut self, offset: u64, id: u64, seal: Seal) -> Option<u32> {
         self.segments.insert(offset);
         let checksum = self.page(offset, PageKind::SegmentHeader, seal)?;
@@ -227,7 +226,7 @@ impl File<'_> {
         Some(checksum)
     }
 
-    /// Pages of a region as they follow each other: leaves, and others that are as long as `other`.
+    /// Visits the consecutive pages of a region: leaves, and pages of kind `other`.
     fn run(&mut self, segment: u64, region: Region, other: PageKind, seal: Seal) {
         let mut at = segment.saturating_add(region.offset);
         let end = at.saturating_add(region.length).min(self.bytes.len() as u64);
@@ -245,7 +244,7 @@ impl File<'_> {
         }
     }
 
-    /// Fences from the root down, and the leaves that they lead to, wherever that is.
+    /// Visits the fences from the root down and the leaves below them, wherever they point.
     fn fences(&mut self, region: u64, id: u64, root: (u32, u8), seal: Seal) {
         let mut seen = BTreeSet::new();
         let mut open = vec![root];

@@ -1,14 +1,15 @@
-//! A whole database file from anywhere: opened, read in every way, checked, salvaged, packed, and now and
-//! then repaired and written to.
+//! Attacks with a whole database file of arbitrary bytes. It is opened, read in every way, checked, salvaged and
+//! packed, and sometimes repaired and written to.
 //!
-//! No panic, whatever the bytes, and:
-//! - what goes wrong when reading is damage or an unknown version, never anything else;
-//! - a deeper check finds something where a shallower one does;
-//! - if a full check finds nothing, every page can be read; if a deep check finds nothing, every reader gets
-//!   the same rows, salvage and pack save exactly those, and queries find what brute force finds in them;
-//! - what salvage and pack write has no damage, whatever they read;
-//! - nothing but the database, its companions and what is to be written is touched, and the bytes that are read
-//!   are a small multiple of those of the file.
+//! No bytes may cause a panic. In addition:
+//!
+//! - A read error is damage or an unknown version, never anything else.
+//! - If a check finds something, so does every deeper check.
+//! - If a full check finds nothing, every page can be read. If a deep check finds nothing, every reader returns the
+//!   same rows, salvage and pack save exactly those rows, and queries agree with brute force over them.
+//! - What salvage and pack write has no damage, whatever they read.
+//! - Only the database, its companions and the output files are touched, and the bytes read are a small multiple of
+//!   the file size.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -34,20 +35,20 @@ use crate::query_oracle::{self, Ask};
 /// Rows by key.
 type Rows = BTreeMap<Box<[u8]>, Stored>;
 
-/// No file grows beyond this.
+/// No file grows beyond this length.
 const LONGEST: u64 = 16 << 20;
 
-/// Where salvage and pack write.
+/// Where salvage and pack write to.
 const SAVED: &str = "/saved.ringer";
 const PACKED: &str = "/packed.ringer";
 
-/// See [`edited`] for what an input says. All that is here is done with the file.
+/// Runs every operation on the file. [`edited`] describes the input.
 pub fn database(bytes: &[u8]) {
     let Edited { bytes, write, keys, .. } = edited(bytes);
     whole(&bytes, write, &keys);
 }
 
-/// The one thing that an input says: ten times as many inputs in the same time.
+/// Runs only the operation that the input selects. Ten times as many inputs fit in the same time.
 pub fn database_in_one_way(bytes: &[u8]) {
     let Edited { bytes, write, keys, part, .. } = edited(bytes);
     let file = File::new(&bytes, &keys);
@@ -55,7 +56,7 @@ pub fn database_in_one_way(bytes: &[u8]) {
         0..=2 => file.read(),
         3..=5 => file.queried(),
         6 | 7 => file.postings(),
-        // Equal ones only: intervals around other thresholds take most of the time.
+        // Equal sets only: intervals at other thresholds take most of the time.
         8 => file.paired(1.0, write),
         9 | 10 => file.salvaged(),
         11 | 12 => file.packed(),
@@ -65,7 +66,7 @@ pub fn database_in_one_way(bytes: &[u8]) {
     bounded(&file.layer, &bytes, MOST_READ);
 }
 
-/// All of it, with a file, whether it is to be written to, too, and keys to ask for.
+/// Runs every operation on a file. `write` adds the writers, `keys` are the keys to look up.
 pub fn whole(bytes: &[u8], write: bool, keys: &[u8]) -> Work {
     let file = File::new(bytes, keys);
     assert!(file.is_sound(Depth::Quick) || !file.is_sound(Depth::Full));
@@ -86,12 +87,12 @@ pub fn whole(bytes: &[u8], write: bool, keys: &[u8]) -> Work {
     work
 }
 
-/// A file to be attacked, and what is known of it so far.
+/// A file under attack, and what is known about it so far.
 struct File<'a> {
     bytes: &'a [u8],
     keys: &'a [u8],
     layer: Watched,
-    /// Whether checks of each depth found nothing.
+    /// Whether the check of each depth found nothing.
     sound: [OnceCell<bool>; 3],
     rows: OnceCell<Result<Rows>>,
 }
@@ -102,7 +103,7 @@ impl<'a> File<'a> {
         File { bytes, keys, layer: layer_of(bytes), sound, rows }
     }
 
-    /// Whether a check finds nothing.
+    /// Returns whether a check finds nothing.
     fn is_sound(&self, depth: Depth) -> bool {
         *self.sound[depth as usize].get_or_init(|| {
             let report = check::check(&self.layer, Path::new(PATH), depth);
@@ -114,13 +115,13 @@ impl<'a> File<'a> {
         self.rows.get_or_init(|| read(&self.layer, PATH, self.keys))
     }
 
-    /// The rows of a file in which the deepest check finds nothing.
+    /// Returns the rows if the deep check finds nothing.
     fn clean(&self) -> Option<&Rows> {
         let clean = || self.rows().as_ref().expect("a full check found nothing");
         self.is_sound(Depth::Deep).then(clean)
     }
 
-    /// What goes wrong is damage, and a full check finds it.
+    /// Asserts that an error is damage and that a full check finds that damage.
     fn allow<T>(&self, result: &Result<T>) {
         if let Err(error) = result {
             assert!(is_damage(error), "{error}");
@@ -171,7 +172,7 @@ pub struct Work {
     pub clean: bool,
 }
 
-/// About twice what the seeds need as they are: all of this reads a file some two hundred times.
+/// About twice what the unchanged seeds need: the whole attack reads a file about two hundred times.
 const MOST_READ: u64 = 400;
 const MOST_WRITTEN: u64 = 20;
 
@@ -182,7 +183,7 @@ fn bounded(layer: &Watched, bytes: &[u8], most: u64) -> u64 {
     times
 }
 
-/// What a reader takes from any file: superblocks and manifest, each time that it is opened.
+/// The bytes that every open reads from any file: superblocks and manifest.
 const LEAST_BYTES: u64 = 12_288;
 
 fn layer_of(bytes: &[u8]) -> Watched {
@@ -197,7 +198,7 @@ fn is_damage(error: &Error) -> bool {
     )
 }
 
-/// Reads in every way there is, and on after an error. Gives all rows, or the first error.
+/// Reads in every way and continues after an error. Returns all rows, or the first error.
 fn read(layer: &Watched, path: &str, keys: &[u8]) -> Result<Rows> {
     let reader = Reader::open_in(layer.share(), Path::new(path), options())?;
     let snapshot = reader.snapshot();
@@ -230,8 +231,8 @@ fn read(layer: &Watched, path: &str, keys: &[u8]) -> Result<Rows> {
     failed.and(rows)
 }
 
-/// Reads posting lists, and on after an error; gives the first one. In a whole database every id but that of
-/// the empty set is in one list of each slot.
+/// Reads the posting lists and continues after an error. Returns the first error. In an undamaged database every id
+/// except that of the empty set is in exactly one list per slot.
 fn postings(layer: &Watched, whole: bool) -> Result<()> {
     let path = Path::new(PATH);
     let file = state_file::open(layer, path, Access::Read)?;
@@ -266,8 +267,8 @@ fn postings(layer: &Watched, whole: bool) -> Result<()> {
     failed
 }
 
-/// Asks for the likes of a few sets by every plan, and on after an error; gives the first one. In a whole
-/// database the answers are those of brute force.
+/// Queries for a few sets by every plan and continues after an error. Returns the first error. In an undamaged
+/// database the answers equal brute force.
 fn queried(layer: &Watched, clean: Option<&Rows>, keys: &[u8]) -> Result<()> {
     let reader = Reader::open_in(layer.share(), Path::new(PATH), options())?;
     let snapshot = reader.snapshot();
@@ -311,7 +312,7 @@ fn queried(layer: &Watched, clean: Option<&Rows>, keys: &[u8]) -> Result<()> {
     failed
 }
 
-/// Asks for all pairs, with the index or without it.
+/// Asks for all pairs, with or without the index.
 fn paired(layer: &Watched, min: f64, exhaustive: bool) -> Result<()> {
     let reader = Reader::open_in(layer.share(), Path::new(PATH), options())?;
     let snapshot = reader.snapshot();
@@ -320,10 +321,10 @@ fn paired(layer: &Watched, min: f64, exhaustive: bool) -> Result<()> {
     pairs.memory(PAIRS_MEMORY).run(|_| ControlFlow::Continue(())).map(drop)
 }
 
-/// What pairs may take.
+/// The memory limit for pairs.
 const PAIRS_MEMORY: usize = 16 << 20;
 
-/// Whether every way to read gives the same rows.
+/// Asserts that every way to read returns the same rows.
 fn agrees(layer: &Watched, path: &str, rows: &Rows) {
     let reader = Reader::open_in(layer.share(), Path::new(path), options()).expect("it is whole");
     let snapshot = reader.snapshot();
@@ -364,7 +365,7 @@ fn packed(layer: &Watched, rows: Option<&Rows>, clean: bool) {
     }
 }
 
-/// Repair mends or refuses. What it mended has no less rows than before.
+/// Repairs the file. Repair either succeeds or refuses, and never loses a row.
 fn repaired(bytes: &[u8]) -> Watched {
     let layer = layer_of(bytes);
     let result = repair::repair(&layer.share(), Path::new(PATH), &options());
@@ -374,7 +375,7 @@ fn repaired(bytes: &[u8]) -> Watched {
     layer
 }
 
-/// Opens a file for writing and does a little of everything, as far as it goes.
+/// Opens the file for writing and does a little of everything, as far as it goes.
 fn written(bytes: &[u8], clean: Option<&Rows>) -> Watched {
     let layer = layer_of(bytes);
     let Ok(db) = Database::open_in(layer.share(), Path::new(PATH), options()) else {

@@ -1,7 +1,7 @@
-//! A database file from an input: the input itself, or a seed with a few places changed.
+//! Builds a database file from an input: the input itself, or a seed with a few edits.
 //!
-//! A fuzzer that changes a whole file spends its time in signatures and padding. An edit names a record or
-//! page of the seed and a position in it, so that most edits hit a field that somebody reads.
+//! A fuzzer that mutates a whole file wastes its time on signatures and padding. An edit names a record or page of
+//! the seed and a position in it, so most edits hit a field that some code reads.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -10,20 +10,20 @@ use super::checksums;
 use super::input::Input;
 use super::seeds;
 
-/// Most edits of one input.
+/// The most edits of one input.
 const MOST_EDITS: usize = 24;
 
-/// A file to be attacked.
+/// A file to attack.
 pub struct Edited {
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// Whether its checksums were made right.
+    /// Whether its checksums were recomputed.
     pub repaired: bool,
-    /// Whether it is to be written to, too.
+    /// Whether to write to it as well.
     pub write: bool,
-    /// Which part of an attack a fuzzer asks for.
+    /// Which part of an attack the fuzzer selects.
     pub part: u8,
-    /// What is left of the input.
+    /// The rest of the input.
     pub keys: Vec<u8>,
 }
 
@@ -43,12 +43,12 @@ fn seed(choice: usize) -> &'static Seed {
     &all[choice % all.len()]
 }
 
-/// An input that starts with this has edits of the fourth seed.
+/// An input that starts with this edits the fourth seed.
 const KEPT: &[u8] = b"kept";
 
-/// The first byte: bits 0 and 1 choose between the input itself (0), or the fourth seed if it goes on with `kept`, and a seed, bit 2 has checksums made
-/// right, bit 3 has the file written to, the others say which part of an attack a fuzzer asks for. An edit
-/// has twelve bytes: place, what to do, position, value.
+/// Decodes an input. Bits 0 and 1 of the first byte choose a seed, or (0) the input itself; with 0 and the prefix
+/// `kept` it is the fourth seed. Bit 2 recomputes checksums, bit 3 enables writing, and the other bits select a part
+/// of the attack. An edit has twelve bytes: place, action, position, value.
 pub fn edited(bytes: &[u8]) -> Edited {
     let mut input = Input::new(bytes);
     let flags = input.byte();
@@ -86,22 +86,22 @@ fn edit(bytes: &mut Vec<u8>, places: &[Range<usize>], input: &mut Input<'_>) {
     let at = range.start + usize::from(input.short()) % range.len();
     let value = input.long();
     match action % 8 {
-        // A number of 1, 2, 4 or 8 bytes.
+        // Write a number of 1, 2, 4 or 8 bytes.
         width @ 0..=3 => put(bytes, at, &value.to_le_bytes()[..1 << width]),
-        // A number of four bytes a little larger or smaller.
+        // Change a four-byte number by a little.
         4 => {
             if let Some(old) = bytes.get(at..).and_then(|b| b.first_chunk::<4>()) {
                 let new = u32::from_le_bytes(*old).wrapping_add_signed((value as i8).into());
                 put(bytes, at, &new.to_le_bytes());
             }
         }
-        // Another record or page in the place of this one.
+        // Replace this record or page by another.
         5 => {
             let other = place(value as u8);
             let copied = bytes.get(other).map(<[u8]>::to_vec);
             put(bytes, range.start, &copied.unwrap_or_default());
         }
-        // Four bytes from elsewhere in the place: a number that means something.
+        // Copy four bytes from elsewhere in the same place: a plausible number.
         6 => {
             let from = range.start + value as usize % range.len();
             let copied = bytes.get(from..).and_then(|b| b.first_chunk::<4>()).copied();
@@ -112,7 +112,7 @@ fn edit(bytes: &mut Vec<u8>, places: &[Range<usize>], input: &mut Input<'_>) {
     }
 }
 
-/// Writes what fits.
+/// Writes as many bytes as fit.
 fn put(bytes: &mut [u8], at: usize, new: &[u8]) {
     if let Some(old) = bytes.get_mut(at..) {
         let length = new.len().min(old.len());

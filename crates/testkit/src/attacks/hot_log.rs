@@ -1,8 +1,7 @@
-//! Any bytes as the log of a hot tier beside a database that names it.
+//! Attacks with arbitrary bytes as the write-ahead log of a database that names it.
 //!
-//! A replay gives commits that stand in the log, one after the other without a gap, and perhaps damage. The
-//! rows that are sealed stay as they are but for what those commits say; a strict open that is refused
-//! changes no byte.
+//! A replay returns consecutive commits that are in the log, and perhaps damage. Checkpointed rows change only by
+//! those commits. A strict open that is refused changes no byte.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,7 +24,7 @@ type Rows = BTreeMap<Vec<u8>, Signature>;
 
 const HOT: &str = "/corpus.ringer-hot";
 
-/// What the file itself says: its tier, the last sealed commit, the scheme and the sealed rows.
+/// What the file itself contains: its log id, the last checkpointed commit, the scheme and the checkpointed rows.
 struct Sealed {
     id: TierId,
     last: u64,
@@ -55,7 +54,7 @@ fn sealed() -> &'static Sealed {
     })
 }
 
-/// The first byte: bit 0 has checksums made right. The rest is the log.
+/// Runs the attack. Bit 0 of the first byte recomputes checksums; the rest is the log.
 pub fn hot_log(bytes: &[u8]) {
     let sealed = sealed();
     let mut input = Input::new(bytes);
@@ -85,7 +84,7 @@ fn share(layer: &MemoryFiles) -> Arc<dyn FileLayer> {
     Arc::new(layer.clone())
 }
 
-/// The commits that a replay gives, each of which stands in the log.
+/// Returns the commits of a replay and asserts that each is in the log.
 fn replay(log: &[u8], after: u64) -> Vec<(u64, Vec<u8>)> {
     let (id, layer) = (sealed().id, share(&layer_of(log)));
     let mut commits = Vec::new();
@@ -106,7 +105,7 @@ fn replay(log: &[u8], after: u64) -> Vec<(u64, Vec<u8>)> {
     commits
 }
 
-/// The sealed rows and what commits do to them, or the first commit that says nothing.
+/// Applies commits to the checkpointed rows. Returns an error for the first commit that does not decode.
 fn expected(commits: &[(u64, Vec<u8>)]) -> Result<Rows, Error> {
     let mut rows = sealed().rows.clone();
     for (_, payload) in commits {

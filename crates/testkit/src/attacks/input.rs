@@ -1,23 +1,23 @@
-//! Numbers and bytes from the front of an input; zeros when it has ended.
+//! Takes numbers and bytes from the front of an input, and zeros after its end.
 
-/// What is left of an input.
+/// The unread part of an input.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Input<'a> {
-    /// All of it.
+    /// Starts at the beginning of the input.
     pub fn new(bytes: &'a [u8]) -> Input<'a> {
         Input { rest: bytes }
     }
 
-    /// Whether nothing is left.
+    /// Returns whether the input is used up.
     pub fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// Everything that is left.
+    /// Returns everything that is left.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
@@ -30,22 +30,22 @@ impl<'a> Input<'a> {
         bytes
     }
 
-    /// The next byte.
+    /// Takes the next byte.
     pub fn byte(&mut self) -> u8 {
         self.take::<1>()[0]
     }
 
-    /// The next two bytes.
+    /// Takes the next two bytes.
     pub fn short(&mut self) -> u16 {
         u16::from_le_bytes(self.take())
     }
 
-    /// The next four bytes.
+    /// Takes the next four bytes.
     pub fn word(&mut self) -> u32 {
         u32::from_le_bytes(self.take())
     }
 
-    /// The next eight bytes.
+    /// Takes the next eight bytes.
     pub fn long(&mut self) -> u64 {
         u64::from_le_bytes(self.take())
     }

@@ -1,8 +1,8 @@
-//! What hostile bytes are made to do to the store: one entry function for each attack.
+//! Attacks on the store with hostile bytes: one entry function per attack.
 //!
-//! In: bytes from a fuzzer or from a file. Out: nothing, or a panic that says which promise broke. The fuzz
-//! targets and `tests/forged/fuzz_findings.rs` call the same functions, so that a find is replayed as it was found.
-//! An input is read by hand here and not by a derive: a regression file keeps its meaning for good.
+//! In: bytes from a fuzzer or from a file. Out: nothing, or a panic that names the broken promise. The fuzz targets
+//! and `tests/forged/fuzz_findings.rs` call the same functions, so a finding replays exactly. Inputs are decoded by
+//! hand rather than by a derive, so a regression file keeps its meaning.
 
 #[cfg(unix)]
 pub mod arguments;
@@ -17,10 +17,10 @@ pub mod records;
 pub mod seeds;
 pub mod watched;
 
-/// Takes any bytes, and panics if something is wrong.
+/// A function that takes arbitrary bytes and panics if something is wrong.
 pub type Attack = fn(&[u8]);
 
-/// Every attack with the name of its target, of its corpus and of its folder of regressions.
+/// Every attack with its name, which is also that of its fuzz target, corpus and regression folder.
 pub const ALL: &[(&str, Attack)] = &[
     ("records", records::records),
     ("pages", pages::pages),

@@ -1,9 +1,9 @@
-//! Operations, crashes and failures against a map.
+//! Runs operations, crashes and failures against a map as the model.
 //!
-//! In: up to sixty operations. Out: nothing, or where the database and the map differ. A crash comes between
-//! two operations or within one, and leaves any disk that the file layer knows of: then all that was
-//! acknowledged is there, and the operation that was cut off is there whole or not at all. There are no
-//! threads here: what races is the business of `tests/`.
+//! In: up to sixty operations. Out: nothing, or a panic where the database and the map differ. A crash happens
+//! between or within operations and leaves any disk state that the file layer allows. Afterwards every acknowledged
+//! commit is there, and the interrupted operation is there completely or not at all. There are no threads here; races
+//! are tested in `tests/`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -30,7 +30,7 @@ const SETS: u8 = 12;
 type Map = BTreeMap<Vec<u8>, u8>;
 type Rows = BTreeMap<Vec<u8>, Signature>;
 
-/// Something that is done to a database.
+/// One operation on a database.
 #[derive(Debug, Clone)]
 enum Step {
     Batch(Vec<(Vec<u8>, Option<u8>)>),
@@ -49,7 +49,7 @@ struct Run {
     snapshots: Vec<(Snapshot, Map)>,
 }
 
-/// The first byte is about options; then come operations, each with what it needs.
+/// Runs the attack. The first byte selects options; operations with their operands follow.
 pub fn model(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let mut run = Run::new(input.byte());
@@ -86,7 +86,7 @@ fn signatures() -> &'static [Signature] {
     })
 }
 
-/// Short keys, keys that start alike, and some as long as can be.
+/// Returns short keys, keys with a common prefix, and some of the maximum length.
 fn key(n: u8) -> Vec<u8> {
     let n = n % KEYS;
     let length = match n / 3 {
@@ -108,7 +108,7 @@ fn read(snapshot: &Snapshot) -> Rows {
         .expect("rows can be read")
 }
 
-/// Asks for the likes of a set and of a key, by every plan.
+/// Queries for a set and for a key by every plan.
 fn query(snapshot: &Snapshot, map: &Map) {
     let (rows, turn) = (rows_of(map), snapshot.sequence() as usize + map.len());
     let ask = [Ask::top(3), Ask::min(0.2), Ask { exhaustive: true, ..Ask::default() }][turn % 3];
@@ -253,7 +253,7 @@ impl Run {
         Ok(())
     }
 
-    /// Every way to read gives what the map has.
+    /// Asserts that every way to read returns the contents of the map.
     fn compare(&self) {
         let snapshot = self.db().snapshot();
         assert_eq!(read(&snapshot), rows_of(&self.map));
@@ -269,8 +269,8 @@ impl Run {
         query(&snapshot, &self.map);
     }
 
-    /// After a checkpoint another process sees all, nothing is wrong with the file, and a packed copy has
-    /// the same rows.
+    /// Runs after a checkpoint. Asserts that another reader sees all rows, that a check finds nothing, and that a
+    /// packed copy has the same rows.
     fn sealed(&mut self) {
         let (path, copy) = (Path::new(PATH), Path::new("/copy.ringer"));
         let report = check::check(&self.files, path, Depth::Deep).expect("it can be read");
@@ -285,21 +285,21 @@ impl Run {
         let report = check::check(&self.files, copy, Depth::Deep).expect("it can be read");
         assert_eq!(report.findings, []);
         self.layer().remove_file(copy).expect("it is there");
-        // Or a crash would bring it back.
+        // Makes the removal durable. Otherwise a crash would bring the copy back.
         self.layer().sync_dir(Path::new("/")).expect("nothing fails here");
     }
 
-    /// Goes on from the disk after a crash, on which one of these maps must be.
+    /// Continues from the disk after a crash. Its contents must equal one of these maps.
     fn crash(&mut self, at: usize, choice: u8, possible: &[Map]) {
         let walk = self.files.walk().go_to(at);
         let kinds = walk.kinds();
-        // Half of all crashes are kills.
+        // Half of all crashes are kills of the process.
         let kind = match choice.checked_sub(128) {
             None => CrashKind::Killed,
             Some(choice) => kinds[usize::from(choice) % kinds.len()],
         };
         let disk = walk.image(kind);
-        // What the old process still does is not on that disk.
+        // Later operations of the old process do not reach that disk.
         self.files.disarm();
         self.db = None;
         self.files = FaultyFiles::resume(disk);

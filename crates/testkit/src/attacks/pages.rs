@@ -1,7 +1,7 @@
-//! Pages of every kind: as the bytes are, and with a good header around a payload from anywhere.
+//! Attacks with pages of every kind, both as raw bytes and as a payload behind a valid header.
 //!
-//! What a view accepts can be asked anything, in and out of range, and encodes to the same bytes where a
-//! page has one form; where it has several, what is written anew says the same.
+//! A view that accepts a page must answer any question, in and out of range. If a page has one form, it encodes to
+//! the same bytes; otherwise the encoded page must mean the same.
 
 use ringer::internals::format::bytes::Seal;
 use ringer::internals::format::copies_page::{CopiesDirectory, CopiesPage};
@@ -28,7 +28,7 @@ use ringer::{Parameters, Scheme, presets};
 use super::input::Input;
 use super::records::scheme;
 
-/// The kinds that an input of one byte chooses from, but for those of kept sets, which are 254 and 255.
+/// The kinds that the first byte selects. The kinds of kept sets are 254 and 255 instead.
 const KINDS: [PageKind; 11] = [
     PageKind::SegmentHeader,
     PageKind::Signatures,
@@ -43,19 +43,19 @@ const KINDS: [PageKind; 11] = [
     PageKind::PostingList,
 ];
 
-/// What a page is said to belong to.
+/// What the page claims to belong to.
 #[derive(Clone, Copy)]
 struct Claims {
     scheme: u8,
     /// Rows of the segment, or rows, pairs or ids of the page.
     rows: u32,
     ids: u32,
-    /// Any number, to ask with.
+    /// An arbitrary number to ask with.
     any: u32,
 }
 
-/// The first byte is the kind, the next say what the page is claimed to hold; the rest is a page, and is
-/// tried as a payload, too.
+/// Runs the attack. The first byte is the kind and the next bytes are the claims. The rest is tried as a page and as
+/// a payload.
 pub fn pages(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let kind = match input.byte() {
@@ -78,7 +78,7 @@ pub fn pages(bytes: &[u8]) {
 }
 
 fn look(kind: PageKind, page: Page, claims: Claims) {
-    // Counters of holders take a line.
+    // The reference counters take one line.
     assert!(page.memory() <= kind.max_bytes() + size_of::<Line>() + size_of::<Page>());
     match kind {
         PageKind::SegmentHeader => drop(SegmentHeader::decode(page.payload())),
@@ -153,11 +153,11 @@ fn leaf(page: Page, claims: Claims) {
         let _ = (view.key(i), view.id(i), view.sequence_offset(i), view.is_new(i));
     }
     let _ = (view.first_with_id(claims.any), view.find(&claims.any.to_be_bytes()), view.find(b""));
-    // Keys that do not rise (LEAF-7) are never written.
+    // Writers never produce keys that are not ascending (LEAF-7).
     if !rising {
         return;
     }
-    // A prefix may be shorter than it could be, and sequences wider: written anew the page gets no longer.
+    // A page may have a shorter prefix and wider sequences than necessary. Encoding it again never makes it longer.
     let payload = builder.encode();
     assert_eq!(payload.len(), bytes);
     let place = PagePlace { kind: PageKind::Leaf, block: 5, number: 0 };
@@ -237,7 +237,7 @@ fn directory(page: Page, claims: Claims) {
     }
 }
 
-/// The measures of postings with up to 32 bits of value.
+/// Returns the shape of postings with values of up to 32 bits.
 fn posting_shape(claims: Claims) -> PostingShape {
     let (count, value_bits) = (u16::from(claims.scheme >> 5) + 1, claims.scheme % 32 + 1);
     let slots = Slots { count, samples_per_slot: 8, value_bits, min_matches: 1 };
@@ -308,7 +308,7 @@ fn posting_list(page: Page, claims: Claims) {
     assert_eq!(builder.take(slot as u16, value, tail, shape.id_bits()), payload);
 }
 
-/// Sets one after the other, from any byte on. What decodes has one encoding.
+/// Decodes consecutive sets, starting from any byte. What decodes has exactly one encoding.
 fn sets(page: &Page, claims: Claims) {
     let length = page.payload().len() as u64;
     assert!(ElementsPage::new(page.clone(), length + 1).is_err());

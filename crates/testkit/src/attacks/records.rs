@@ -1,8 +1,8 @@
-//! Records by themselves: superblock, commit mark, manifest, segment header, hot tier id and part, and the
-//! payload of a commit.
+//! Attacks on single records: superblock, commit mark, manifest, segment header, log id, log part, and the payload of
+//! a commit.
 //!
-//! Each is read as the bytes are, and again with its checksum made right. What decodes encodes to the same
-//! bytes: a record has one form.
+//! Each is decoded as given and again with a correct checksum. What decodes must encode to the same bytes, because a
+//! record has one form.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use ringer::{Parameters, Scheme, presets};
 use super::checksums;
 use super::input::Input;
 
-/// The first byte says which record, a few more what it belongs to; the rest is the record.
+/// Runs the attack. The first byte selects the record, a few more say what it belongs to, and the rest is the record.
 pub fn records(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     match input.byte() % 7 {
@@ -39,7 +39,7 @@ pub fn records(bytes: &[u8]) {
     }
 }
 
-/// A few schemes that differ in all that a codec looks at.
+/// Returns one of a few schemes that differ in everything that a codec depends on.
 pub fn scheme(choice: u8) -> Arc<Scheme> {
     let cardinality = CardinalityField::ALL[usize::from(choice) % CardinalityField::ALL.len()];
     let (samples, bits) = [(64, 2), (12, 3), (1, 1), (130, 4)][usize::from(choice >> 4) % 4];
@@ -66,7 +66,7 @@ fn superblock(bytes: &[u8]) {
     let length = bytes.len().min(4096);
     block[..length].copy_from_slice(&bytes[..length]);
     let raw = Superblock::decode(bytes);
-    // Only the start of an input need be there: the rest of a superblock is zero.
+    // The input may be short: the rest of a superblock is zero.
     block[..8].copy_from_slice(b"RINGER\x1a\n");
     checksums::superblock(&mut block);
     let repaired = Superblock::decode(&block);

@@ -1,11 +1,12 @@
-//! The databases that attacks start from. They are kept as files, so that edits of them keep their meaning;
-//! `RINGER_MAKE_SEEDS=1 cargo test --test forged fuzz_findings` writes them anew, and what edits say changes with them.
+//! The databases that attacks start from. They are stored as files, so that edits of them keep their meaning.
+//! `RINGER_MAKE_SEEDS=1 cargo test --test forged fuzz_findings` writes them again, which changes the meaning of
+//! existing edits.
 //!
-//! Closed: `segments` (three segments, hidden rows, equal and empty sets), `tall` (one segment of tiny pages
-//! under three levels of fences, which no writer makes and every reader must take), `odd` (a bounded universe,
-//! 12 samples of 3 bits, sizes of 4 bits, long keys, long posting lists), `kept` (sets that are kept, one of them over several
-//! pages). `unclean` was left by a killed writer: a segment, and
-//! commits in a hot tier, whose log is a seed of its own.
+//! Closed databases: `segments` (three segments, hidden rows, equal and empty sets), `tall` (one segment of tiny
+//! pages under three levels of fences, which no writer makes but every reader must accept), `odd` (a bounded
+//! universe, 12 samples of 3 bits, sizes of 4 bits, long keys, long posting lists), `kept` (kept sets, one of them
+//! over several pages). `unclean` was left by a killed writer: a segment, and commits in the write-ahead log. Its log
+//! is a separate seed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,7 +30,7 @@ use ringer::internals::store::spill::SpillPlace;
 use ringer::scheme::{CardinalityField, Elements, Sampler, Slots, Universe};
 use ringer::{Database, Options, Parameters, Scheme, Signature, Sketcher, presets};
 
-/// Databases that were closed, by name.
+/// The closed databases by name.
 pub const CLOSED: [(&str, &[u8]); 4] = [
     ("segments", include_bytes!("seeds/segments.ringer")),
     ("tall", include_bytes!("seeds/tall.ringer")),
@@ -40,13 +41,13 @@ pub const CLOSED: [(&str, &[u8]); 4] = [
 /// The file that a killed writer left.
 pub const UNCLEAN: &[u8] = include_bytes!("seeds/unclean.ringer");
 
-/// The log of the hot tier beside it.
+/// The write-ahead log beside it.
 pub const UNCLEAN_LOG: &[u8] = include_bytes!("seeds/unclean.log");
 
-/// Where a database is put.
+/// The path of the database under attack.
 pub const PATH: &str = "/corpus.ringer";
 
-/// How attacks open one: in little memory, and without threads.
+/// The options of attacks: little memory and no threads.
 pub fn options() -> Options {
     Options {
         cache_bytes: 1 << 20,
@@ -58,14 +59,14 @@ pub fn options() -> Options {
     }
 }
 
-/// Key `n` of the seeds.
+/// Returns key `n` of the seeds.
 pub fn key(n: u64) -> Vec<u8> {
     let mut key = format!("key{:03}", n * 7 % 500).into_bytes();
     key.extend(std::iter::repeat_n(b'x', [0, 3, 40][n as usize % 3]));
     key
 }
 
-/// Set `n` of the seeds: some are empty, some are equal.
+/// Returns set `n` of the seeds. Some are empty, some are equal.
 fn set(n: u64) -> Vec<u64> {
     match n % 10 {
         0 => Vec::new(),
@@ -87,7 +88,7 @@ fn create(scheme: &Scheme) -> (MemoryFiles, Database) {
     (layer, db.expect("a new database"))
 }
 
-/// All seeds, made anew: file name and bytes.
+/// Builds all seeds again: file name and bytes.
 pub fn make() -> Vec<(&'static str, Vec<u8>)> {
     let (unclean, log) = unclean();
     vec![
@@ -152,7 +153,7 @@ fn kept() -> Vec<u8> {
     for n in 0..20 {
         load.put(key(n), &set(n)).expect("a set");
     }
-    // Far apart, so that it takes more than a page.
+    // The elements are far apart, so the set needs more than a page.
     let large: Vec<u64> = (0..1500).map(|i: u64| (i << 53) | (i * i)).collect();
     load.put("large", &large).expect("a set");
     load.commit().expect("a load");
@@ -228,7 +229,7 @@ impl Tall {
         number
     }
 
-    /// Leaves of three rows, fences of two children. Gives the root's page and level.
+    /// Writes leaves of three rows and fences of two children. Returns the root's page and level.
     fn tree(&mut self) -> (u32, u8) {
         let mut children = Vec::new();
         let (mut first_row, mut next_id, mut last) = (0, 0, Vec::new());
@@ -264,7 +265,7 @@ impl Tall {
     }
 }
 
-/// One segment of tiny pages, two rows of it hidden.
+/// Builds one segment of tiny pages with two hidden rows.
 fn tall() -> Vec<u8> {
     let mut tall = Tall::new();
     let (rows, ids) = (tall.rows.len() as u32, tall.signatures.len() as u32);
@@ -346,7 +347,7 @@ fn tall() -> Vec<u8> {
     closed(&tall.scheme, entry, &[segment, liveness].concat())
 }
 
-/// A file of these data and the state that they are.
+/// Builds a closed file from the segment data and its manifest entry.
 fn closed(scheme: &Scheme, entry: SegmentEntry, data: &[u8]) -> Vec<u8> {
     let manifest = Manifest {
         generation: 1,

@@ -1,8 +1,8 @@
-//! A file system in memory under watch: how much of it is read, and which names are used.
+//! An in-memory file system that records how much is read and which names are used.
 //!
-//! In: the files. Out: the same file system; a panic when a name is used that is none of a database or of its
-//! companions, whatever its bytes say. [`Watched::read`] is the work that was done, in a number that is the
-//! same on every machine.
+//! In: the files. Out: the same file system. It panics if a name is used that belongs neither to a database nor to
+//! its companions, whatever the file contains. [`Watched::read`] measures work in a unit that is the same on every
+//! machine.
 
 use std::ffi::OsString;
 use std::io;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::internals::store::file_layer::{Access, File, FileLayer, Identity, Kind, Lock, Rights};
 
-/// What may follow the name of a database (format-spec/file.md, hot-tier.md, steps.md).
+/// The suffixes that may follow the name of a database (format-spec/file.md, hot-tier.md, steps.md).
 const COMPANIONS: [&str; 16] = [
     "",
     "-new",
@@ -43,17 +43,17 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// Watches a file system in which these databases are or may be made.
+    /// Wraps a file system in which only these databases may exist or be created.
     pub fn new(files: MemoryFiles, databases: &'static [&'static str]) -> Watched {
         Watched { files, databases, reads: Arc::default(), bytes: Arc::default() }
     }
 
-    /// The same, for whoever shares it.
+    /// Returns a shared handle to the same file system.
     pub fn share(&self) -> Arc<dyn FileLayer> {
         Arc::new(self.clone())
     }
 
-    /// How often something was read so far, and how many bytes it was.
+    /// Returns the number of reads so far and their total bytes.
     pub fn read(&self) -> (u64, u64) {
         (self.reads.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed))
     }
@@ -73,7 +73,7 @@ impl Watched {
     }
 }
 
-/// Whether this is a tier that could not be read and was put aside, numbered.
+/// Returns whether this is the numbered name of a quarantined log.
 fn quarantined(rest: &str) -> bool {
     let number = rest.strip_prefix("-hot-quarantine-");
     number.is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()))

@@ -1,9 +1,8 @@
-//! A process that commits to a database and says so, and what the database must hold afterwards.
+//! A child process that commits to a database and reports it, and the state that the database must then have.
 //!
-//! What commit number s does follows from s alone, so the state after any number of commits is known to
-//! everybody, and a state that is not one of those is wrong. The process is the test binary itself, started
-//! again with its test `child` and told by environment variables what to do. It prints `ack s` as soon as
-//! commit s has returned.
+//! Commit number s is a function of s alone. So the state after any number of commits is known to every process, and
+//! any other state is wrong. The child is the test binary itself, started again with its test `child`; environment
+//! variables tell it what to do. It prints `ack s` as soon as commit s has returned.
 
 pub mod witness;
 
@@ -26,12 +25,12 @@ fn set(number: u64) -> Vec<u64> {
     (0..number % 9).map(|i| number + i * i).collect()
 }
 
-/// What a commit does: whether it is a bulk load, and its changes.
+/// Returns what a commit does: whether it is a bulk load, and its changes.
 fn plan(sequence: u64) -> (bool, Vec<(u64, Option<u64>)>) {
     let mut random = Random(sequence);
     random.below(1);
     let bulk = random.below(15) == 0;
-    // Most are small; some take several parts of the hot tier.
+    // Most commits are small. Some take several parts of the log.
     let most = if bulk { 40 } else { [6, 6, 6, 6, 6, 6, 6, 600][random.below(8) as usize] };
     let changes = 1 + random.below(most);
     let change = |random: &mut Random| {
@@ -74,7 +73,7 @@ impl Known {
         Known { sketcher, sequence: 0, rows: BTreeMap::new() }
     }
 
-    /// Goes to the state after so many commits.
+    /// Moves to the state after `sequence` commits.
     fn go_to(&mut self, sequence: u64) {
         if sequence < self.sequence {
             *self = Known::new();
@@ -93,7 +92,7 @@ impl Known {
         }
     }
 
-    /// Asserts that a snapshot is the state after the commits that it says it shows, and gives their number.
+    /// Asserts that a snapshot has the contents that belong to its sequence, and returns the sequence.
     pub fn check(&mut self, snapshot: &Snapshot) -> u64 {
         let sequence = snapshot.sequence();
         self.go_to(sequence);
@@ -110,20 +109,20 @@ impl Known {
     }
 }
 
-/// What the process should do.
+/// What the child should do.
 #[derive(Debug, Clone, Copy)]
 pub struct Task {
-    /// Where its choices come from.
+    /// The seed of its random choices.
     pub seed: u64,
-    /// It ends after so many commits, and closes the database.
+    /// The child closes the database and ends after this many commits.
     pub commits: u64,
-    /// One in so many steps is a checkpoint, merge or vacuum.
+    /// Three in this many steps, on average, are a checkpoint, a compaction or a vacuum. The least is 5.
     pub calm: u64,
-    /// What keeps its commits between checkpoints.
+    /// Where commits are kept between checkpoints.
     pub hot_tier: HotTierKind,
 }
 
-/// A command that starts this test binary as the process.
+/// Returns a command that starts this test binary as the child.
 pub fn command(path: &Path, task: Task) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     tell(&mut command, path, task);
@@ -131,10 +130,10 @@ pub fn command(path: &Path, task: Task) -> Command {
     command
 }
 
-/// What the test binary needs as arguments to be the process.
+/// The arguments that make the test binary the child.
 pub const ARGUMENTS: [&str; 4] = ["--exact", "child", "--nocapture", "--test-threads=1"];
 
-/// Puts what the process is to do into its environment.
+/// Puts the task into the environment of the child.
 pub fn tell(command: &mut Command, path: &Path, task: Task) {
     let Task { seed, commits, calm, hot_tier } = task;
     let hot_tier = if hot_tier == HotTierKind::Log { "log" } else { "sled" };
@@ -148,11 +147,11 @@ const TASK_VARIABLE: &str = "RINGER_CHILD_TASK";
 
 fn say(line: &str) {
     let mut out = std::io::stdout().lock();
-    // Who does not listen any more does not matter.
+    // Ignore the error if nobody listens any more.
     let _ = out.write_all(format!("{line}\n").as_bytes()).and_then(|()| out.flush());
 }
 
-/// The body of the test `child`: nothing, unless this is the process.
+/// The body of the test `child`. It does nothing unless this process is the child.
 pub fn be_the_child() {
     let Some(path) = std::env::var_os(VARIABLE) else { return };
     let task = std::env::var(TASK_VARIABLE).unwrap();
@@ -178,7 +177,7 @@ fn open(path: &Path, random: &mut Random, hot_tier: HotTierKind) -> ringer::Resu
     };
     if !path.exists() {
         match Database::create(path, &Scheme::precise(), options.clone()) {
-            // Another process was quicker.
+            // Another process was faster.
             Err(Error::Exists { .. }) => {}
             created => return created,
         }
@@ -212,7 +211,7 @@ fn work(path: &Path, task: Task) {
         if let Err(error) = did {
             fail("work", &error);
             failures += 1;
-            // Whatever failed, reading goes on, and shows what was acknowledged.
+            // Reading still works after any failure, and shows what was acknowledged.
             assert_eq!(Known::new().check(&db.snapshot()), last);
         }
     }
@@ -223,7 +222,7 @@ fn work(path: &Path, task: Task) {
     }
 }
 
-/// Tells of an error by its variant, and what it says.
+/// Prints the variant and the message of an error.
 fn fail(what: &str, error: &Error) {
     let variant = match error {
         Error::NoSpace { .. } => "NoSpace".to_string(),
@@ -235,22 +234,22 @@ fn fail(what: &str, error: &Error) {
     say(&format!("fail {what} {variant} {error}"));
 }
 
-/// What a process said.
+/// What a child reported.
 #[derive(Debug, Default, Clone)]
 pub struct Said {
-    /// The commit it found when it had opened the database.
+    /// The last commit that it found when it opened the database.
     pub opened: Option<u64>,
-    /// The last commit that was acknowledged.
+    /// The last acknowledged commit.
     pub acknowledged: Option<u64>,
     /// Whether it closed the database.
     pub closed: bool,
-    /// What failed: where, the variant, the text.
+    /// The failures: where, the variant, the message.
     pub failures: Vec<String>,
 }
 
 impl Said {
     pub fn hear(&mut self, line: &str) {
-        // Behind "test child ... " of the test harness the first line has no line of its own.
+        // The test harness prints "test child ... " in front of the first line.
         let line = line.rsplit(" ... ").next().unwrap_or(line);
         match line.split_once(' ') {
             Some(("open", n)) => self.opened = n.parse().ok(),
@@ -261,13 +260,13 @@ impl Said {
         }
     }
 
-    /// The last commit that is known to be durable.
+    /// Returns the last commit that is known to be durable.
     pub fn last(&self) -> Option<u64> {
         self.acknowledged.or(self.opened)
     }
 }
 
-/// Lines of a process, until `stop` says so or it ends.
+/// Reads the lines of a child until `stop` returns true or the child ends.
 pub fn listen(child: &mut Child, mut stop: impl FnMut(&Said) -> bool) -> Said {
     let mut said = Said::default();
     let out = child.stdout.as_mut().expect("piped");

@@ -1,18 +1,18 @@
-//! Who writes to a database just now, by another way than its lock: a file with the number of the process. A process
-//! that is told of one says there that it writes, and that it has ended before it frees the lock. Whoever comes after
-//! one that did not say so knows that it was killed, and asks the system whether that is true.
+//! Records which process writes to a database, independently of its lock. The record is a file with a process id. A
+//! writer registers there and deregisters before it releases the lock. If a writer finds another process registered,
+//! that process must have been killed, and the operating system is asked to confirm it.
 
 use std::fs;
 use std::path::PathBuf;
 
-/// The variable of the environment with the path of the file.
+/// The environment variable with the path of the file.
 pub const VARIABLE: &str = "RINGER_CHILD_WITNESS";
 
-/// This process writes as long as it has this.
+/// While this value exists, this process is the writer.
 pub struct Witness(PathBuf);
 
 impl Witness {
-    /// Says that this process writes, if it is told where, and asserts that no other one does.
+    /// Registers this process as the writer, if a path is given, and asserts that no other process is.
     pub fn take() -> Option<Witness> {
         let path = PathBuf::from(std::env::var_os(VARIABLE)?);
         let before = fs::read_to_string(&path).unwrap_or_default();
@@ -32,11 +32,11 @@ impl Drop for Witness {
     }
 }
 
-/// Whether a process is gone, or on its way: a kill frees locks a little before the process is gone.
+/// Returns whether a process has ended or is ending. A kill releases locks shortly before the process is gone.
 fn is_ending(process: &str) -> bool {
     const EXITING: u64 = 4;
     let Ok(stat) = fs::read_to_string(format!("/proc/{process}/stat")) else { return true };
-    // Behind the name, which may hold anything: the state, five numbers, and the flags.
+    // After the process name, which may contain anything, come the state, five numbers and the flags.
     let Some((_, rest)) = stat.rsplit_once(") ") else { return true };
     let words: Vec<&str> = rest.split(' ').collect();
     matches!(words[0], "Z" | "X") || words[6].parse::<u64>().unwrap() & EXITING != 0

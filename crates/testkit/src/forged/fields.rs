@@ -1,8 +1,8 @@
-//! Every numeric field of a database file and of a hot tier, by the offset tables of `format-spec/`.
+//! Lists every numeric field of a database file and of a write-ahead log, from the offset tables of `format-spec/`.
 //!
-//! In: the bytes of a whole file. Out: where each field of each record and page stands, with the name that the
-//! specification gives it; what the specification describes in words (bitmaps, pairs, packed entries) has names of
-//! its own here.
+//! In: the bytes of a whole file. Out: the offset of each field of each record and page, with its name in the
+//! specification. Parts that the specification describes in words (bitmaps, pairs, packed entries) have names of
+//! their own here.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ const SCHEME: &str = include_str!("../../../../format-spec/scheme.md");
 const HOT: &str = include_str!("../../../../format-spec/hot-tier.md");
 const BATCH: &str = include_str!("../../../../format-spec/batch.md");
 
-/// All tables: the page of the specification, and the heading above.
+/// All tables: the page of the specification, and the heading above the table.
 pub const TABLES: [(&str, &str); 16] = [
     (FILE, "Superblock"),
     (FILE, "Commit mark"),
@@ -37,15 +37,15 @@ pub const TABLES: [(&str, &str); 16] = [
     (HOT, "Part"),
 ];
 
-/// A number in a file.
+/// A numeric field of a file.
 #[derive(Debug, Clone)]
 pub struct Field {
     pub table: &'static str,
     pub name: String,
     pub at: usize,
-    /// 1, 2, 4 or 8 bytes.
+    /// The width: 1, 2, 4 or 8 bytes.
     pub width: usize,
-    /// Where the record is that it stands in.
+    /// The byte range of the record that contains it.
     pub record: Range<usize>,
 }
 
@@ -54,7 +54,7 @@ impl Field {
         number(bytes, self.at, self.width)
     }
 
-    /// Whether it is a checksum, which is right again after every other change.
+    /// Returns whether it is a checksum. Checksums are recomputed after every other change.
     pub fn is_checksum(&self) -> bool {
         self.name.contains("checksum") || self.name == "crc"
     }
@@ -64,7 +64,7 @@ pub fn number(bytes: &[u8], at: usize, width: usize) -> u64 {
     bytes[at..at + width].iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte))
 }
 
-/// The fields of a file, one after the other.
+/// Collects the fields of a file.
 pub struct Fields<'a> {
     bytes: &'a [u8],
     pub found: Vec<Field>,
@@ -93,14 +93,14 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The fields of a table whose record starts at a place. A field of another width than a number's is changed
-    /// at both of its ends.
+    /// Adds the fields of a table for a record at `start`. A field that is not a number is changed at both of its
+    /// ends.
     pub fn table(&mut self, table: &'static str, start: usize) {
         let (spec, _) = TABLES.iter().find(|(_, name)| *name == table).expect("a table");
         self.rows(spec, table, start);
     }
 
-    /// The same for the operations of a commit.
+    /// Adds the fields of a commit operation at `start`.
     pub fn operation(&mut self, start: usize) {
         self.rows(BATCH, "Commit payload", start);
     }
@@ -127,7 +127,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// All fields of a database file.
+    /// Returns all fields of a database file.
     pub fn of_file(mut self) -> Vec<Field> {
         [0, 4096].iter().for_each(|at| self.table("Superblock", *at));
         if self.bytes[8192..].starts_with(b"RINGMARK") {
@@ -146,7 +146,7 @@ impl<'a> Fields<'a> {
         self.found
     }
 
-    /// The pages of a block, which follow each other.
+    /// Adds the consecutive pages of an extent.
     fn pages(&mut self, start: usize, length: usize) {
         let mut at = start;
         while at < start + length {
@@ -194,7 +194,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Counts, elements, widths and gaps of the first sets, and whatever stands at the end.
+    /// Adds counts, elements, widths and gaps of the first sets, and the last bytes of the payload.
     fn sets(&mut self, payload: &Range<usize>) {
         for at in payload.clone().take(30) {
             self.push("Sets", "byte", at, 1, payload);
@@ -202,7 +202,7 @@ impl<'a> Fields<'a> {
         self.ends("Sets", "bytes", payload, 4);
     }
 
-    /// The first two and the last two numbers of a run of them.
+    /// Adds the first two and the last two numbers of an array.
     fn ends(&mut self, table: &'static str, name: &str, of: &Range<usize>, width: usize) {
         for at in [of.start, of.start + width, of.end - 2 * width, of.end - width] {
             if at >= of.start {

@@ -1,20 +1,21 @@
-//! All files with one forged number: which fields of which file are set to what.
+//! Enumerates the files with one forged number: which fields of which file are set to which value.
 //!
-//! In: a whole file. Out: changes of it, each with a name. A number is forged alone, and together with all its
-//! namesakes that said the same: both superblocks, manifest and segment headers, a fence and the page below it.
+//! In: a whole file. Out: named changes of it. Each number is forged alone, and together with all fields of the same
+//! name and value, for example in both superblocks, in manifest and segment header, or in a fence and the page below
+//! it.
 
 use crate::attacks::checksums;
 use crate::forged::fields::{Field, Fields};
 use crate::forged::values;
 
-/// A file to be changed.
+/// A file to change.
 pub struct Base {
     pub name: String,
     pub bytes: Vec<u8>,
     pub fields: Vec<Field>,
 }
 
-/// A change: these fields say this.
+/// A change: sets these fields to this value.
 #[derive(Debug, Clone)]
 pub struct Image {
     pub fields: Vec<usize>,
@@ -27,7 +28,7 @@ impl Base {
         Base { name: name.into(), bytes, fields }
     }
 
-    /// All changes.
+    /// Returns all changes.
     pub fn images(&self) -> Vec<Image> {
         let mut images = Vec::new();
         for (i, field) in self.fields.iter().enumerate() {
@@ -42,7 +43,7 @@ impl Base {
         images
     }
 
-    /// Those that have the same name and say the same.
+    /// Returns the fields with the same name and value.
     fn namesakes(&self, field: &Field) -> Vec<usize> {
         let (name, value) = (&field.name, field.value(&self.bytes));
         let same = |other: &Field| {
@@ -52,7 +53,7 @@ impl Base {
         all.filter(|(_, other)| same(other)).map(|(i, _)| i).collect()
     }
 
-    /// The file with a change, its checksums right but for one that was itself changed.
+    /// Returns the file with a change. All checksums are correct, except one that was itself changed.
     pub fn forged(&self, image: &Image) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
         for field in image.fields.iter().map(|i| &self.fields[*i]) {
@@ -65,7 +66,7 @@ impl Base {
         bytes
     }
 
-    /// What a change is called in a message.
+    /// Returns the name of a change for messages.
     pub fn label(&self, image: &Image) -> String {
         let Field { table, name, at, .. } = &self.fields[image.fields[0]];
         let others = image.fields.len() - 1;

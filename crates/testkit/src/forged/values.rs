@@ -1,8 +1,8 @@
-//! Numbers that nobody should write: what each field is set to.
+//! The forged values that each field is set to.
 //!
-//! In: a field and the file that it is in. Out: values that differ from what it says: the ends of its range, what
-//! its neighbours say, a little more or less, and for whatever leads to a place: itself, the superblocks, behind
-//! the end, every other record and every other page of its block.
+//! In: a field and its file. Out: values that differ from the current one: the ends of its range, the values of its
+//! neighbours, and values slightly above and below. A field that holds an offset also points to itself, the
+//! superblocks, beyond the end, every other record and every other page of its extent.
 
 use std::collections::BTreeSet;
 
@@ -27,10 +27,10 @@ const EDGES: [u64; 16] = [
     u64::MAX - 1,
 ];
 
-/// Most places that a field is led to.
+/// The most targets for one field that holds an offset.
 const PLACES: usize = 12;
 
-/// All values for one field, given all of them.
+/// Returns all values for one field. `all` are the fields of the file.
 pub fn of(field: &Field, all: &[Field], bytes: &[u8]) -> Vec<u64> {
     let old = field.value(bytes);
     let most = if field.width == 8 { u64::MAX } else { (1 << (8 * field.width)) - 1 };
@@ -47,7 +47,7 @@ pub fn of(field: &Field, all: &[Field], bytes: &[u8]) -> Vec<u64> {
     values.into_iter().collect()
 }
 
-/// Where a field may lead that leads anywhere.
+/// Returns the targets for a field that holds an offset or a page number.
 fn places(field: &Field, all: &[Field], bytes: &[u8]) -> Vec<u64> {
     let end = bytes.len() as u64;
     match &*field.name {
@@ -71,7 +71,7 @@ fn places(field: &Field, all: &[Field], bytes: &[u8]) -> Vec<u64> {
     }
 }
 
-/// The number of the page that a field stands in: a page that is its own child.
+/// Returns the number of the page that contains the field, which makes the page its own child.
 fn page_of(field: &Field, all: &[Field], bytes: &[u8]) -> Option<u64> {
     let before = all.iter().filter(|other| other.name == "page number" && other.at < field.at);
     before.max_by_key(|other| other.at).map(|other| number(bytes, other.at, 4))

@@ -1,8 +1,9 @@
-//! A database's life on a file system that can fail and crash, and what it must hold at any point of it.
+//! Runs a database through a script of steps on a file system that can fail and crash, and knows what it must contain
+//! at any point.
 //!
-//! In: steps. Out: the same steps done to a database, with a record of which commit was acknowledged after
-//! how many changes of the disk. The model is a map for each sequence: contents that are found are compared
-//! with the map of their sequence, so a commit is there whole or not at all.
+//! In: steps. Out: the database after these steps, and for every commit the number of disk changes after which it was
+//! acknowledged. The model has one map per sequence. Contents are compared with the map of their sequence, so a
+//! commit is there completely or not at all.
 
 pub mod script;
 
@@ -20,13 +21,14 @@ use ringer::{
     Snapshot,
 };
 
-/// Where the database is.
+/// The path of the database.
 pub const PATH: &str = "/d/corpus.ringer";
 
-/// Where packed copies go.
+/// The path of packed copies.
 pub const PACKED: &str = "/d/packed.ringer";
 
-/// Small signatures and few slots, so that pages are small. Sets are kept, so that all kinds of pages are there.
+/// Returns a scheme with small signatures and few slots, so that pages are small. Sets are kept, so that all kinds of
+/// pages occur.
 pub fn scheme() -> Scheme {
     let parameters = Parameters {
         samples: 64,
@@ -39,7 +41,7 @@ pub fn scheme() -> Scheme {
     Scheme::new(parameters).unwrap()
 }
 
-/// Everything happens inside the calls, often.
+/// Returns options under which checkpoints and merges run often, inside the calls.
 pub fn options() -> Options {
     Options {
         cache_bytes: 1 << 20,
@@ -50,7 +52,7 @@ pub fn options() -> Options {
     }
 }
 
-/// The elements of a set. 0 is the empty one.
+/// Returns the elements of set `n`. Set 0 is empty.
 pub fn set(n: u64) -> Vec<u64> {
     if n == 0 { Vec::new() } else { (0..10 + n % 5).map(|i| 1000 * n + i).collect() }
 }
@@ -58,13 +60,13 @@ pub fn set(n: u64) -> Vec<u64> {
 /// What is stored under each key, and by which commit.
 pub type Contents = BTreeMap<Vec<u8>, (Signature, u64)>;
 
-/// One operation: a key and the number of its set, `None` to delete it.
+/// One operation: a key and the number of its set, or `None` to delete the key.
 pub type Operation = (Vec<u8>, Option<u64>);
 
-/// What is done to a database.
+/// One step in the history of a database.
 #[derive(Debug, Clone)]
 pub enum Step {
-    /// Make it.
+    /// Create it.
     Create,
     /// Open it.
     Open,
@@ -78,15 +80,15 @@ pub enum Step {
     /// Write a copy to [`PACKED`].
     Pack,
     Close,
-    /// The process ends without a word.
+    /// Kill the process.
     Kill,
 }
 
-/// The right contents.
+/// The correct contents.
 #[derive(Debug, Clone)]
 pub struct Model {
     sketcher: Arc<Sketcher>,
-    /// By sequence.
+    /// The contents after each commit, indexed by sequence.
     states: Vec<Contents>,
     keys: BTreeSet<Vec<u8>>,
 }
@@ -97,12 +99,12 @@ impl Model {
         Model { sketcher, states: vec![Contents::new()], keys: BTreeSet::new() }
     }
 
-    /// The last commit.
+    /// Returns the sequence of the last commit.
     pub fn last(&self) -> u64 {
         self.states.len() as u64 - 1
     }
 
-    /// What is stored after a commit.
+    /// Returns the contents after a commit.
     pub fn at(&self, sequence: u64) -> &Contents {
         &self.states[sequence as usize]
     }
@@ -113,7 +115,7 @@ impl Model {
         self.push(next);
     }
 
-    /// What is stored after one more commit.
+    /// Returns the contents after one more commit, without adding it.
     pub fn after(&mut self, operations: &[Operation]) -> Contents {
         let mut contents = self.states.last().unwrap().clone();
         let sequence = self.last() + 1;
@@ -130,17 +132,17 @@ impl Model {
         contents
     }
 
-    /// Adds a commit that leaves this.
+    /// Adds a commit that leaves these contents.
     pub fn push(&mut self, contents: Contents) {
         self.states.push(contents);
     }
 
-    /// Forgets the commits after one.
+    /// Forgets the commits after `sequence`.
     pub fn cut(&mut self, sequence: u64) {
         self.states.truncate(sequence as usize + 1);
     }
 
-    /// Compares a view with what is stored after its commit, in all ways of asking.
+    /// Compares a snapshot with the contents after its commit, through every way to read.
     pub fn check(&self, snapshot: &Snapshot) {
         assert!(
             snapshot.sequence() <= self.last(),
@@ -150,7 +152,7 @@ impl Model {
         self.check_contents(snapshot, self.at(snapshot.sequence()));
     }
 
-    /// Compares a view with what it should show, in all ways of asking.
+    /// Compares a snapshot with the contents that it should show, through every way to read.
     pub fn check_contents(&self, snapshot: &Snapshot, contents: &Contents) {
         for key in &self.keys {
             let found =
@@ -167,7 +169,7 @@ impl Model {
         let rows: query_oracle::Rows =
             contents.iter().map(|(key, (row, _))| (key.clone(), row.clone())).collect();
         let turn = snapshot.sequence() as usize + rows.len();
-        // There are very many checks: one in four asks.
+        // There are very many checks, so only one in four runs queries.
         let asked = rows.iter().nth(turn % rows.len().max(1)).filter(|_| turn.is_multiple_of(4));
         if let Some((key, row)) = asked {
             let ask = query_oracle::Ask::top(1 + turn % 5);
@@ -177,7 +179,7 @@ impl Model {
     }
 }
 
-/// When a commit was made, counted in changes of the disk.
+/// When a commit started and returned, counted in disk changes.
 #[derive(Debug, Clone, Copy)]
 struct Ack {
     started: usize,
@@ -185,28 +187,29 @@ struct Ack {
     sequence: u64,
 }
 
-/// A database and the record of its life.
+/// A database and the record of its history.
 pub struct History {
     pub files: FaultyFiles,
     pub db: Option<Database>,
     pub model: Model,
     options: Options,
     acks: Vec<Ack>,
-    /// After how many changes the file was known to hold all commits up to one.
+    /// Pairs of a number of disk changes and a sequence: from that point on, the file is known to contain all commits
+    /// up to it.
     seals: Vec<(usize, u64)>,
-    /// After how many changes the database was there.
+    /// The number of disk changes after which the database existed.
     created: usize,
-    /// When the copy was begun, when it was there, and of which commit it is.
+    /// When the copy was started, when it was finished, and its sequence.
     packed: Option<(usize, usize, u64)>,
 }
 
 impl History {
-    /// On an empty disk.
+    /// Starts on an empty disk.
     pub fn new() -> History {
         History::with(options())
     }
 
-    /// On an empty disk, run with these options.
+    /// Starts on an empty disk with these options.
     pub fn with(options: Options) -> History {
         let disk = MemoryFiles::new().with_file("/d/other", "not ours");
         History {
@@ -221,7 +224,7 @@ impl History {
         }
     }
 
-    /// All of these steps, none of which fails.
+    /// Runs these steps, none of which may fail.
     pub fn of(steps: &[Step]) -> History {
         let mut history = History::new();
         for step in steps {
@@ -230,9 +233,9 @@ impl History {
         history
     }
 
-    /// The same life up to a kill after so many changes.
+    /// Returns the same history up to a kill after `at` disk changes.
     pub fn killed_at(&self, at: usize) -> History {
-        // What had not returned by then never will.
+        // A call that had not returned by then never will.
         let or_never = |returned: usize| if returned <= at { returned } else { usize::MAX };
         let begun = self.acks.iter().filter(|ack| ack.started <= at);
         let acks = begun.map(|ack| Ack { returned: or_never(ack.returned), ..*ack }).collect();
@@ -256,7 +259,7 @@ impl History {
         self.db.as_ref().expect("a database is open")
     }
 
-    /// Does one step.
+    /// Runs one step.
     pub fn step(&mut self, step: &Step) -> Result<()> {
         match step {
             Step::Create => {
@@ -306,7 +309,7 @@ impl History {
             }
             Step::Kill => {
                 let next = self.files.killed_at(self.now());
-                // Whatever the old process still does, it does to the old disk.
+                // The old process can only write to the old disk from here on.
                 self.files = next;
                 self.db = None;
             }
@@ -335,7 +338,7 @@ impl History {
         self.seals.push((self.now(), self.model.last()));
     }
 
-    /// What an open after a kill showed is there for good.
+    /// Records that what an open after a kill showed is durable.
     fn settle(&mut self, sequence: u64) {
         let now = self.now();
         self.acks.retain(|ack| ack.sequence <= sequence);
@@ -348,15 +351,15 @@ impl History {
         self.seals.push((now, sequence));
     }
 
-    /// The first and the last commit that the database may end with after a crash at this point.
+    /// Returns the first and the last commit that the database may end with after a crash at this point.
     fn bounds(&self, at: usize) -> (u64, u64) {
         let done = self.acks.iter().filter(|ack| ack.returned <= at).map(|ack| ack.sequence);
         let begun = self.acks.iter().filter(|ack| ack.started < at).map(|ack| ack.sequence);
         (done.max().unwrap_or(0), begun.max().unwrap_or(0))
     }
 
-    /// Checks the disk that a crash at this point left, in all ways, and leaves it changed. Gives the
-    /// last commit that was found.
+    /// Checks the disk that a crash at this point left, in all ways, and changes that disk. Returns the last commit
+    /// that was found.
     pub fn check_crash(&self, at: usize, image: &MemoryFiles) -> u64 {
         let there = image.contents(PATH).is_some();
         assert!(there || at < self.created, "the database is gone");
@@ -383,7 +386,7 @@ impl History {
         sequence
     }
 
-    /// Checks a database that was opened after a crash at this point, and gives its last commit.
+    /// Checks a database that was opened after a crash at this point, and returns its last commit.
     pub fn check_opened(&self, at: usize, db: &Database) -> u64 {
         let (least, most) = self.bounds(at);
         let sequence = db.snapshot().sequence();
@@ -393,7 +396,7 @@ impl History {
         sequence
     }
 
-    /// Reads the disk without writing: a state of the past, and not a byte is changed.
+    /// Reads the disk without writing. The contents are those of some earlier commit, and no byte changes.
     fn check_unwritten(&self, at: usize, image: &MemoryFiles) {
         let before = bytes_of(image);
         let reader = Reader::open_in(Arc::new(image.clone()), Path::new(PATH), options()).unwrap();
@@ -405,7 +408,7 @@ impl History {
         assert!(before == bytes_of(image), "reading changed bytes");
     }
 
-    /// The copy is there and whole, or it can be made anew.
+    /// Asserts that the copy is complete, or can be made again.
     fn check_packed(&self, at: usize, image: &MemoryFiles) {
         let Some((started, returned, sequence)) = self.packed.filter(|p| p.0 < at) else { return };
         let there = image.contents(PACKED).is_some();
@@ -426,7 +429,7 @@ impl History {
     }
 }
 
-/// Says where a check failed, and fails.
+/// Runs a check, and adds the place to its message if it fails.
 pub fn at<T>(place: impl FnOnce() -> String, check: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|panic| {
         eprintln!("failed after {}", place());
@@ -434,7 +437,7 @@ pub fn at<T>(place: impl FnOnce() -> String, check: impl FnOnce() -> T) -> T {
     })
 }
 
-/// Makes the database.
+/// Creates the database.
 pub fn create(files: &(impl AsLayer + ?Sized)) -> Result<Database> {
     Database::create_in(files.layer(), Path::new(PATH), &scheme(), options())
 }
@@ -472,19 +475,19 @@ pub fn fill(batch: &mut ringer::Batch, operations: &[Operation]) -> Result<()> {
     Ok(())
 }
 
-/// All files and folders whose names start with a path.
+/// Returns all files and folders whose names start with a path.
 pub fn names_of(files: &MemoryFiles, path: &str) -> Vec<PathBuf> {
     let own = |p: &PathBuf| p.to_string_lossy().starts_with(path);
     files.entries().into_iter().map(|entry| entry.path).filter(own).collect()
 }
 
-/// All names with their bytes.
+/// Returns all names with their bytes.
 pub fn bytes_of(files: &MemoryFiles) -> Vec<(PathBuf, Option<Vec<u8>>)> {
     let entries = files.entries().into_iter();
     entries.map(|e| (e.path, e.bytes.map(|bytes| bytes.to_vec()))).collect()
 }
 
-/// Whether an error is one that a caller can act on after a failure of the disk.
+/// Returns whether an error is one that a disk failure may cause.
 pub fn is_of_the_disk(error: &Error) -> bool {
     matches!(error, Error::Io { .. } | Error::NoSpace { .. } | Error::Poisoned { .. })
 }

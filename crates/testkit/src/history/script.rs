@@ -1,4 +1,4 @@
-//! What the database lives through: every step of its life, with every kind of row.
+//! The scripts of steps: every operation on a database, with every kind of row.
 
 use super::{Operation, Step};
 
@@ -10,7 +10,7 @@ fn delete(key: &str) -> Operation {
     (key.as_bytes().to_vec(), None)
 }
 
-/// A key that takes most of a part of the hot tier.
+/// A key that takes most of a log part.
 fn long(n: u8) -> Operation {
     (vec![n; 4096], Some(n.into()))
 }
@@ -19,7 +19,7 @@ fn commit(operations: impl Into<Vec<Operation>>) -> Step {
     Step::Commit(operations.into())
 }
 
-/// A bulk load of several segments, with a key in two of them.
+/// A bulk load of several segments, with one key in two of them.
 fn bulk(prefix: &str, first: u64, rows: u64) -> Step {
     let mut all: Vec<(Vec<u8>, u64)> =
         (0..rows).map(|i| (format!("{prefix}{i:02}").into_bytes(), first + i % 11)).collect();
@@ -27,23 +27,22 @@ fn bulk(prefix: &str, first: u64, rows: u64) -> Step {
     Step::Bulk(all)
 }
 
-/// Creation (STEP-2), the first commit and others (STEP-4, STEP-5), a checkpoint that is asked for and one
-/// that is not (STEP-6).
+/// Creation (STEP-2), the first and later commits (STEP-4, STEP-5), a requested checkpoint and an automatic one
+/// (STEP-6).
 pub fn beginning() -> Vec<Step> {
     vec![
         Step::Create,
         commit([put("k00", 1), put("k01", 2), put("k02", 0), put("k03", 1)]),
         commit([put("k04", 3), put("k01", 4), delete("k02"), delete("absent")]),
         commit([put("k05", 5), put("k06", 0)]),
-        // The memtable is full: this one makes it a segment first.
+        // The memtable is full, so this commit first turns it into a segment.
         commit([long(7), long(8), put("k02", 6)]),
         commit([delete("k00")]),
         Step::Checkpoint,
     ]
 }
 
-/// Rows of segments are replaced and deleted by commits and by bulk loads; merges run (STEP-7), then a vacuum
-/// (STEP-9).
+/// Commits and bulk loads replace and delete rows of segments; then come merges (STEP-7) and a vacuum (STEP-9).
 pub fn middle() -> Vec<Step> {
     vec![
         commit([put("k01", 8), delete("k03"), put("y", 9)]),
@@ -58,7 +57,7 @@ pub fn middle() -> Vec<Step> {
     ]
 }
 
-/// A copy, a compaction, a close (STEP-8); then a life after it that ends with a kill.
+/// A copy, a compaction and a close (STEP-8), then more commits that end with a kill.
 pub fn end() -> Vec<Step> {
     vec![
         Step::Pack,
@@ -77,7 +76,7 @@ pub fn end() -> Vec<Step> {
     ]
 }
 
-/// A short life after a kill at any point.
+/// A few more steps after a kill at any point.
 pub fn afterwards() -> Vec<Step> {
     vec![bulk("k", 60, 5), commit([put("k01", 61), delete("k04")]), Step::Close]
 }
@@ -96,7 +95,7 @@ pub fn many(count: u64, seed: u64) -> Vec<Step> {
     (0..count).map(step).collect()
 }
 
-/// The whole life.
+/// All of the above in order.
 pub fn all() -> Vec<Step> {
     [beginning(), middle(), end()].concat()
 }
