@@ -1,16 +1,17 @@
-//! The command line as a whole: a command, and how its output looks.
+//! The command line as a whole: one command, and the options that every command has.
 
 use clap::Parser;
 
 use crate::commands::Command;
 use crate::show::Style;
 
-/// Finds sets that look alike: near-duplicate files, documents, baskets.
+/// Find similar sets: near-duplicate files, documents, shopping baskets.
 #[derive(Parser)]
 #[command(name = "ringer", version, arg_required_else_help = true, propagate_version = true)]
 #[command(
-    after_help = "Exit status: 0 done, 1 findings or no such key, 2 usage, 3 input or output, \
-4 locked by another process, 5 damaged or refused file, 6 limit exceeded, 130 interrupted."
+    after_help = "Exit status: 0 success; 1 findings, key not found, or no match; 2 usage error; \
+3 I/O error, or none of the input could be used; 4 locked by another process; 5 damaged or refused file; \
+6 limit exceeded; 130 interrupted."
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]

@@ -1,7 +1,7 @@
 //! Compressed input and output: gzip and Zstandard.
 //!
-//! Input is recognised by its first bytes, whatever its name. Output is compressed as the name of the file asks for.
-//! Zstandard is decompressed in Rust; compressing it takes the C library, which the feature `parquet` brings.
+//! Input is recognised by its first bytes, whatever its name is. The extension of an output file chooses its compression.
+//! Zstandard is decompressed in Rust. Compressing it needs the C library, which the feature `parquet` provides.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
@@ -29,7 +29,7 @@ pub(crate) enum Compression {
 }
 
 impl Compression {
-    /// What the name of a file says.
+    /// The compression that a file extension stands for.
     pub(crate) fn of_name(path: &Path) -> Compression {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("gz") => Compression::Gzip,
@@ -53,8 +53,8 @@ pub(crate) fn decompressed(input: impl Read + Send + 'static) -> io::Result<Box<
 pub(crate) fn recognised(
     mut input: impl Read + Send + 'static,
 ) -> io::Result<(Box<dyn Read + Send>, bool)> {
-    // A pipe may have a single byte so far, and whoever writes into it may wait for an answer: one byte tells
-    // that input is not compressed.
+    // Read byte by byte, and stop as soon as the input cannot be compressed. A pipe may have only one byte so far, and its
+    // writer may be waiting for an answer.
     let mut start = Vec::with_capacity(ZSTD.len());
     let could_be = |start: &[u8]| {
         ZSTD.starts_with(start) || GZIP.starts_with(&start[..start.len().min(GZIP.len())])
@@ -85,7 +85,7 @@ fn skippable(start: &[u8]) -> bool {
         && start[1..].iter().zip(ZSTD_SKIPPABLE).all(|(a, b)| *a == b)
 }
 
-/// Decompresses all frames of Zstandard, one after the other, and compares their checksums.
+/// Decompresses all Zstandard frames of the input, one after the other, and verifies their checksums.
 struct Zstd<R: BufRead> {
     source: R,
     decoder: FrameDecoder,
@@ -119,14 +119,16 @@ impl<R: BufRead> Zstd<R> {
 
     fn check(&self) -> io::Result<()> {
         match (self.decoder.get_checksum_from_data(), self.decoder.get_calculated_checksum()) {
-            (Some(stored), Some(found)) if stored != found => Err(invalid("wrong checksum")),
+            (Some(stored), Some(found)) if stored != found => {
+                Err(invalid("the checksum does not match"))
+            }
             _ => Ok(()),
         }
     }
 }
 
 fn invalid(error: impl std::fmt::Display) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("broken Zstandard data: {error}"))
+    io::Error::new(io::ErrorKind::InvalidData, format!("damaged Zstandard data: {error}"))
 }
 
 impl<R: BufRead> Read for Zstd<R> {
@@ -151,7 +153,7 @@ impl<R: BufRead> Read for Zstd<R> {
     }
 }
 
-/// A new file that compresses what is written to it.
+/// A new file that compresses everything written to it.
 pub(crate) enum Compressed {
     None(BufWriter<File>),
     Gzip(GzEncoder<BufWriter<File>>),
@@ -178,7 +180,7 @@ impl Compressed {
         }
     }
 
-    /// Ends the compressed data and makes it durable.
+    /// Finishes the compressed stream and syncs the file.
     pub(crate) fn finish(self) -> io::Result<()> {
         let file = match self {
             Compressed::None(file) => file,

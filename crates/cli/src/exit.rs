@@ -1,7 +1,7 @@
-//! How the tool ends: an exit status for each kind of failure, and one line that says what to do.
+//! How the tool ends: an exit status for each kind of failure, and one line on standard error that says what to do.
 //!
-//! 0 done, 1 findings or a key that is not there, 2 usage, 3 input or output, 4 locked by another process,
-//! 5 damaged or refused file, 6 limit exceeded, 130 interrupted.
+//! 0 success; 1 findings, key not found, or no match; 2 usage error; 3 I/O error, or none of the input could be used;
+//! 4 locked by another process; 5 damaged or refused file; 6 limit exceeded; 130 interrupted.
 
 use std::cell::Cell;
 use std::io::{self, Write};
@@ -10,21 +10,23 @@ use std::process::ExitCode;
 
 use ringer::Error;
 
-/// Why a command did not end as hoped for.
+/// Why a command does not end with status 0.
 pub(crate) enum Failure {
-    /// There are findings, and they were printed; or a key is not there, and that was said.
+    /// Findings were printed, a missing key was reported, or a query found nothing.
     Findings,
-    /// The arguments make no sense together.
+    /// The arguments contradict each other, or do not fit the database.
     Usage(String),
     /// Something could not be read or written.
     Io(String),
+    /// Another process has the database open for writing.
+    Locked(String),
     /// A limit was exceeded.
     Limit(String),
-    /// The library refused.
+    /// The library returned an error.
     Library(Error),
-    /// Someone asked us to stop. All that was counted is stored.
+    /// The user interrupted the command. Everything that was reported as stored is stored.
     Interrupted,
-    /// Whoever read our output has gone: nothing is wrong.
+    /// The reader of standard output is gone. This is not an error.
     OutputClosed,
 }
 
@@ -44,7 +46,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// An argument that the library refused: wrong usage, whatever limit it broke.
+/// Turns an argument that the library rejected into a usage error.
 pub(crate) fn bad_argument(error: Error) -> Failure {
     match error {
         Error::InvalidArgument { .. } => Failure::Usage(error.to_string()),
@@ -52,7 +54,7 @@ pub(crate) fn bad_argument(error: Error) -> Failure {
     }
 }
 
-/// Says what went wrong on standard error and gives the status.
+/// Prints the error, if any, and returns the exit status.
 pub(crate) fn report(result: Result<(), Failure>) -> ExitCode {
     let (status, message) = match result {
         Ok(()) | Err(Failure::OutputClosed) => return ExitCode::SUCCESS,
@@ -60,6 +62,7 @@ pub(crate) fn report(result: Result<(), Failure>) -> ExitCode {
         Err(Failure::Interrupted) => return ExitCode::from(130),
         Err(Failure::Usage(message)) => (2, message),
         Err(Failure::Io(message)) => (3, message),
+        Err(Failure::Locked(message)) => (4, message),
         Err(Failure::Limit(message)) => (6, message),
         Err(Failure::Library(Error::Interrupted)) => return ExitCode::from(130),
         Err(Failure::Library(error)) => (status_of(&error), error.to_string()),
@@ -79,7 +82,7 @@ fn status_of(error: &Error) -> u8 {
         | Error::Forked { .. }
         | Error::Closed { .. } => 3,
         Error::Locked { .. } => 4,
-        // Of stored sets too many, too long, too large: not of what the command line says.
+        // Here the limit was broken by stored data, not by the command line.
         Error::InvalidArgument { .. }
         | Error::OverLimit { .. }
         | Error::DocumentTooLarge { .. }
@@ -90,7 +93,7 @@ fn status_of(error: &Error) -> u8 {
     }
 }
 
-/// A line on standard error. That it cannot be written is no reason to fail.
+/// Prints a line on standard error. A failure to print is ignored.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
@@ -99,12 +102,12 @@ thread_local! {
     static CAUGHT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a panic of this thread is caught by [`without_panic`], and not worth a message.
+/// Whether [`without_panic`] catches panics of this thread, so that no message is needed.
 pub(crate) fn panics_are_caught() -> bool {
     CAUGHT.get()
 }
 
-/// Calls code of others that may panic when its input is damaged. `None` if it does.
+/// Calls third-party code that may panic on damaged input. Returns `None` if it does.
 #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "only Parquet needs it"))]
 pub(crate) fn without_panic<T>(call: impl FnOnce() -> T) -> Option<T> {
     let before = CAUGHT.replace(true);

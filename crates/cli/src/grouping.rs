@@ -1,5 +1,4 @@
-//! What the commands that look at all sets together share: their conditions, their progress, and how clusters
-//! are printed.
+//! What `pairs`, `clusters`, `triples` and `dedup` share: conditions on pairs, progress, final notes, and printing clusters.
 
 use std::ops::ControlFlow;
 
@@ -21,23 +20,25 @@ use crate::table::{Cell, Column, Kind};
 /// Which pairs count.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct Conditions {
-    /// Only pairs with at least so many slots in common [default: as the database says].
+    /// Compare only pairs with at least M equal slots [default: the database's setting].
     #[arg(long, value_name = "M", conflicts_with = "exhaustive")]
     pub(crate) min_matches: Option<u32>,
-    /// Also compare pairs without common slots. Slow where --min is low. What must reach --min stays the same.
+    /// Also compare pairs without equal slots. This is slow if --min is low. The meaning of --min stays the same.
     #[arg(long)]
     pub(crate) exhaustive: bool,
     #[command(flatten)]
     pub(crate) reach: Reach,
 }
 
-/// What must reach the threshold.
+/// What has to reach the threshold.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub(crate) struct Reach {
-    /// Everything that may reach --min: the upper end of the 99.9 % interval does [default: the estimate reaches --min].
+    /// Accept everything that may reach --min: the upper end of its 99.9 % interval does. By default the estimate itself must
+    /// reach --min.
     #[arg(long, conflicts_with = "certain")]
     pub(crate) possible: bool,
-    /// Only what surely reaches --min: the lower end of the 99.9 % interval does [default: the estimate reaches --min].
+    /// Accept only what surely reaches --min: the lower end of its 99.9 % interval does. By default the estimate itself must
+    /// reach --min.
     #[arg(long)]
     pub(crate) certain: bool,
 }
@@ -64,18 +65,18 @@ impl Conditions {
     }
 }
 
-/// A bar that follows a run.
+/// A progress bar for a run over all sets.
 pub(crate) fn bar(style: Style) -> ProgressBar {
     progress::bar(style, "reading", Unit::Things, Some(0))
 }
 
-/// Tells a bar how far a run has come, and the run whether someone asked to stop.
+/// A callback that moves the bar and stops the run after an interrupt.
 pub(crate) fn follow(bar: &ProgressBar) -> impl FnMut(Progress) -> ControlFlow<()> + '_ {
     |progress| {
         bar.set_message(match progress.phase {
             Phase::Reading => "reading",
             Phase::Joining => "comparing",
-            _ => "sorting out",
+            _ => "grouping",
         });
         bar.set_length(progress.total);
         bar.set_position(progress.done);
@@ -83,7 +84,7 @@ pub(crate) fn follow(bar: &ProgressBar) -> impl FnMut(Progress) -> ControlFlow<(
     }
 }
 
-/// Runs something that prints as it goes: the first failure to print ends the run, and is what is returned.
+/// Runs something that prints results as it finds them. The first failure to print ends the run and is returned.
 pub(crate) fn printing<T>(
     run: impl FnOnce(&mut dyn FnMut(Result<(), Failure>) -> ControlFlow<()>) -> Result<T, Error>,
 ) -> Result<T, Failure> {
@@ -101,10 +102,10 @@ pub(crate) fn printing<T>(
     }
 }
 
-/// Pairs of which the slots find less than this are worth a word.
+/// Below this recall of the index at the threshold, a note is printed.
 const GOOD_RECALL: f64 = 0.95;
 
-/// What has to be said at the end of a run.
+/// Ends a run: reports an interrupt, low recall of the index, and truncated candidate lists.
 pub(crate) fn ended(
     report: &Report,
     scheme: &Scheme,
@@ -119,18 +120,21 @@ pub(crate) fn ended(
     let compared = planning::found_by(scheme, min, least, false);
     if !(conditions.exhaustive || style.quiet) && scheme.slots.count > 0 && compared < GOOD_RECALL {
         exit::say(&format!(
-            "note: of pairs at {} {min} the index compares {:.0} %, and more of those more alike; --exhaustive compares all",
-            scheme.measure.similarity_name(),
-            100.0 * compared
+            "note: the index compares {:.0} % of the pairs at {} {min}, and more of the more similar ones; \
+             --exhaustive compares all pairs",
+            100.0 * compared,
+            scheme.measure.similarity_name()
         ));
     }
     if report.truncated {
-        exit::say("warning: some sets had too many candidates: pairs may be missing");
+        exit::say(
+            "warning: some sets had more than 100,000 candidates, so pairs may be missing",
+        );
     }
     Ok(())
 }
 
-/// The line above the first row of a table.
+/// Prints the header line above the first row of a table.
 pub(crate) fn head(
     rows_before: u64,
     measure: Measure,
@@ -165,26 +169,26 @@ pub(crate) fn cluster_columns(measure: Measure) -> Vec<Column> {
     results::columns(&columns, measure)
 }
 
-/// Clusters, and what they are clusters of.
+/// A request for clusters.
 pub(crate) struct Clustering<'a> {
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) min: f64,
     pub(crate) linkage: Linkage,
     pub(crate) conditions: Conditions,
     pub(crate) style: Style,
-    /// `file`, `set`.
+    /// What a member is called in the output: `file` or `set`.
     pub(crate) thing: &'static str,
-    /// The keys that are asked about, in order, if not all are: clusters without any of them are left out, and
-    /// other members are marked.
+    /// Sorted keys of this run, if the database holds others as well. Clusters without any of these keys are not printed,
+    /// and other members are marked.
     pub(crate) asked: Option<&'a [Vec<u8>]>,
-    /// Where sets can be read again, if clusters are decided by them.
+    /// The original sets, if clusters are decided by exact comparison.
     pub(crate) originals: Option<&'a Originals<'a>>,
-    /// Whether keys are paths of files, which may be the same byte for byte.
+    /// Whether keys are paths, so that identical files can be marked.
     pub(crate) files: bool,
 }
 
 impl Clustering<'_> {
-    /// Finds and prints them. Gives the report, the number of clusters and of their members.
+    /// Finds and prints the clusters. Returns the report, the number of clusters and the number of their members.
     pub(crate) fn print(&self, results: &mut Results) -> Result<(Report, u64, u64), Failure> {
         let (mut clusters, mut members) = (0, 0);
         let bar = bar(self.style);
@@ -271,7 +275,7 @@ impl Clustering<'_> {
         Ok(())
     }
 
-    /// The members as rows of a table.
+    /// Adds the members as rows of a table.
     fn rows(
         &self,
         number: u64,
@@ -295,7 +299,7 @@ impl Clustering<'_> {
         }
     }
 
-    /// How alike two keys are, for people.
+    /// The similarity of two keys as text.
     fn alike(&self, first: &[u8], key: &[u8], comparison: &Comparison) -> String {
         let same_set = comparison.is_exact() && comparison.similarity().value == 1.0;
         if self.files && same_set && sources::same_bytes(first, key) {

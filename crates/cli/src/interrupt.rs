@@ -1,5 +1,5 @@
-//! Ctrl-C and polite kills: the first one asks the command to come to a good end, the second one ends it at
-//! once. Either way the database is whole, since a commit is durable or has not happened.
+//! Ctrl-C and SIGTERM. The first one asks the command to finish cleanly, the second one ends it at once. The database stays
+//! intact either way, because a commit is either durable or did not happen.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,10 +9,10 @@ use crate::exit;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// Folders and files to remove if the process is ended at once.
+/// Folders and files to remove when the process ends at once.
 static TEMPORARY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// From here on an interrupt only asks.
+/// Installs the handler.
 pub(crate) fn listen() {
     let heard = || {
         if ASKED.swap(true, Ordering::SeqCst) {
@@ -21,18 +21,18 @@ pub(crate) fn listen() {
             }
             std::process::exit(130);
         }
-        exit::say("stopping (once more to stop at once)");
+        exit::say("stopping; interrupt again to stop at once");
     };
-    // Without a handler an interrupt ends the process, which is safe too.
+    // If the handler cannot be installed, an interrupt ends the process, which is safe as well.
     let _ = ctrlc::set_handler(heard);
 }
 
-/// Whether someone asked us to stop.
+/// Whether an interrupt arrived.
 pub(crate) fn asked() -> bool {
     ASKED.load(Ordering::SeqCst)
 }
 
-/// Removes a folder or a file if the process is ended at once.
+/// Registers a folder or a file to be removed when the process ends at once.
 pub(crate) fn remove_at_exit(path: &Path) {
     TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner).push(path.into());
 }

@@ -1,7 +1,7 @@
-//! The `ringer` command-line tool. One file a command, and nothing but Ringer's public interface.
+//! The `ringer` command-line tool. Each command has its own file and uses only Ringer's public interface.
 //!
-//! It is a library so that tests and fuzz targets can run commands without a process. Programs should use the
-//! crate `ringer`: what is public here may change at any time.
+//! It is a library so that tests and fuzz targets can run commands without a process. Programs should use the crate `ringer`,
+//! because the public items here may change at any time.
 
 mod arguments;
 mod commands;
@@ -41,17 +41,19 @@ pub fn main() -> ExitCode {
         if exit::panics_are_caught() {
             return;
         }
-        // A damaged hot tier can make sled panic in the thread that reads it, or in one of its own. The library catches
-        // that and reports the damage.
+        // A damaged log can make sled panic in the thread that reads it, or in one of its own. The library catches that and
+        // reports the damage.
         let thread = std::thread::current();
         let name = thread.name().unwrap_or_default();
         if name == "ringer-replay" || name.starts_with("sled-io-") {
             return;
         }
-        // The one panic here that is not a bug: the system has no memory for a thread's stack. As after a kill,
-        // everything that was acknowledged is stored.
+        // This panic is not a bug: the system has no memory for a thread's stack. As after a kill, everything that was
+        // acknowledged is stored.
         if panic.payload_as_str().is_some_and(|text| text.contains("Cannot allocate memory")) {
-            exit::say("error: the system has no memory to give: let the command have more");
+            exit::say(
+                "error: out of memory: raise the memory limit of this process, or close other programs",
+            );
             std::process::exit(3);
         }
         exit::say(&format!("error: ringer has a bug, please report it: {panic}"));
@@ -61,14 +63,14 @@ pub fn main() -> ExitCode {
     exit::report(command.run(style))
 }
 
-/// Runs a command line, the program's name first. `None` if it is not a valid one, or asks for help.
+/// Runs a command line that starts with the program's name. Returns `None` if it is invalid or asks for help.
 #[doc(hidden)]
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     let Arguments { command, style } = Arguments::try_parse_from(arguments).ok()?;
     Some(exit::report(command.run(style)))
 }
 
-/// Reads lines of sets, or JSON objects with the fields `id` and `text`, as `add` does, and sketches what they hold.
+/// Parses lines as `add --sets` or `add --jsonl` does, with the fields `id` and `text`, and sketches them.
 #[doc(hidden)]
 pub fn sketch_lines(lines: &[u8], json: bool, weighted: bool, sketcher: &Sketcher) {
     let [key_field, text_field] = ["id", "text"].map(String::from);

@@ -1,8 +1,8 @@
-//! Documents go into a database: read, sketched in parallel, and committed in batches.
+//! Loads documents into a database: reads them, sketches them in parallel, and commits them in batches.
 //!
-//! Without a wish about commits sets go into bulk loads, the fast way: a good many thousand of them become
-//! visible and durable at once. With one, each batch of the size wished for is a commit of its own. However
-//! long the input is, memory holds no more than a few blocks of it and one batch.
+//! By default, sets go into bulk loads, the fast way: many thousands of them become visible and durable at once. With
+//! `--commit-every N`, every N sets are one commit. Memory holds a few blocks of the input and one batch, however long the
+//! input is.
 
 use std::path::PathBuf;
 use std::sync::mpsc::RecvTimeoutError;
@@ -21,53 +21,53 @@ use crate::problems::{Problem, Problems, Reason};
 use crate::progress::{self, Unit};
 use crate::show::{self, Output, Style};
 
-/// Sets of one bulk load: after so many they are safe and the next load begins.
+/// The most sets in one bulk load.
 const BULK_SETS: u64 = 1 << 18;
 
-/// Bytes of keys and signatures of one bulk load, likewise.
+/// The most bytes of keys and signatures in one bulk load.
 const BULK_BYTES: usize = 64 << 20;
 
-/// How often a silent input is left to look for interrupts.
+/// How long to wait for input before checking for an interrupt.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// How sets are committed.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Commits {
-    /// A durable commit after every N sets, or before 64 MiB of signatures have gathered [default: large
-    /// batches].
+    /// Make a durable commit after every N sets, or earlier if 64 MiB of signatures have been collected [default: commit in
+    /// large batches].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) commit_every: Option<u64>,
-    /// Print `committed COUNT` after each commit: so many sets of this run are safe.
+    /// Print `committed COUNT` after each commit, when COUNT sets of this run are durable.
     #[arg(long)]
     pub(crate) ack: bool,
 }
 
-/// What is to be loaded, and how.
+/// A load: where to, and how.
 pub(crate) struct Load<'a> {
     pub(crate) db: &'a Database,
     pub(crate) style: Style,
     pub(crate) commits: &'a Commits,
-    /// How lines are read, if the source has lines.
+    /// How to parse the lines of the source, if it has lines.
     pub(crate) records: Records,
-    /// What one document may take.
+    /// The limits of one document.
     pub(crate) limits: DocumentLimits,
 }
 
-/// What came of it.
+/// The result of a load.
 #[derive(Debug, Default)]
 pub(crate) struct Loaded {
-    /// Sets that are stored.
+    /// Sets that were stored.
     pub(crate) sets: u64,
-    /// Those of them that are empty.
+    /// How many of them are empty.
     pub(crate) empty: u64,
-    /// Whether someone asked to stop before the end.
+    /// Whether an interrupt ended the load early.
     pub(crate) interrupted: bool,
 }
 
 type Sketched = Result<Option<(Vec<u8>, Signature)>, Problem>;
 
 impl Load<'_> {
-    /// Loads all of a source. When that fails, what was read before is stored all the same.
+    /// Loads a whole source. If that fails, the sets read before the failure are stored all the same.
     pub(crate) fn run(&self, source: Source, problems: &mut Problems) -> Result<Loaded, Failure> {
         let bar = match &source {
             Source::Files(files) => {
@@ -86,12 +86,12 @@ impl Load<'_> {
         let mut store = Store::new(self);
         let read = self.read(source, &name, &mut store, problems, &bar);
         bar.finish_and_clear();
-        // What was read is stored even if no more can be.
+        // Sets that were read are stored even if reading failed.
         let stored = store.commit();
         let mut loaded = store.loaded;
         if let Err(failure) = read.and(stored) {
             let sets = show::count(loaded.sets, "set");
-            exit::say(&format!("note: stored were {sets} before this:"));
+            exit::say(&format!("note: {sets} of this run stored before the following error"));
             return Err(failure);
         }
         loaded.interrupted = interrupt::asked();
@@ -127,11 +127,11 @@ impl Load<'_> {
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
         }
-        // What was read before the interrupt is stored. There may be no end to what comes after.
+        // Sets read before the interrupt are stored. The input itself may be endless, so no more of it is read.
         blocks.try_iter().take(WAITING_BLOCKS).try_for_each(take)
     }
 
-    /// The signatures of a block, in its order, and the progress that it means.
+    /// The signatures of a block, in its order, and by how much to advance the progress bar.
     fn sketch(&self, block: Block, name: &str) -> (Vec<Sketched>, u64) {
         let worker = || Worker::new(self.db.sketcher()).limited(self.limits);
         match block {
@@ -180,24 +180,24 @@ impl Load<'_> {
     }
 }
 
-/// What is wrong with a key, if anything.
+/// Rejects keys that are too long.
 fn check_key(key: &[u8]) -> Result<(), String> {
     match key.len() {
         length if length > MAX_KEY_BYTES => {
-            Err(format!("a key of {length} bytes: a key has at most {MAX_KEY_BYTES}"))
+            Err(format!("the key has {length} bytes, and a key may have at most {MAX_KEY_BYTES}"))
         }
         _ => Ok(()),
     }
 }
 
-/// Takes signatures and commits them.
+/// Collects signatures and commits them.
 struct Store<'a> {
     load: &'a Load<'a>,
     pending: Pending,
     waiting: u64,
-    /// Bytes of what is waiting, about.
+    /// The approximate size of the waiting sets.
     bytes: usize,
-    /// Whether someone still reads what is acknowledged.
+    /// Whether standard output, where commits are acknowledged, still has a reader.
     heard: bool,
     loaded: Loaded,
 }
@@ -244,7 +244,7 @@ impl<'a> Store<'a> {
     }
 
     fn commit(&mut self) -> Result<(), Failure> {
-        // What fails to be committed waits no longer: no later commit may speak for it.
+        // Sets whose commit fails stop waiting, so that no later commit acknowledges them.
         let sets = std::mem::take(&mut self.waiting);
         self.bytes = 0;
         if sets == 0 {
@@ -257,7 +257,7 @@ impl<'a> Store<'a> {
         self.loaded.sets += sets;
         if self.load.commits.ack && self.heard {
             match self.acknowledge() {
-                // That nobody listens any more is no reason to stop.
+                // Loading goes on when the reader of the acknowledgements is gone.
                 Err(Failure::OutputClosed) => self.heard = false,
                 other => other?,
             }

@@ -1,4 +1,4 @@
-//! The `ringer` command. Everything it does is in the library beside it.
+//! The `ringer` command. The library of this crate has all of its code.
 
 use std::process::ExitCode;
 

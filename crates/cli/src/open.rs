@@ -1,23 +1,24 @@
-//! Opening databases, and saying what whoever asks ought to know about their state.
+//! Opens databases, and tells the user about their state.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
 use ringer::scheme::{Features, Measure};
-use ringer::{Database, OpenReport, Options, Reader, Scheme};
+use ringer::{Database, Error, OpenReport, Options, Reader, Scheme};
 use serde_json::json;
 
 use crate::exit::{self, Failure};
 use crate::show::{self, Output, Style};
 
-/// Opens a database for reading, and warns if commits are not seen that way.
+/// Opens a database for reading, and warns about commits that cannot be seen.
 pub(crate) fn to_read(path: &Path, style: Style) -> Result<Reader, Failure> {
-    let reader = Database::open_read_only(path, Options::default())?;
+    let reader = Database::open_read_only(path, Options::default())
+        .map_err(|error| unopened(path, error))?;
     warn_of_unsealed(&reader, style)?;
     Ok(reader)
 }
 
-/// Warns if commits wait beside the file.
+/// Warns about commits that are only in the log, where a reader does not see them.
 pub(crate) fn warn_of_unsealed(reader: &Reader, style: Style) -> Result<(), Failure> {
     let unsealed = reader.unsealed();
     if unsealed > 0 && style.json {
@@ -26,14 +27,18 @@ pub(crate) fn warn_of_unsealed(reader: &Reader, style: Style) -> Result<(), Fail
         out.flush()?;
     } else if unsealed > 0 {
         exit::say(&format!(
-            "warning: {unsealed} commits wait beside the file and are not seen: they are after the \
-             writer's next checkpoint or, if it was killed, after the next command that writes"
+            "warning: {} only in the log and not shown: the writer's next checkpoint or, if the writer was killed, \
+             the next command that writes makes them visible",
+            match unsealed {
+                1 => "1 commit is".to_string(),
+                more => format!("{more} commits are"),
+            }
         ));
     }
     Ok(())
 }
 
-/// Refuses a new file in a folder that is not there, by the folder's name.
+/// Rejects a new file in a folder that does not exist, with the name of the folder.
 pub(crate) fn folder_of(path: &Path) -> Result<(), Failure> {
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
@@ -43,14 +48,34 @@ pub(crate) fn folder_of(path: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let (path, folder) = (show::path(path), show::path(folder));
-    Err(Failure::Io(format!("cannot make {path}: there is no folder {folder}")))
+    Err(Failure::Io(format!(
+        "cannot create {path}: the folder {folder} does not exist; create it first"
+    )))
 }
 
-/// Opens a database for writing, and says what a crash had left.
+/// Opens a database for writing, and reports what recovery did.
 pub(crate) fn to_write(path: &Path) -> Result<Database, Failure> {
-    let db = Database::open(path, Options::default())?;
+    let db = Database::open(path, Options::default()).map_err(|error| unopened(path, error))?;
     tell(db.open_report());
     Ok(db)
+}
+
+/// The error about a database that cannot be opened. It says what to do if the file does not exist or is a folder.
+fn unopened(path: &Path, error: Error) -> Failure {
+    let shown = show::path(path);
+    match &error {
+        Error::Io { .. } if matches!(path.try_exists(), Ok(false)) => Failure::Io(format!(
+            "there is no database {shown}: check the path, or create it with `ringer create {shown}`"
+        )),
+        Error::Io { .. } | Error::NotADatabase { .. } if path.is_dir() => {
+            Failure::Io(format!("{shown} is a folder, not a database: name the database file"))
+        }
+        Error::Locked { .. } => Failure::Locked(format!(
+            "{shown} is open for writing in another process: wait until that process closes it; \
+             commands that only read work meanwhile"
+        )),
+        _ => error.into(),
+    }
 }
 
 fn tell(report: &OpenReport) {
@@ -59,33 +84,40 @@ fn tell(report: &OpenReport) {
     }
     let mut told = vec!["the last writer did not close the database".to_string()];
     if report.commits_replayed > 0 {
-        told.push(format!("{} commits were taken from its hot tier", report.commits_replayed));
+        told.push(format!(
+            "{} recovered from its log",
+            show::count_was(report.commits_replayed, "commit")
+        ));
     }
     if report.bytes_cut > 0 {
-        told.push(format!("{} bytes of an unfinished step were cut off", report.bytes_cut));
+        told.push(format!(
+            "{} of an unfinished write removed",
+            show::count_was(report.bytes_cut, "byte")
+        ));
     }
     if report.superblock_repaired {
-        told.push("a superblock was written again".into());
+        told.push("a damaged superblock was restored".into());
     }
     exit::say(&format!("note: {}", told.join("; ")));
 }
 
-/// Refuses weights where a database has no use for them.
+/// Rejects `--weighted` for a database whose sets have no weights.
 pub(crate) fn check_weighted(scheme: &Scheme) -> Result<(), Failure> {
     if scheme.measure == Measure::Jaccard {
-        let message =
-            "--weighted: this database's sets have no weights; make one with --sampler weighted";
+        let message = "--weighted: the sets of this database have no weights: leave out --weighted, or create a database \
+             with --sampler weighted";
         return Err(Failure::Usage(message.into()));
     }
     match scheme.features {
         Features::Tokens | Features::Ids => Ok(()),
         features => Err(Failure::Usage(format!(
-            "--weighted: elements with weights are tokens or ids, and this database has features {features}"
+            "--weighted: only tokens and ids can have weights, and this database has the features {features}: \
+             create one with --features tokens or --features ids"
         ))),
     }
 }
 
-/// A key from the command line: its bytes.
+/// The bytes of a key from the command line.
 pub(crate) fn key(argument: &OsStr) -> &[u8] {
     argument.as_encoded_bytes()
 }

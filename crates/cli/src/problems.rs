@@ -1,30 +1,30 @@
-//! Input that could not be used: said once with its place, counted, and left out; or, when asked to be
-//! strict, a reason to stop.
+//! Input that cannot be used: it is reported with its place, counted and skipped. With `--strict` it ends the command.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use crate::exit::{self, Failure};
+use crate::show;
 
-/// Messages of one kind that are printed. Further ones are only counted.
+/// How many warnings of one kind are printed. Further ones are only counted.
 const MOST_MESSAGES: u64 = 20;
 
-/// The same for what need not be wrong: a folder may have a million images, and a dataset a million repeated keys.
+/// The same for kinds that are often harmless: a folder may have a million images, and a dataset a million repeated keys.
 const FEW_MESSAGES: u64 = 3;
 
-/// Why something was left out.
+/// Why input cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Reason {
     Binary,
     TooLarge,
-    /// It breaks a limit of what one document may take.
+    /// The document exceeds `--max-text` or `--max-features`.
     OverLimit,
     Malformed,
     Unreadable,
-    /// A row has the key of an earlier one.
+    /// The row has the key of an earlier row.
     RepeatedKey,
-    /// A shard has other columns than the first one.
+    /// The shard has other columns than the first shard.
     #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "only Parquet needs it"))]
     OtherSchema,
 }
@@ -43,7 +43,7 @@ impl Reason {
     }
 }
 
-/// Something that could not be used.
+/// One piece of input that cannot be used.
 #[derive(Debug)]
 pub(crate) struct Problem {
     pub(crate) reason: Reason,
@@ -60,7 +60,7 @@ impl Problem {
 /// All problems of a run.
 pub(crate) struct Problems {
     strict: bool,
-    /// Whether the input is rows, which are kept when they cannot be judged.
+    /// Whether the input is rows of a dataset, which are kept when they cannot be compared.
     rows: bool,
     counts: BTreeMap<Reason, u64>,
 }
@@ -70,19 +70,19 @@ impl Problems {
         Problems { strict, rows: false, counts: BTreeMap::new() }
     }
 
-    /// Problems of rows that are kept whether or not they can be judged.
+    /// Problems of rows of a dataset, which are kept when they cannot be compared.
     pub(crate) fn of_rows(strict: bool) -> Problems {
         Problems { rows: true, ..Problems::new(strict) }
     }
 
-    /// Takes note of input that is left out or, if it is a row, kept without a comparison. A binary file is nobody's
-    /// mistake, so it is never a reason to stop.
+    /// Records input that is skipped or, if it is a row of a dataset, kept without a comparison. Fails if the run is strict,
+    /// except for binary files, which are expected in folders.
     pub(crate) fn note(&mut self, problem: Problem) -> Result<(), Failure> {
         let consequence = if self.rows { "; the row is kept" } else { "" };
         self.note_with(problem, consequence)
     }
 
-    /// Takes note of something odd about input that is used all the same.
+    /// Records something odd about input that is used all the same.
     pub(crate) fn note_about(&mut self, problem: Problem) -> Result<(), Failure> {
         self.note_with(problem, "")
     }
@@ -106,25 +106,27 @@ impl Problems {
         }
         if *count == most {
             let reason = reason.name();
-            exit::say(&format!("warning: further {reason} input is counted, without a message"));
+            exit::say(&format!("warning: further {reason} input is counted, but not listed"));
         }
         Ok(())
     }
 
-    /// How a command ends that stored so many sets. What could not be used is no reason to fail as long as
-    /// something could, unless a document broke a limit: then others of its kind would, too.
+    /// How a command ends that used `sets` sets. It fails if none of the input could be used, or if a document was over a
+    /// limit that the user can raise.
     pub(crate) fn end(&self, sets: u64) -> Result<(), Failure> {
         let all: u64 = self.counts.values().sum();
         let over = self.counts.get(&Reason::OverLimit).copied().unwrap_or(0);
         if sets == 0 && all > 0 {
-            return Err(Failure::Io("none of the input could be used".into()));
+            return Err(Failure::Io(
+                "none of the input could be used: see the warnings above".into(),
+            ));
         }
         match over {
             0 => Ok(()),
             _ => Err(Failure::Limit(format!(
-                "{} left out that would take more than one document may: raise --max-text or --max-features \
-                 to add them",
-                if over == 1 { "1 document was".into() } else { format!("{over} documents were") }
+                "{} skipped because of the limits of one document: raise --max-text or --max-features to add {}",
+                show::count_was(over, "document"),
+                if over == 1 { "it" } else { "them" }
             ))),
         }
     }
@@ -134,17 +136,17 @@ impl Problems {
         self.counts.iter().map(|(reason, n)| (reason.name().to_string(), *n)).collect()
     }
 
-    /// Why rows could not be judged: `2 malformed, 1 too large`.
+    /// Why rows could not be compared: `2 malformed, 1 too large`.
     pub(crate) fn unjudged(&self) -> String {
         let odd = |reason| matches!(reason, Reason::RepeatedKey | Reason::OtherSchema);
         let reasons = self.counts.iter().filter(|(reason, _)| !odd(**reason));
         reasons.map(|(reason, n)| format!("{n} {}", reason.name())).collect::<Vec<_>>().join(", ")
     }
 
-    /// `; left out: 2 binary, 1 unreadable`, or nothing.
+    /// `; skipped: 2 binary, 1 unreadable`, or nothing.
     pub(crate) fn summary(&self) -> String {
         let parts: Vec<String> =
             self.counts.iter().map(|(reason, n)| format!("{n} {}", reason.name())).collect();
-        if parts.is_empty() { String::new() } else { format!("; left out: {}", parts.join(", ")) }
+        if parts.is_empty() { String::new() } else { format!("; skipped: {}", parts.join(", ")) }
     }
 }

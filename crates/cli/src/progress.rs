@@ -1,10 +1,10 @@
-//! Progress bars with rate and time left, on standard error, and only if that is a terminal.
+//! Progress bars with rate and time left, on standard error if that is a terminal.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::show::Style;
 
-/// What is counted.
+/// What a bar counts.
 #[derive(Clone, Copy)]
 pub(crate) enum Unit {
     /// Files, sets, steps.
@@ -12,7 +12,7 @@ pub(crate) enum Unit {
     Bytes,
 }
 
-/// A bar for so many steps; without a number of steps, a count.
+/// A bar of `steps` steps, or a plain counter if their number is not known.
 pub(crate) fn bar(style: Style, what: &'static str, unit: Unit, steps: Option<u64>) -> ProgressBar {
     let bar = match steps {
         Some(steps) => ProgressBar::new(steps),

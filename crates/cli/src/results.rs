@@ -1,4 +1,4 @@
-//! Where the results of `pairs`, `clusters` and `query` go, and in which format.
+//! Writes the results of `pairs`, `clusters` and `query` to standard output or a file, in the format asked for.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -12,14 +12,14 @@ use crate::show::{self, Output, Style};
 use crate::staged::Staged;
 use crate::table::{Cell, Column, Kind, TableFormat, TableWriter};
 
-/// How results are written.
+/// The options for results.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Written {
-    /// How results are written [default: table, or as the name of --output ends].
+    /// The format of the results [default: the extension of --output, or table].
     #[arg(long, value_enum, value_name = "FORMAT")]
     format: Option<FormatName>,
-    /// Write the results to this file, which is replaced when they are complete, instead of standard output.
+    /// Write the results to this file instead of standard output. An existing file is replaced when they are complete.
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -27,21 +27,21 @@ pub(crate) struct Written {
 /// The names of formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum FormatName {
-    /// For people.
+    /// A table to read.
     Table,
-    /// One object per line.
+    /// One JSON object per line.
     Json,
     Csv,
     Parquet,
 }
 
-/// An open place for results: lines of text or JSON, or a table.
+/// An open destination for results: lines of text or JSON, or a table.
 pub(crate) struct Results {
-    /// How lines look.
+    /// The style of lines.
     pub(crate) style: Style,
     pub(crate) lines: Output,
     table: Option<TableWriter<Box<dyn Write + Send>>>,
-    /// The file, and a handle to make it durable.
+    /// The output file, and a handle to sync it.
     staged: Option<(Staged, File)>,
 }
 
@@ -59,14 +59,14 @@ impl Written {
         match (self.format, style.json) {
             (Some(FormatName::Json) | None, true) => Ok(FormatName::Json),
             (Some(_), true) => {
-                Err(Failure::Usage("--json is --format json: give only one format".into()))
+                Err(Failure::Usage("--json means --format json: leave out one of the two".into()))
             }
             (Some(format), false) => Ok(format),
             (None, false) => Ok(of_name().unwrap_or(FormatName::Table)),
         }
     }
 
-    /// Opens the place. Only a table needs the columns.
+    /// Opens the destination. Only tables use the columns.
     pub(crate) fn open(&self, style: Style, columns: &[Column]) -> Result<Results, Failure> {
         let format = self.format(style)?;
         let table_format = match format {
@@ -96,12 +96,12 @@ impl Written {
 }
 
 impl Results {
-    /// Results on standard output, as lines.
+    /// Results as lines on standard output.
     pub(crate) fn on_output(style: Style) -> Results {
         Results { style, lines: Output::new(), table: None, staged: None }
     }
 
-    /// Whether rows are wanted, not lines.
+    /// Whether results are added as rows, not as lines.
     pub(crate) fn is_table(&self) -> bool {
         self.table.is_some()
     }
@@ -111,7 +111,7 @@ impl Results {
         Ok(self.table.as_mut().map_or(Ok(()), |table| table.add(row))?)
     }
 
-    /// Completes the results, and gives a file its name.
+    /// Completes the results, and renames the file to its final name.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         self.lines.flush()?;
         if let Some(table) = self.table {
@@ -123,7 +123,7 @@ impl Results {
     }
 }
 
-/// Columns of a comparison, after others.
+/// The given columns, followed by those of a comparison.
 pub(crate) fn columns(before: &[Column], measure: Measure) -> Vec<Column> {
     let mut columns = before.to_vec();
     columns.push((measure.similarity_name(), Kind::Number));
@@ -132,7 +132,7 @@ pub(crate) fn columns(before: &[Column], measure: Measure) -> Vec<Column> {
     columns
 }
 
-/// The cells of those columns.
+/// The cells of a comparison's columns.
 pub(crate) fn cells(comparison: &Comparison) -> [Cell; 5] {
     let estimate = comparison.similarity();
     let [value, error] = [estimate.value, estimate.std_error].map(Cell::Number);
@@ -140,7 +140,7 @@ pub(crate) fn cells(comparison: &Comparison) -> [Cell; 5] {
     [value, error, low, high, Cell::Boolean(comparison.is_exact())]
 }
 
-/// A name that is JSON as a cell.
+/// The name of a query as a cell.
 pub(crate) fn name_cell(name: &serde_json::Value) -> Cell {
     Cell::Text(name.as_str().map_or_else(|| name.to_string(), str::to_string).into_bytes())
 }

@@ -1,4 +1,4 @@
-//! What is printed: keys, estimates and matches, for people and as JSON.
+//! Formats keys, estimates, matches and sizes, as text and as JSON.
 
 use std::io::{BufWriter, Write, stdout};
 use std::path::Path;
@@ -9,18 +9,18 @@ use serde_json::{Map, Value, json};
 
 use crate::exit::Failure;
 
-/// How the output looks, for every command.
+/// The output options of every command.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct Style {
-    /// Print one JSON object a line.
+    /// Print one JSON object per line.
     #[arg(long, global = true, help_heading = "Output")]
     pub(crate) json: bool,
-    /// No progress bars and no summaries.
+    /// Print no progress bars and no summaries.
     #[arg(long, short, global = true, help_heading = "Output")]
     pub(crate) quiet: bool,
 }
 
-/// Lines for standard output or a file, buffered.
+/// Buffered lines for standard output or a file.
 pub(crate) struct Output {
     out: BufWriter<Box<dyn Write>>,
 }
@@ -31,29 +31,28 @@ impl Output {
         Output::to(Box::new(stdout().lock()))
     }
 
-    /// Any place.
+    /// Any destination.
     pub(crate) fn to(out: Box<dyn Write>) -> Output {
         Output { out: BufWriter::new(out) }
     }
 
-    /// A line of text.
+    /// Prints a line.
     pub(crate) fn line(&mut self, line: impl std::fmt::Display) -> Result<(), Failure> {
         Ok(writeln!(self.out, "{line}")?)
     }
 
-    /// Bytes as they are.
+    /// Prints bytes unchanged.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         Ok(self.out.write_all(bytes)?)
     }
 
-    /// Sends off all that was printed. Failures after this point are those of others.
+    /// Flushes the buffer.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         Ok(self.out.flush()?)
     }
 }
 
-/// A key for people: control characters would move the cursor or start a new line, and bytes that are no
-/// text have no look at all.
+/// A key as printable text. Control characters, which could move the cursor, and bytes that are not UTF-8 are escaped.
 pub(crate) fn key(key: &[u8]) -> String {
     let mut shown = String::new();
     for part in key.utf8_chunks() {
@@ -68,7 +67,7 @@ pub(crate) fn key(key: &[u8]) -> String {
     shown
 }
 
-/// A path for people.
+/// A path as printable text.
 pub(crate) fn path(path: &Path) -> String {
     key(path.as_os_str().as_encoded_bytes())
 }
@@ -81,13 +80,13 @@ pub(crate) fn json_key(key: &[u8]) -> Value {
     }
 }
 
-/// The resemblance or cosine of a comparison, its error and its interval, and whether it is exact.
+/// Adds the resemblance or cosine of a comparison, its error and interval, and whether it is exact.
 pub(crate) fn put_comparison(object: &mut Map<String, Value>, comparison: &Comparison) {
     put_similarity(object, comparison.measure(), &comparison.similarity());
     object.insert("exact".into(), comparison.is_exact().into());
 }
 
-/// The resemblance or cosine, its error and its interval.
+/// Adds a resemblance or cosine with its error and interval.
 pub(crate) fn put_similarity(
     object: &mut Map<String, Value>,
     measure: Measure,
@@ -99,7 +98,7 @@ pub(crate) fn put_similarity(
     object.insert("high".into(), estimate.high.into());
 }
 
-/// The measures that need set sizes, where those are kept. `names` are those of the two containments.
+/// Adds the measures that need set sizes, if the scheme keeps those. `names` are the fields of the two containments.
 pub(crate) fn put_measures(
     object: &mut Map<String, Value>,
     comparison: &Comparison,
@@ -126,7 +125,7 @@ fn put_measure(object: &mut Map<String, Value>, name: &str, estimate: &Estimate)
     object.insert(format!("{name}_high"), estimate.high.into());
 }
 
-/// The similarity and all measures that need set sizes, worked out together.
+/// Adds the similarity and all measures that need set sizes, computed together.
 fn put_all(object: &mut Map<String, Value>, comparison: &Comparison, names: [&str; 2]) {
     let Ok(measures) = comparison.measures() else {
         put_comparison(object, comparison);
@@ -145,7 +144,7 @@ fn put_all(object: &mut Map<String, Value>, comparison: &Comparison, names: [&st
     }
 }
 
-/// A match as the contract of the tool has it.
+/// A match as a JSON object.
 pub(crate) fn json_match(query: &Value, found: &Match) -> Value {
     let mut object = Map::new();
     object.insert("query".into(), query.clone());
@@ -156,7 +155,7 @@ pub(crate) fn json_match(query: &Value, found: &Match) -> Value {
     Value::Object(object)
 }
 
-/// A resemblance or cosine with its error for people: resemblances that come out below 0 are shown as 0.
+/// A resemblance or cosine with its error as text. Resemblances estimated below 0 are shown as 0.
 pub(crate) fn similarity(measure: Measure, estimate: &Estimate) -> String {
     let value = match measure {
         Measure::Cosine => estimate.value,
@@ -165,7 +164,7 @@ pub(crate) fn similarity(measure: Measure, estimate: &Estimate) -> String {
     format!("{value:.3} ± {:.3}", estimate.std_error)
 }
 
-/// The same, or that it is exact.
+/// The similarity of a comparison as text, with its error or marked as exact.
 pub(crate) fn similarity_of(comparison: &Comparison) -> String {
     let estimate = comparison.similarity();
     match comparison.is_exact() {
@@ -174,14 +173,14 @@ pub(crate) fn similarity_of(comparison: &Comparison) -> String {
     }
 }
 
-/// The same with its interval.
+/// The similarity of a comparison as text, with its interval.
 pub(crate) fn similarity_and_interval(comparison: &Comparison) -> String {
     let estimate = comparison.similarity();
     let value = similarity_of(comparison);
     format!("{value:<13}  {:.3} to {:.3}", estimate.low, estimate.high)
 }
 
-/// A number of bytes for people.
+/// A number of bytes as text.
 pub(crate) fn bytes(bytes: u64) -> String {
     match bytes {
         0..10_000 => format!("{bytes} bytes"),
@@ -195,7 +194,12 @@ pub(crate) fn count(number: u64, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
-/// A size from the command line: `512MiB`, `4GiB`, `1000000`.
+/// `1 file was`, `2 files were`.
+pub(crate) fn count_was(number: u64, thing: &str) -> String {
+    format!("{} {}", count(number, thing), if number == 1 { "was" } else { "were" })
+}
+
+/// Parses a size from the command line: `512MiB`, `4GiB`, `1000000`.
 pub(crate) fn parse_bytes(text: &str) -> Result<usize, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -209,13 +213,13 @@ pub(crate) fn parse_bytes(text: &str) -> Result<usize, String> {
         "g" | "gib" => 1024.0 * 1024.0 * 1024.0,
         "tb" => 1e12,
         "t" | "tib" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
-        _ => return Err(format!("`{unit}` is not a unit of size: use KiB, MiB or GiB")),
+        _ => return Err(format!("`{unit}` is not a unit: use KiB, MiB or GiB")),
     };
     let number: f64 =
-        number.parse().map_err(|_| "a size is a number and a unit, such as 512MiB".to_string())?;
+        number.parse().map_err(|_| "expected a number and a unit, such as 512MiB".to_string())?;
     let bytes = number * factor;
     match bytes >= 1.0 && bytes <= usize::MAX as f64 {
         true => Ok(bytes as usize),
-        false => Err("the size is out of range".into()),
+        false => Err("the size is out of range: give at least 1 byte".into()),
     }
 }

@@ -1,7 +1,7 @@
-//! The sources of a database, read again: files, or lines of sets or JSON.
+//! Reads the sources of a database again: files, or lines of sets or JSON.
 //!
-//! In: what the command line says the keys came from. Out: [`Originals`], with which pairs, clusters and queries are decided
-//! by counting common elements. Of lines, 16 bytes each are kept: where the line of a key starts.
+//! In: the `--verify-..` options. Out: [`Originals`], which decide pairs, clusters and queries by counting common elements.
+//! For line files, 16 bytes per line are kept in memory: the hash of the key, and where the line starts.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -17,16 +17,16 @@ use crate::input::{DocumentLimits, Lines, MAX_LINE_BYTES, Records, Worker, conte
 use crate::problems::Problem;
 use crate::{interrupt, show};
 
-/// Keys that are named when their sources are gone or have changed. Further ones are counted.
+/// How many keys with missing or changed sources are listed. Further ones are only counted.
 const MOST_NAMED: usize = 20;
 
-/// Where the original sets can be read again.
+/// The options that name the original sets.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Sources {
-    /// Keys are paths of files: read those again, and decide by exact counts instead of estimates.
+    /// Compare exactly: keys are paths of files, which are read again.
     #[arg(long, help_heading = "Exact answers", conflicts_with_all = ["verify_sets", "verify_jsonl"])]
     pub(crate) verify_files: bool,
-    /// Decide by exact counts: sets are read again from this file, as `add --sets` reads them.
+    /// Compare exactly: read the sets again from this file, as `add --sets` does.
     #[arg(
         long,
         value_name = "FILE",
@@ -34,13 +34,13 @@ pub(crate) struct Sources {
         conflicts_with = "verify_jsonl"
     )]
     pub(crate) verify_sets: Option<PathBuf>,
-    /// Decide by exact counts: texts are read again from this file, as `add --jsonl` reads them.
+    /// Compare exactly: read the texts again from this file, as `add --jsonl` does.
     #[arg(long, value_name = "FILE", help_heading = "Exact answers")]
     pub(crate) verify_jsonl: Option<PathBuf>,
-    /// The field of the key in JSON and Parquet.
+    /// The JSON field or Parquet column that holds the key.
     #[arg(long, value_name = "NAME", default_value = "id", help_heading = "Exact answers")]
     pub(crate) key_field: String,
-    /// The field of the text in JSON and Parquet.
+    /// The JSON field or Parquet column that holds the text.
     #[arg(long, value_name = "NAME", default_value = "text", help_heading = "Exact answers")]
     pub(crate) text_field: String,
 }
@@ -52,7 +52,7 @@ pub(crate) enum Opened {
 }
 
 impl Sources {
-    /// Opens the sources, if the command line names any.
+    /// Opens the sources that the command line names, if any.
     pub(crate) fn open(&self, scheme: &Scheme) -> Result<Option<Opened>, Failure> {
         let (path, records) = match (&self.verify_sets, &self.verify_jsonl) {
             (Some(path), _) => (path, Records::Sets { weighted: false }),
@@ -67,7 +67,7 @@ impl Sources {
             }
             (None, None) if self.verify_files => {
                 check_measure(scheme)?;
-                // What was stored was within the limits of that time.
+                // Stored documents were within the limits when they were added.
                 return Ok(Some(Opened::Files(DocumentLimits::NONE)));
             }
             (None, None) => return Ok(None),
@@ -81,17 +81,18 @@ fn check_measure(scheme: &Scheme) -> Result<(), Failure> {
     match scheme.measure {
         Measure::Jaccard => Ok(()),
         other => Err(Failure::Usage(format!(
-            "elements can be counted in sets only, and this database has the measure `{other}`: leave out --verify-.."
+            "exact comparison works for resemblance only, and this database has the measure `{other}`: \
+             leave out --verify-files, --verify-sets and --verify-jsonl"
         ))),
     }
 }
 
 impl Opened {
-    /// The sets, by their keys.
+    /// The original sets by key.
     pub(crate) fn originals<'a>(&'a self, sketcher: &'a Sketcher) -> Originals<'a> {
         Originals::new(move |key| {
             let set = match self {
-                // What cannot be read, or is no text any more, is gone.
+                // A file that cannot be read, or is no longer text, counts as gone.
                 Opened::Files(limits) => {
                     let mut worker = Worker::new(sketcher).limited(*limits);
                     worker.set_of_file(path_of(key)).ok().flatten()
@@ -101,13 +102,13 @@ impl Opened {
                     lines.set(key, &mut worker)?
                 }
             };
-            // What was given up halfway is not gone.
+            // A set that was not read because of an interrupt is not gone.
             if interrupt::asked() { Err(Error::Interrupted) } else { Ok(set) }
         })
     }
 }
 
-/// The path that a key is.
+/// A key as a path.
 pub(crate) fn path_of(key: &[u8]) -> &Path {
     #[cfg(unix)]
     let text: &OsStr = std::os::unix::ffi::OsStrExt::from_bytes(key);
@@ -150,13 +151,13 @@ pub(crate) struct LineIndex {
 }
 
 impl LineIndex {
-    /// Goes through a file once and remembers where each key is.
+    /// Reads a file once and remembers where the line of each key starts.
     fn new(path: &Path, records: Records) -> Result<LineIndex, Failure> {
         let unreadable = |problem: Problem| Failure::Io(problem.message);
         let mut lines = Lines::open(path, None).map_err(unreadable)?;
         if lines.bytes().is_none() {
             return Err(Failure::Usage(format!(
-                "{} cannot be read twice: give a file that is not compressed",
+                "{} cannot be read twice: name an uncompressed file",
                 lines.name()
             )));
         }
@@ -165,7 +166,7 @@ impl LineIndex {
             if interrupt::asked() {
                 return Err(Failure::Interrupted);
             }
-            // A line that was refused when it was added is the source of nothing.
+            // Lines that `add` rejected were never stored.
             for line in (0..block.len()).map(|i| block.line(i)) {
                 if let Ok(Some((key, _))) = records.parse(line.text) {
                     places.push((hash(&key), line.start));
@@ -178,12 +179,12 @@ impl LineIndex {
         Ok(LineIndex { file: Mutex::new(file), records, places })
     }
 
-    /// The set of a key. The last line of several is the one that was stored.
+    /// The set of a key. If several lines have the key, the last one was stored.
     fn set(&self, key: &[u8], worker: &mut Worker<'_>) -> Result<Option<Vec<u64>>, Error> {
         let hash = hash(key);
         let end = self.places.partition_point(|(other, _)| *other <= hash);
         for (_, start) in self.places[..end].iter().rev().take_while(|(other, _)| *other == hash) {
-            // A line that cannot be read, or is another one by now, is gone.
+            // A line that cannot be read, or has another key by now, counts as gone.
             let Ok(line) = self.line(*start) else { continue };
             if let Ok(Some((found, content))) = self.records.parse(&line)
                 && *found == *key
@@ -215,19 +216,19 @@ fn hash(key: &[u8]) -> u64 {
     STATE.hash_one(key)
 }
 
-/// Says which sources could not be used.
+/// Warns about sources that could not be used.
 pub(crate) fn report_lost(originals: &Originals<'_>) {
     let lost = originals.lost();
     for (why, what) in [
-        (Lost::Gone, "cannot be read any more, and was not compared"),
-        (Lost::Changed, "has changed since it was stored, and was not compared"),
+        (Lost::Gone, "can no longer be read and was not compared"),
+        (Lost::Changed, "has changed since it was stored and was not compared"),
     ] {
         let keys: Vec<_> = lost.iter().filter(|(_, other)| *other == why).collect();
         for (key, _) in keys.iter().take(MOST_NAMED) {
             exit::say(&format!("warning: {} {what}", show::key(key)));
         }
         if keys.len() > MOST_NAMED {
-            exit::say(&format!("warning: {} more {what}", keys.len() - MOST_NAMED));
+            exit::say(&format!("warning: the same holds for {} more", keys.len() - MOST_NAMED));
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Output that appears whole or not at all.
+//! Output files and folders that appear complete or not at all.
 //!
-//! Everything is written under a temporary name beside its final one and is made durable. Then it is renamed. A run that
-//! is killed leaves at most the temporary name behind; one that fails or is interrupted removes it.
+//! Output is written and synced under a temporary name beside its final one. Then it is renamed. A run that is killed leaves
+//! at most the temporary file or folder behind. A run that fails or is interrupted removes it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -11,7 +11,7 @@ use crate::exit::Failure;
 use crate::interrupt;
 use crate::show;
 
-/// A file or folder that does not have its name yet.
+/// A file or folder that still has its temporary name.
 #[derive(Debug)]
 pub(crate) struct Staged {
     temporary: PathBuf,
@@ -21,21 +21,24 @@ pub(crate) struct Staged {
 
 fn failed(path: &Path, error: &io::Error) -> Failure {
     match error.kind() {
-        io::ErrorKind::StorageFull => {
-            Failure::Io(format!("cannot write {}: the disk is full", show::path(path)))
-        }
+        io::ErrorKind::StorageFull => Failure::Io(format!(
+            "cannot write {}: the disk is full; free some space and run again",
+            show::path(path)
+        )),
         _ => Failure::Io(format!("cannot write {}: {error}", show::path(path))),
     }
 }
 
-/// Refuses a target that is there already, unless it is an empty folder or may be replaced.
+/// Rejects a target that exists, unless it is an empty folder or `--force` is given.
 pub(crate) fn check_target(target: &Path, force: bool) -> Result<(), Failure> {
     let empty = || fs::read_dir(target).is_ok_and(|mut entries| entries.next().is_none());
     if force || !target.exists() || empty() {
         return Ok(());
     }
     let name = show::path(target);
-    Err(Failure::Usage(format!("{name} exists: choose another name, or replace it with --force")))
+    Err(Failure::Usage(format!(
+        "{name} already exists: choose another name, or replace it with --force"
+    )))
 }
 
 impl Staged {
@@ -72,7 +75,7 @@ impl Staged {
         made.map_err(|error| failed(&self.target.join(name), &error))
     }
 
-    /// Gives the output its name.
+    /// Renames the output to its final name.
     pub(crate) fn publish(mut self) -> Result<(), Failure> {
         let target = self.target.clone();
         let published = sync_folders(&self.temporary)
@@ -85,7 +88,7 @@ impl Staged {
 
     fn replace(&self) -> io::Result<()> {
         match fs::rename(&self.temporary, &self.target) {
-            // A folder with something in it is not replaced by a rename.
+            // A rename cannot replace a folder that is not empty.
             Err(_) if self.target.is_dir() && self.temporary.is_dir() => {
                 if exchange(&self.temporary, &self.target).is_ok() {
                     return fs::remove_dir_all(&self.temporary);
@@ -113,7 +116,7 @@ impl Drop for Staged {
     }
 }
 
-/// Swaps two names in one step, where the system can.
+/// Swaps two names atomically, where the system supports it.
 #[cfg(target_os = "linux")]
 fn exchange(a: &Path, b: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -129,7 +132,7 @@ fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).open(path)
 }
 
-/// The folder that a path is in.
+/// The parent folder of a path.
 pub(crate) fn parent(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
@@ -137,7 +140,7 @@ pub(crate) fn parent(path: &Path) -> &Path {
     }
 }
 
-/// Makes the names below a folder durable. Files are synced by whoever writes them.
+/// Syncs a folder and all folders below it. The files are synced by their writers.
 fn sync_folders(path: &Path) -> io::Result<()> {
     if !path.is_dir() {
         return Ok(());

@@ -1,7 +1,7 @@
 //! Tables of results as CSV, JSON lines or Parquet.
 //!
-//! In: columns, then rows of cells of those kinds. Out: a file, or standard output. Keys that are not UTF-8 are hexadecimal
-//! objects in JSON; in the other formats, bytes that are not text become the replacement character.
+//! In: columns, then rows of cells. Out: a file, or standard output. In JSON, keys that are not UTF-8 become objects with
+//! hexadecimal digits. In the other formats, invalid bytes become the replacement character.
 
 use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use crate::exit::Failure;
 use crate::show;
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Text,
@@ -21,7 +21,7 @@ pub(crate) enum Kind {
     Boolean,
 }
 
-/// The name of a column, and what it holds.
+/// The name and the type of a column.
 pub(crate) type Column = (&'static str, Kind);
 
 /// A value of a row.
@@ -43,20 +43,20 @@ pub(crate) enum TableFormat {
 }
 
 impl TableFormat {
-    /// The format that the name of a file asks for.
+    /// The format that a file extension stands for.
     pub(crate) fn of_name(path: &Path, option: &str) -> Result<TableFormat, Failure> {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("csv") => Ok(TableFormat::Csv),
             Some("jsonl") => Ok(TableFormat::Jsonl),
             Some("parquet") => TableFormat::Parquet.checked(),
             _ => Err(Failure::Usage(format!(
-                "{option} {}: the name must end in .parquet, .csv or .jsonl",
+                "{option} {}: the name of the file must end in .parquet, .csv or .jsonl",
                 show::path(path)
             ))),
         }
     }
 
-    /// Refuses a format that this build cannot write.
+    /// Rejects a format that this build cannot write.
     pub(crate) fn checked(self) -> Result<TableFormat, Failure> {
         match self == TableFormat::Parquet && !cfg!(feature = "parquet") {
             true => Err(crate::dataset::no_parquet()),
@@ -124,7 +124,7 @@ impl<W: Write + Send> TableWriter<W> {
         }
     }
 
-    /// Writes what is left, and gives the file.
+    /// Writes the rest, and returns the file.
     pub(crate) fn finish(self) -> io::Result<W> {
         let mut file = match self.form {
             Form::Csv(file) | Form::Jsonl(file) => file,
@@ -154,7 +154,7 @@ fn csv_field(cell: &Cell) -> String {
     }
 }
 
-/// A field of CSV, in quotes where it needs them.
+/// A field of CSV, quoted if necessary.
 fn quoted(field: &str) -> Cow<'_, str> {
     let needs = field.contains([',', '"', '\n', '\r']) || field.trim() != field || field.is_empty();
     match needs {

@@ -1,4 +1,4 @@
-//! `ringer add`: files, lines of sets or of JSON, or rows of Parquet go into a database.
+//! `ringer add`: adds files, lines of sets or JSON, or rows of Parquet to a database.
 
 use std::path::PathBuf;
 
@@ -13,12 +13,12 @@ use crate::{interrupt, open};
 
 /// Add sets to a database: files and folders, lines of sets, lines of JSON, or rows of Parquet.
 ///
-/// Lines may be compressed with gzip or Zstandard.
+/// Files of lines may be compressed with gzip or Zstandard. A set that is already stored under the same key is replaced.
 ///
-/// What is stored under a key already is replaced. The database's features say what a document's set is:
-/// 5-word shingles of normalised text (of HTML files, of what is visible), content-defined chunks of bytes,
-/// or the words or numbers themselves. Files that cannot be read, binary files where text is asked for and
-/// malformed lines are left out, said and counted. An interrupt stores what was read so far.
+/// The features of the database determine how a document becomes a set: 5-word shingles of its normalised text (for HTML, of
+/// the visible text), content-defined chunks of its bytes, or its words or numbers. Unreadable files, binary files (unless
+/// the features are chunks) and malformed lines are reported, counted and skipped. Text files of more than 64 MiB are skipped
+/// as well. After an interrupt, everything read so far is stored.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ringer add notes.ringer ~/notes ~/mail
@@ -29,31 +29,31 @@ use crate::{interrupt, open};
   ringer add vectors.ringer --jsonl embeddings.jsonl --text-field embedding --weighted
   generate | ringer add live.ringer --sets - --commit-every 1000 --ack")]
 pub(crate) struct Add {
-    /// The database.
+    /// The database file.
     #[arg(value_name = "DB")]
     path: PathBuf,
-    /// Files and folders (searched recursively); the key of a file is its path as given.
+    /// Files and folders (searched recursively). The key of a file is its path as given.
     #[arg(value_name = "PATH", required_unless_present_any = ["sets", "jsonl", "parquet"])]
     paths: Vec<PathBuf>,
-    /// A set a line: the key, a tab, and its elements with spaces between them (of a database of texts: the
-    /// text). `-` is standard input.
+    /// Read one set per line: the key, a tab, and the elements separated by spaces, or the text if the features are text. `-`
+    /// reads standard input.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["paths", "jsonl"])]
     sets: Option<PathBuf>,
-    /// One JSON object per line. `-` is standard input.
+    /// Read one JSON object per line. `-` reads standard input.
     #[arg(long, value_name = "FILE", conflicts_with = "paths")]
     jsonl: Option<PathBuf>,
-    /// The rows of a Parquet file.
+    /// Read the rows of a Parquet file.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["paths", "sets", "jsonl", "weighted"])]
     parquet: Option<PathBuf>,
-    /// The field of the key, a string or a number.
+    /// The field that holds the key, a string or a number.
     #[arg(long, value_name = "NAME", default_value = "id", conflicts_with_all = ["paths", "sets"])]
     key_field: String,
-    /// The field of the document: a string, or for tokens and ids an array of them.
+    /// The field that holds the document: a string or, for tokens and ids, an array.
     #[arg(long, value_name = "NAME", default_value = "text", conflicts_with_all = ["paths", "sets"])]
     text_field: String,
-    /// Elements come with weights: `element:weight`; in JSON an object of weights (of an element named twice the
-    /// last one), or for ids an array of coordinates. For databases of tokens or ids that measure by weights;
-    /// there, without this, an element's weight is how often it comes.
+    /// Read elements with weights: `element:weight`; in JSON, an object of weights (the last one counts if an element is
+    /// repeated) or, for ids, an array of coordinates. This needs a database of tokens or ids with a weighted sampler. Without
+    /// --weighted, the weight of an element in such a database is the number of its occurrences.
     #[arg(long, conflicts_with = "paths")]
     weighted: bool,
     #[command(flatten)]
@@ -65,7 +65,7 @@ pub(crate) struct Add {
 impl Add {
     pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
         let mut problems = Problems::new(self.walk.strict);
-        // Before the database is opened: what is not there changes nothing.
+        // The input is opened before the database, so that a missing file changes nothing.
         let lines = self.sets.as_ref().or(self.jsonl.as_ref()).map(|file| {
             let every = self.commits.commit_every.map(|n| n as usize);
             Lines::open(file, every).map_err(|problem| Failure::Io(problem.message))
@@ -100,7 +100,7 @@ impl Add {
         let limits = self.walk.limits();
         let load = Load { db: &db, style, commits: &self.commits, records, limits };
         let loaded = load.run(source, &mut problems);
-        // Closed whatever happened: one file, nothing beside it.
+        // Close the database whatever happened, so that it is one file again.
         let closed = db.close();
         let loaded = loaded?;
         closed?;
@@ -114,9 +114,9 @@ impl Add {
             out.line(json!({ "added": sets, "empty": empty, "left_out": problems.json() }))?;
             out.flush()?;
         } else if !style.quiet {
-            let empty = if empty > 0 { format!(", {empty} of them empty") } else { String::new() };
-            let left_out = problems.summary();
-            exit::say(&format!("added {}{empty}{left_out}", count(sets, "set")));
+            let empty = if empty > 0 { format!(" ({empty} of them empty)") } else { String::new() };
+            let skipped = problems.summary();
+            exit::say(&format!("added {}{empty}{skipped}", count(sets, "set")));
         }
         if interrupted { Err(Failure::Interrupted) } else { problems.end(sets) }
     }

@@ -1,4 +1,4 @@
-//! `ringer check`: is the database whole?
+//! `ringer check`: looks for damage in a database.
 
 use std::path::PathBuf;
 
@@ -9,19 +9,19 @@ use crate::exit::{self, Failure};
 use crate::open;
 use crate::show::{self, Output, Style, count};
 
-/// Findings name the page of 4 KiB that they start in, as disks and dumps count them.
+/// Findings name the 4 KiB page of the file that they start in.
 const PAGE_BYTES: u64 = 4096;
 
-/// Look for damage. Never writes. One line a finding, and status 1 if there is one.
+/// Check a database for damage. Prints one line per finding, and exits with status 1 if there is any. Never writes.
 #[derive(clap::Args)]
 pub(crate) struct Check {
-    /// The database.
+    /// The database file.
     #[arg(value_name = "DB")]
     path: PathBuf,
-    /// Only what opening reads, and both superblocks [default: every page].
+    /// Check only what opening reads, and both superblocks [default: check every page].
     #[arg(long, conflicts_with = "deep")]
     quick: bool,
-    /// Also every key as a reader finds it, and every posting.
+    /// Also look up every key, and verify every posting.
     #[arg(long)]
     deep: bool,
 }
@@ -36,12 +36,12 @@ impl Check {
         match Database::open_read_only(&self.path, Options::default()) {
             Ok(reader) => open::warn_of_unsealed(&reader, style)?,
             Err(error @ Error::NotADatabase { .. }) => return Err(error.into()),
-            // What cannot be opened is what a check is for.
+            // A database that cannot be opened can still be checked.
             Err(_) => {}
         }
         let report = Database::check(&self.path, depth)?;
         match self.print(&report, style) {
-            // That nobody listens changes nothing about what was found.
+            // The findings determine the status even if nobody reads them.
             Err(Failure::OutputClosed) => {}
             other => other?,
         }

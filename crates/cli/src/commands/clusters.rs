@@ -1,4 +1,4 @@
-//! `ringer clusters`: sets that hang together.
+//! `ringer clusters`: prints groups of similar sets.
 
 use std::path::PathBuf;
 
@@ -12,23 +12,24 @@ use crate::show::{Style, count};
 use crate::sources::{self, Sources};
 use crate::{interrupt, open};
 
-/// Print clusters of sets that look alike.
+/// Print clusters of similar sets.
 ///
-/// A cluster is a connected component: from each set to each other leads a chain of pairs that are as
-/// alike as asked for. Each is printed with its smallest key first and how alike the others are to it. The estimate of a
-/// pair must reach --min; --possible and --certain ask for more or less, and --verify-.. decides by the sets themselves.
+/// A cluster is a connected component: a chain of similar pairs leads from each member to each other member. A cluster is
+/// printed with its smallest key first, followed by the other members and their resemblance to the first. Two sets are similar
+/// if their estimated resemblance reaches --min. --possible and --certain apply --min to the ends of the interval instead,
+/// and the --verify options compare the original sets exactly.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ringer clusters notes.ringer --min 0.8
   ringer clusters notes.ringer --min 0.8 --linkage strict --output clusters.csv")]
 pub(crate) struct Clusters {
-    /// The database.
+    /// The database file.
     #[arg(value_name = "DB")]
     path: PathBuf,
-    /// The least resemblance, 0 to 1, or cosine, -1 to 1.
-    #[arg(long, value_name = "R", allow_negative_numbers = true)]
+    /// The minimum resemblance of a pair, 0 to 1; for vectors the minimum cosine, -1 to 1.
+    #[arg(long, visible_alias = "threshold", value_name = "R", allow_negative_numbers = true)]
     min: f64,
-    /// What makes a cluster: connected follows chains of pairs, strict compares every member with the first one.
+    /// How clusters are formed: connected follows chains of pairs, strict compares every member with the first one.
     #[arg(long, value_enum, value_name = "KIND", default_value = "connected")]
     linkage: LinkageName,
     /// The same as --linkage strict.
@@ -72,7 +73,7 @@ impl Clusters {
         grouping::ended(&report, snapshot.scheme(), self.min, self.conditions, style)?;
         if !style.quiet {
             let clusters = count(clusters, "group");
-            exit::say(&format!("{clusters} with {members} of {}", count(report.sets, "set")));
+            exit::say(&format!("found {clusters} with {members} of {}", count(report.sets, "set")));
         }
         Ok(())
     }

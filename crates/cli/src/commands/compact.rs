@@ -1,4 +1,4 @@
-//! `ringer compact`: one segment, no dead bytes.
+//! `ringer compact`: merges all segments and removes dead space.
 
 use std::path::PathBuf;
 
@@ -8,10 +8,10 @@ use crate::exit::{self, Failure};
 use crate::open;
 use crate::show::{self, Output, Style};
 
-/// Merge all segments into one and drop dead space.
+/// Merge all segments into one and remove dead space from the file.
 #[derive(clap::Args)]
 pub(crate) struct Compact {
-    /// The database.
+    /// The database file.
     #[arg(value_name = "DB")]
     path: PathBuf,
 }
@@ -36,7 +36,10 @@ impl Compact {
         if !style.quiet {
             let [from, to] = [before.file_bytes, after.file_bytes].map(show::bytes);
             let segments = show::count(before.segments as u64, "segment");
-            exit::say(&format!("{segments} became {}; {from} became {to}", after.segments));
+            exit::say(&format!(
+                "compacted {segments} into {}; the file had {from} and now has {to}",
+                after.segments
+            ));
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! `ringer completions`: for shells.
+//! `ringer completions`: prints completion scripts for shells.
 
 use clap::CommandFactory;
 use clap_complete::Shell;
@@ -7,7 +7,7 @@ use crate::arguments::Arguments;
 use crate::exit::Failure;
 use crate::show::Output;
 
-/// Print shell completions.
+/// Print a completion script for a shell.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ringer completions bash > ~/.local/share/bash-completion/completions/ringer

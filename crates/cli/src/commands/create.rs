@@ -1,4 +1,4 @@
-//! `ringer create`: a new, empty database.
+//! `ringer create`: creates an empty database.
 
 use std::path::PathBuf;
 
@@ -10,10 +10,10 @@ use crate::exit::{self, Failure};
 use crate::open;
 use crate::show::{self, Output, Style};
 
-/// Make a new, empty database.
+/// Create an empty database.
 ///
-/// What is chosen here is fixed for good: how documents become sets, and how much is kept of each. The
-/// presets are good choices; `ringer plan` helps with others.
+/// The scheme of a database cannot be changed later: how documents become sets, and what is stored of each set. The presets
+/// suit most data. `ringer plan` helps to choose other values.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ringer create notes.ringer
@@ -24,60 +24,60 @@ use crate::show::{self, Output, Style};
   ringer create recipes.ringer --features tokens --sampler weighted
   ringer create vectors.ringer --features ids --preset cosine")]
 pub(crate) struct Create {
-    /// The database file; nothing may stand there.
+    /// The path of the new database. It must not exist.
     #[arg(value_name = "DB")]
     path: PathBuf,
     #[command(flatten)]
     choices: Choices,
 }
 
-/// What makes a scheme.
+/// The options that determine a scheme.
 #[derive(clap::Args)]
 pub(crate) struct Choices {
-    /// Where to start from; the other options change single choices [default: near-duplicate].
+    /// The scheme to start from. Other options change single values [default: near-duplicate].
     #[arg(long, value_parser = preset_names())]
     preset: Option<String>,
-    /// What sets are made of: text, grams, spots, chunks, url, tokens, ids; where it helps with a number,
-    /// as in text:3 for three-word shingles.
+    /// How documents become sets: text, grams, spots, chunks, url, tokens or ids. A number can follow, such as text:3 for
+    /// three-word shingles.
     #[arg(long, default_value = "text")]
     features: Features,
-    /// Samples of a signature (k).
+    /// Number of samples in a signature (k).
     #[arg(long, value_name = "K")]
     samples: Option<u32>,
-    /// Bits kept of each sample (b), 1 to 16.
+    /// Bits stored of each sample (b), 1 to 16.
     #[arg(long, value_name = "B")]
     bits: Option<u8>,
-    /// Slots of the index (L); 0 for no index.
+    /// Number of index slots (L); 0 for no index.
     #[arg(long, value_name = "L")]
     slots: Option<u16>,
-    /// Samples that make a slot (g).
+    /// Samples per slot (g).
     #[arg(long, value_name = "G")]
     samples_per_slot: Option<u16>,
-    /// Bits of a slot's value (v), 1 to 32.
+    /// Bits of a slot value (v), 1 to 32.
     #[arg(long, value_name = "V")]
     value_bits: Option<u8>,
-    /// Slots that two sets must have in common to be compared (m).
+    /// Equal slots that two sets need to be compared (m).
     #[arg(long, value_name = "M")]
     min_matches: Option<u16>,
-    /// How sets are sampled: every-bin, one-permutation, independent or lazy; weighted, for sets whose elements have weights;
-    /// sign-projection, for the cosine of vectors [default: as the preset says; with --universe one-permutation].
+    /// The sampler: every-bin, one-permutation, independent or lazy; weighted for sets whose elements have weights;
+    /// sign-projection for the cosine of vectors [default: the preset's sampler; with --universe, one-permutation].
     #[arg(long)]
     sampler: Option<Sampler>,
-    /// What is kept of samples: low-bits, or xor-pairs of single bits, which err less above resemblance .58.
+    /// How samples are stored: low-bits, or xor-pairs of single bits, which are more precise above resemblance 0.58.
     #[arg(long)]
     packing: Option<Packing>,
-    /// Elements are the numbers below D, and sets may fill a good part of them.
+    /// All elements are numbers below D. Use this if sets contain a large part of these numbers.
     #[arg(long, value_name = "D")]
     universe: Option<u64>,
-    /// What is kept of set sizes: none, linear4, linear8, log8 or exact.
+    /// How the size of a set is stored: none, linear4, linear8, log8 or exact.
     #[arg(long, value_name = "FIELD")]
     cardinality: Option<CardinalityField>,
-    /// Keep the sets themselves beside their signatures, so that answers are exact: 64 bits of each element, or fewer, 8 to
-    /// 63, which take less room; answers stay estimates then.
+    /// Also store the elements of each set, so that answers are exact. With fewer than 64 bits per element, 8 to 63, they take
+    /// less space, and answers remain estimates.
     #[arg(long, value_name = "BITS", num_args = 0..=1, require_equals = true, default_missing_value = "64")]
     keep_sets: Option<u8>,
-    /// The seed of all hashing [default: a random one, so that nobody can make sets that collide]. Signatures of
-    /// different seeds cannot be compared.
+    /// The seed of all hash functions. Signatures with different seeds cannot be compared [default: random, so that nobody can
+    /// construct colliding sets].
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 }
@@ -87,17 +87,17 @@ fn preset_names() -> clap::builder::PossibleValuesParser {
 }
 
 impl Choices {
-    /// The scheme, if the choices make sense together.
+    /// The scheme, if the choices fit together.
     pub(crate) fn scheme(&self) -> Result<Scheme, Failure> {
         let of_slots = self.samples_per_slot.is_some()
             || self.value_bits.is_some()
             || self.min_matches.is_some();
         if self.slots == Some(0) && of_slots {
-            let message = "--slots 0 is no index, and has no samples, values or matches";
+            let message = "--slots 0 means no index: leave out --samples-per-slot, --value-bits and --min-matches";
             return Err(Failure::Usage(message.into()));
         }
         let preset = self.preset().with_random_seed();
-        // Every-bin samples know no bounded universe.
+        // The every-bin sampler does not support a bounded universe.
         let usual = match (preset.sampler, self.universe) {
             (Sampler::EveryBin, Some(_)) => Sampler::OnePermutation,
             (sampler, _) => sampler,
@@ -119,7 +119,7 @@ impl Choices {
         Scheme::new(self.with_slots(parameters)).map_err(exit::bad_argument)
     }
 
-    /// The preset. If none was named, the one that goes with the sampler and packing.
+    /// The named preset, or the one that fits the sampler and the packing.
     fn preset(&self) -> Parameters {
         let named = presets::ALL.iter().find(|(name, _)| Some(*name) == self.preset.as_deref());
         let preset = match (named, self.sampler, self.packing) {
@@ -133,8 +133,8 @@ impl Choices {
         Parameters { cardinality, ..preset }
     }
 
-    /// Slots as asked for. Those that were not asked for follow the numbers that were: as many slots as the
-    /// samples are enough for, values as long as the samples have bits for.
+    /// Applies the options for slots. Values that were not given follow from the others: as many slots as the samples suffice
+    /// for, and slot values with as many bits as the samples have.
     fn with_slots(&self, mut parameters: Parameters) -> Parameters {
         let (samples, bits) = (parameters.samples, u32::from(parameters.bits));
         let slots = &mut parameters.slots;

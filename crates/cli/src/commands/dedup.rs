@@ -1,6 +1,7 @@
-//! `ringer dedup`: near-duplicate files in folders, or rows of datasets, in one go.
+//! `ringer dedup`: finds near-duplicate files in folders, or rows of datasets, in one step.
 //!
-//! Sketches all files into a database, one in memory unless asked otherwise, and prints its clusters.
+//! Sketches all files into a database, in memory unless `--db` is given, and prints its clusters. Datasets are handled by
+//! [`crate::dataset`].
 
 use std::path::{Path, PathBuf};
 
@@ -19,22 +20,24 @@ use crate::show::{Style, count};
 use crate::sources::{self, Opened};
 use crate::{interrupt, open};
 
-/// Below this resemblance an index would miss some: all pairs are compared, as long as they are not too many.
+/// Up to this many files, all pairs are compared, so that no answer depends on the index.
 const MOST_FILES_COMPARED: u64 = 20_000;
 
-/// From this resemblance on comparing what may be alike costs hardly more than asking an index.
+/// From this resemblance on, comparing all pairs costs hardly more than using the index.
 const CHEAP_RESEMBLANCE: f64 = 0.7;
 
 /// Find near-duplicate files, or near-duplicate rows of a dataset.
 ///
-/// Compares all files below the given paths by their 5-word shingles, ignoring case and punctuation (HTML files by what is
-/// visible), and prints groups of similar files. Files that may be similar are read again and their shingles are counted: the
-/// resemblances printed are exact, and `identical` means equal bytes. Files that are gone or have changed by then are named
-/// and left out. With --estimate, signatures alone decide, and the estimate must reach --min. Binary files are left out and
-/// counted; `--features chunks` compares files of any kind by their bytes.
+/// Compares all files below the given paths by their 5-word shingles, ignoring case and punctuation, and prints groups of
+/// similar files. HTML files are compared by their visible text. Candidates are read again and compared exactly, so the
+/// resemblances printed are exact, and `identical` means equal bytes. Files that have disappeared or changed by then are
+/// reported and left out. With --estimate, files are not read again, and the estimated resemblance must reach --min. Binary
+/// files and text files of more than 64 MiB are skipped and counted; `--features chunks` compares files of any kind and size
+/// by their bytes.
 ///
-/// With --jsonl or --parquet, rows are compared instead, and the kept ones are written to --out. Every removed row resembles
-/// the kept row of its group to at least --min. Rows that cannot be compared are named, counted and kept.
+/// With --jsonl or --parquet, rows are compared instead of files, and the kept rows are written to --out. Every removed row
+/// has at least the resemblance --min to the kept row of its group. Rows that cannot be compared are reported, counted and
+/// kept.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ringer dedup ~/notes
@@ -48,25 +51,32 @@ pub(crate) struct Dedup {
     /// Files and folders (searched recursively).
     #[arg(required_unless_present_any = ["jsonl", "parquet"], value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Least resemblance of two files that belong together, above 0 and at most 1.
-    #[arg(long, default_value_t = 0.8, value_name = "R", allow_negative_numbers = true)]
+    /// The minimum resemblance of two files or rows of a group, above 0 and at most 1.
+    #[arg(
+        long,
+        visible_alias = "threshold",
+        default_value_t = 0.8,
+        value_name = "R",
+        allow_negative_numbers = true
+    )]
     min: f64,
-    /// Keep the database here: a new one, or one that is there already and is added to. Then files are compared
-    /// with those of earlier runs, too, which are marked in the output. Those that are gone by now are named and left out,
-    /// unless --estimate trusts their signatures.
+    /// Store the signatures in this database. It is created if it does not exist. If it exists, files are also compared with
+    /// those of earlier runs, which are marked in the output. Files of earlier runs that no longer exist are reported and left
+    /// out, unless --estimate is given.
     #[arg(long, value_name = "DB")]
     db: Option<PathBuf>,
-    /// What files are compared by: text, grams, spots or chunks [default: text, or as the database says].
+    /// How documents become sets: text, grams, spots or chunks; for rows also tokens or ids [default: text, or the database's
+    /// features].
     #[arg(long)]
     features: Option<Features>,
-    /// The seed of all hashing [default: a random one, so that nobody can make files that collide, or as the database
-    /// says]. With a seed, estimates come out the same each time.
+    /// The seed of all hash functions. With a fixed seed, estimates are the same in each run [default: random, so that nobody
+    /// can construct colliding files, or the database's seed].
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Every member is alike enough to the first one, not only through a chain.
+    /// Require that every file of a group is similar to its first file, not only through a chain of files.
     #[arg(long)]
     strict_linkage: bool,
-    /// Trust the signatures: print estimates, and do not read files again to count what they have in common.
+    /// Print estimates from the signatures instead of comparing files or rows exactly.
     #[arg(long)]
     estimate: bool,
     #[command(flatten)]
@@ -79,7 +89,7 @@ impl Dedup {
     pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
         if !(self.min > 0.0 && self.min <= 1.0) {
             return Err(Failure::Usage(format!(
-                "--min {} is no resemblance: give a number above 0 and at most 1",
+                "--min {} is not a resemblance: give a number above 0 and at most 1",
                 self.min
             )));
         }
@@ -114,10 +124,10 @@ impl Dedup {
         if !style.quiet {
             let empty = match loaded.empty {
                 0 => String::new(),
-                empty => format!(" ({empty} without any words)"),
+                empty => format!(" ({empty} without words)"),
             };
             exit::say(&format!(
-                "{} with {members} of {}{empty}{}",
+                "found {} with {members} of {}{empty}{}",
                 count(clusters, "group"),
                 count(sets, "file"),
                 problems.summary()
@@ -126,7 +136,7 @@ impl Dedup {
         problems.end(loaded.sets)
     }
 
-    /// The database: the one that is there, a new one, or one in memory.
+    /// Opens the existing database, creates a new one, or creates one in memory.
     fn open(&self) -> Result<Database, Failure> {
         if let Some(path) = self.db.as_deref().filter(|path| path.exists()) {
             let db = open::to_write(path)?;
@@ -143,25 +153,25 @@ impl Dedup {
         }
     }
 
-    /// Refuses a database whose scheme is not the one asked for.
+    /// Rejects a database whose scheme contradicts the options.
     fn check_scheme(&self, path: &Path, scheme: &Scheme) -> Result<(), Failure> {
         let shown = path.display();
         if let Some(features) = self.features.filter(|features| *features != scheme.features) {
             return Err(Failure::Usage(format!(
-                "{shown} has features {}, not {features}: choose another file, or none",
+                "{shown} has the features {}, not {features}: leave out --features, or choose another database",
                 scheme.features
             )));
         }
         if let Some(seed) = self.seed.filter(|seed| *seed != scheme.seed) {
             return Err(Failure::Usage(format!(
-                "{shown} has the seed {}, not {seed}: choose another file, or no seed",
+                "{shown} has the seed {}, not {seed}: leave out --seed, or choose another database",
                 scheme.seed
             )));
         }
         Ok(())
     }
 
-    /// Prints the clusters. Gives their number, that of their members, and that of all sets.
+    /// Prints the clusters. Returns the numbers of clusters, of their members, and of all sets.
     fn clusters(
         &self,
         db: &Database,

@@ -1,4 +1,4 @@
-//! `ringer delete`: keys go.
+//! `ringer delete`: deletes keys.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,13 +9,13 @@ use crate::exit::{self, Failure};
 use crate::open;
 use crate::show::{self, Output, Style, count};
 
-/// Delete keys, all in one commit. Status 1 if one of them was not there; the others are deleted.
+/// Delete keys in one commit. Exits with status 1 if a key does not exist; the other keys are deleted all the same.
 #[derive(clap::Args)]
 pub(crate) struct Delete {
-    /// The database.
+    /// The database file.
     #[arg(value_name = "DB")]
     path: PathBuf,
-    /// The keys.
+    /// The keys to delete.
     #[arg(value_name = "KEY", required = true)]
     keys: Vec<OsString>,
 }

@@ -1,4 +1,4 @@
-//! `ringer dump`: every row as text.
+//! `ringer dump`: prints every row as text.
 
 use std::path::PathBuf;
 
@@ -7,10 +7,10 @@ use crate::exit::Failure;
 use crate::open;
 use crate::show::{self, Output, Style};
 
-/// Print every row: key, tab, number of elements, tab, signature in hexadecimal; or JSON.
+/// Print every row: the key, the number of elements and the signature in hexadecimal, separated by tabs.
 #[derive(clap::Args)]
 pub(crate) struct Dump {
-    /// The database.
+    /// The database file.
     #[arg(value_name = "DB")]
     path: PathBuf,
 }

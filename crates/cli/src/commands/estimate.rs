@@ -1,4 +1,4 @@
-//! `ringer estimate`: how alike are these stored sets?
+//! `ringer estimate`: estimates the resemblance of stored sets.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,17 +11,19 @@ use crate::exit::Failure;
 use crate::open;
 use crate::show::{self, Output, Style};
 
-/// Estimate the resemblance of two, three or more stored sets; of two also containment both ways,
-/// intersection, union and Hamming distance; of two vectors, cosine and angle.
+/// Estimate the resemblance of two or more stored sets.
+///
+/// For two sets, this also prints the containment in both directions, intersection, union and Hamming distance. For two
+/// vectors it prints cosine and angle.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ringer estimate notes.ringer a.md b.md
   ringer estimate words.ringer credit card fraud --json")]
 pub(crate) struct Estimate {
-    /// The database.
+    /// The database file.
     #[arg(value_name = "DB")]
     path: PathBuf,
-    /// The keys, two at least.
+    /// The keys of at least two stored sets.
     #[arg(value_name = "KEY", required = true, num_args = 2..)]
     keys: Vec<OsString>,
 }

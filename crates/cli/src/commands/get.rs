@@ -1,4 +1,4 @@
-//! `ringer get`: what is stored under a key.
+//! `ringer get`: shows the set stored under a key.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,10 +10,10 @@ use crate::exit::{self, Failure};
 use crate::open;
 use crate::show::{self, Output, Style};
 
-/// Show what is stored under a key. Status 1 if nothing is.
+/// Show the set stored under a key. Exits with status 1 if the key does not exist.
 #[derive(clap::Args)]
 pub(crate) struct Get {
-    /// The database.
+    /// The database file.
     #[arg(value_name = "DB")]
     path: PathBuf,
     /// The key.
@@ -41,12 +41,12 @@ impl Get {
     }
 }
 
-/// The size of a set as far as it is known.
+/// The size of a set as text, as precisely as it is known.
 fn elements(stored: &Stored) -> String {
     match stored.signature.cardinality() {
-        _ if stored.signature.is_empty() => "none: the empty set".into(),
+        _ if stored.signature.is_empty() => "0 (the empty set)".into(),
         _ if kept(stored).is_some() => format!("{} (kept)", kept(stored).unwrap_or_default()),
-        None => "not kept".into(),
+        None => "unknown (the scheme does not store set sizes)".into(),
         Some(size) if size.half_width == 0.0 => format!("{}", size.value),
         Some(size) => {
             let (value, half) = (size.value, size.half_width);
@@ -55,18 +55,18 @@ fn elements(stored: &Stored) -> String {
     }
 }
 
-/// The number of elements, where they are kept as they are.
+/// The number of elements, if the set is kept with all bits.
 pub(super) fn kept(stored: &Stored) -> Option<usize> {
     let exact = stored.signature.scheme().elements.are_exact();
     stored.signature.elements().filter(|_| exact).map(<[u64]>::len)
 }
 
-/// The words of a signature's planes.
+/// The bit planes of a signature in hexadecimal.
 pub(super) fn hex(stored: &Stored) -> String {
     stored.signature.planes().iter().map(|word| format!("{word:016x}")).collect()
 }
 
-/// A row: key, size, commit, and all samples.
+/// A row as JSON: key, size, commit, and all samples.
 pub(super) fn json_row(key: &[u8], stored: &Stored) -> Value {
     let signature = &stored.signature;
     let samples: Vec<u16> = (0..).map_while(|i| signature.sample(i)).collect();

@@ -1,4 +1,4 @@
-//! `ringer keys`: which keys there are.
+//! `ringer keys`: lists keys.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,16 +9,16 @@ use crate::exit::Failure;
 use crate::open;
 use crate::show::{self, Output, Style};
 
-/// List the keys in order, all of them or those that start alike.
+/// List keys in order, all of them or those with a common prefix.
 #[derive(clap::Args)]
 pub(crate) struct Keys {
-    /// The database.
+    /// The database file.
     #[arg(value_name = "DB")]
     path: PathBuf,
-    /// Only keys that start with this.
+    /// List only keys that start with P.
     #[arg(long, value_name = "P", default_value = "", allow_hyphen_values = true)]
     prefix: OsString,
-    /// Keys as they are, each followed by a zero byte, for `xargs -0`.
+    /// Print keys unescaped, each followed by a zero byte, for `xargs -0`.
     #[arg(long, short = '0', conflicts_with = "json")]
     null: bool,
 }

@@ -1,4 +1,4 @@
-//! `ringer man`: manual pages from the same words as `--help`.
+//! `ringer man`: manual pages, generated from the texts of `--help`.
 
 use std::path::PathBuf;
 
@@ -9,13 +9,13 @@ use crate::arguments::Arguments;
 use crate::exit::Failure;
 use crate::show::{self, Output};
 
-/// Print the manual page, or write those of all commands into a folder.
+/// Print the manual page, or write the manual pages of all commands into a folder.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ringer man | man -l -
   ringer man --dir ~/.local/share/man/man1")]
 pub(crate) struct Man {
-    /// Write ringer.1, ringer-add.1 and so on into this folder, which is made if it is not there.
+    /// Write ringer.1, ringer-add.1 and so on into this folder, which is created if necessary.
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }

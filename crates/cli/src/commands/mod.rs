@@ -1,4 +1,4 @@
-//! The commands, one file each.
+//! The commands. Each has its own file.
 
 mod add;
 mod check;
@@ -81,7 +81,7 @@ impl Command {
     }
 }
 
-/// A temporary folder that nobody else can look into.
+/// A temporary folder that other users cannot read.
 pub(crate) fn private_folder_in(place: &std::path::Path) -> std::io::Result<tempfile::TempDir> {
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]

@@ -1,4 +1,4 @@
-//! `ringer pack`: a compact copy.
+//! `ringer pack`: writes a compact copy.
 
 use std::path::PathBuf;
 
@@ -8,13 +8,13 @@ use crate::exit::{self, Failure};
 use crate::open;
 use crate::show::{self, Output, Style};
 
-/// Write a compact copy: one segment, no dead space. The original is not changed.
+/// Write a compact copy of a database: one segment, without dead space. The original is not changed.
 #[derive(clap::Args)]
 pub(crate) struct Pack {
-    /// The database.
+    /// The database file.
     #[arg(value_name = "DB")]
     path: PathBuf,
-    /// The copy; nothing may stand there.
+    /// The path of the copy. It must not exist.
     #[arg(value_name = "FILE")]
     target: PathBuf,
 }
@@ -33,7 +33,7 @@ impl Pack {
         }
         if !style.quiet {
             let target = show::path(&self.target);
-            exit::say(&format!("packed into {target}: {}", show::bytes(bytes)));
+            exit::say(&format!("wrote {target} ({})", show::bytes(bytes)));
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! `ringer pairs`: all pairs that look alike.
+//! `ringer pairs`: prints all pairs of similar sets.
 
 use std::path::PathBuf;
 
@@ -15,15 +15,15 @@ use crate::sources::{self, Sources};
 use crate::table::Kind;
 use crate::{interrupt, open};
 
-/// Groups of equal signatures with more keys than this are printed as groups: a hundred thousand copies
-/// make five billion pairs.
+/// Groups of equal signatures with more keys than this are printed as groups: 100,000 equal sets would make five billion
+/// pairs.
 const MOST_EXPANDED: usize = 100;
 
-/// Print all pairs of sets that look alike, each once.
+/// Print all pairs of similar sets, each pair once.
 ///
-/// A pair is printed if its estimate reaches --min; --possible and --certain ask for more or less, and --verify-.. decides
-/// by the sets themselves. More than 100 sets with equal signatures are printed as one group and are named in pairs by
-/// their smallest key; --expand takes those apart, too.
+/// A pair is printed if its estimated resemblance reaches --min. --possible and --certain apply --min to the ends of the
+/// interval instead, and the --verify options compare the original sets exactly. More than 100 sets with equal signatures are
+/// printed as one group, and other pairs name the group by its smallest key; --expand prints all their pairs.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ringer pairs notes.ringer --min 0.8
@@ -32,13 +32,13 @@ const MOST_EXPANDED: usize = 100;
   ringer pairs notes.ringer --min 0.8 --output pairs.parquet
   ringer pairs texts.ringer --min 0.8 --verify-jsonl texts.jsonl")]
 pub(crate) struct Pairs {
-    /// The database.
+    /// The database file.
     #[arg(value_name = "DB")]
     path: PathBuf,
-    /// The least resemblance, 0 to 1, or cosine, -1 to 1.
-    #[arg(long, value_name = "R", allow_negative_numbers = true)]
+    /// The minimum resemblance of a pair, 0 to 1; for vectors the minimum cosine, -1 to 1.
+    #[arg(long, visible_alias = "threshold", value_name = "R", allow_negative_numbers = true)]
     min: f64,
-    /// All pairs of sets with equal signatures, however many.
+    /// Print all pairs of sets with equal signatures, however many there are.
     #[arg(long)]
     expand: bool,
     #[command(flatten)]
@@ -58,7 +58,7 @@ impl Pairs {
         let measure = snapshot.scheme().measure;
         let columns = results::columns(&[("a", Kind::Text), ("b", Kind::Text)], measure);
         let mut results = self.written.open(style, &columns)?;
-        // A table has no place for groups.
+        // Tables have no rows for groups.
         let most = if self.expand || results.is_table() { usize::MAX } else { MOST_EXPANDED };
         let pairs = self.conditions.put(snapshot.pairs(self.min)).expand_up_to(most);
         let sketcher = Sketcher::new(snapshot.scheme());
@@ -84,7 +84,7 @@ impl Pairs {
         originals.iter().for_each(sources::report_lost);
         grouping::ended(&report, snapshot.scheme(), self.min, self.conditions, style)?;
         if !style.quiet {
-            exit::say(&format!("{} of {}", count(found, "pair"), count(report.sets, "set")));
+            exit::say(&format!("found {} in {}", count(found, "pair"), count(report.sets, "set")));
         }
         Ok(())
     }
@@ -112,7 +112,7 @@ fn print(
         Found::Pair(pair) => {
             let copies = |keys: u32| match keys {
                 1 => String::new(),
-                more => format!(" (and {} copies)", more - 1),
+                more => format!(" (and {} with an equal signature)", more - 1),
             };
             out.line(format_args!(
                 "{}  {}{}  {}{}",

@@ -1,4 +1,4 @@
-//! `ringer plan`: which scheme to choose.
+//! `ringer plan`: helps to choose a scheme.
 
 use ringer::Scheme;
 use ringer::estimate::advice::{Advice, advise};
@@ -9,25 +9,25 @@ use serde_json::{Value, json};
 use crate::exit::{self, Failure};
 use crate::show::{Output, Style};
 
-/// Columns of the plot: resemblance 0 to 1.
+/// Width of the plot, for resemblance 0 to 1.
 const WIDTH: usize = 60;
 
-/// Lines of the plot: chance 0 to 1.
+/// Height of the plot, for probability 0 to 1.
 const HEIGHT: usize = 12;
 
-/// Choose a scheme: what it takes to find sets of a resemblance, and to know it that well.
+/// Choose a scheme that finds sets of a given resemblance and estimates it with a given error.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ringer plan --min 0.8
   ringer plan --min 0.5 --error 0.03 --sets 10000000")]
 pub(crate) struct Plan {
-    /// The least resemblance that matters, above 0 and at most 1.
-    #[arg(long, value_name = "R", allow_negative_numbers = true)]
+    /// The minimum resemblance that has to be found, above 0 and at most 1.
+    #[arg(long, visible_alias = "threshold", value_name = "R", allow_negative_numbers = true)]
     min: f64,
-    /// The standard error that is allowed at that resemblance.
+    /// The largest acceptable standard error at that resemblance.
     #[arg(long, value_name = "E", default_value_t = 0.05)]
     error: f64,
-    /// How many sets there will be.
+    /// The number of sets that the database will hold.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     sets: u64,
 }
@@ -43,7 +43,7 @@ impl Plan {
             return out.flush();
         }
         out.line(
-            "samples bits  slots        bytes a set (index)  error   found    compared in vain",
+            "samples bits  slots        bytes/set   (index)  error   found    false candidates",
         )?;
         for advice in &all {
             let slots = advice.scheme.slots;
@@ -64,24 +64,25 @@ impl Plan {
         }
         let Some(best) = all.first() else { return out.flush() };
         out.line(format_args!(
-            "\nerror and chance to be found at resemblance {}, of {} sets; keys come on top.\n\
+            "\nStandard error and probability to be found at resemblance {}, in a database of {} sets. Sizes are without \
+             keys.\n\
              {}:\n  {}\n",
             self.min,
             self.sets,
             if best.scheme.slots.count > 0 {
-                "The smallest one with an index"
+                "The smallest scheme with an index"
             } else {
-                "The smallest one"
+                "The smallest scheme"
             },
             command(&best.scheme)
         ))?;
         if best.scheme.slots.count == 0 {
             out.line(
-                "No index finds such sets without comparing most others: every query is a scan.",
+                "An index would have to compare most sets to find these, so every query scans all signatures.",
             )?;
             return out.flush();
         }
-        out.line("chance to be found")?;
+        out.line("probability to be found")?;
         for line in plot(&best.scheme, self.min) {
             out.line(line)?;
         }
@@ -89,7 +90,7 @@ impl Plan {
     }
 }
 
-/// The command that makes a database of a scheme.
+/// The command that creates a database with this scheme.
 fn command(scheme: &Scheme) -> String {
     let slots = scheme.slots;
     let index = match slots.count {
@@ -106,7 +107,7 @@ fn command(scheme: &Scheme) -> String {
     format!("ringer create DB --samples {} {kept} {index}", scheme.samples)
 }
 
-/// Bits that are kept of a sample drawn.
+/// The bits stored per drawn sample.
 fn bits(scheme: &Scheme) -> String {
     let kept = f64::from(scheme.bits) * f64::from(scheme.samples);
     match kept / f64::from(scheme.drawn_samples()) {
@@ -115,7 +116,7 @@ fn bits(scheme: &Scheme) -> String {
     }
 }
 
-/// The chance to be found against resemblance, with a mark below the least one.
+/// A plot of the probability to be found against resemblance, with a mark at `--min`.
 fn plot(scheme: &Scheme, min: f64) -> Vec<String> {
     let chances: Vec<f64> = (0..=WIDTH).map(|i| found(scheme, i as f64 / WIDTH as f64)).collect();
     let eighths = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];

@@ -1,4 +1,4 @@
-//! `ringer query`: what looks like this?
+//! `ringer query`: finds the stored sets that are similar to a given one.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -18,7 +18,10 @@ use crate::show::{self, Output, Style};
 use crate::sources::{self, Sources};
 use crate::table::{Cell, Kind};
 
-/// Find the sets that look like one: ranked, with error bars.
+/// Find stored sets that are similar to a given set, text or file.
+///
+/// Prints matches by decreasing similarity, each with its error. Exits with status 1 if nothing matches; with several queries
+/// (--sets, --jsonl, --parquet), if none of them has a match.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ringer query notes.ringer --key notes/2024.md
@@ -29,76 +32,76 @@ use crate::table::{Cell, Kind};
   ringer query notes.ringer --parquet new.parquet --min 0.8 --output matches.parquet
   ringer query recipes.ringer --set 'flour:500 butter:250 sugar:120' --weighted")]
 pub(crate) struct Query {
-    /// The database.
+    /// The database file.
     #[arg(value_name = "DB")]
     path: PathBuf,
     #[command(flatten)]
     what: What,
-    /// The best N only.
+    /// Print at most the N best matches.
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
-    /// All matches, not only the best.
+    /// Print all matches.
     #[arg(long, conflicts_with = "top")]
     all: bool,
-    /// Only sets of at least this resemblance, 0 to 1, or vectors of at least this cosine, -1 to 1: their estimate must reach it,
-    /// unless --possible, --certain or --verify-.. says otherwise.
-    #[arg(long, value_name = "R", allow_negative_numbers = true)]
+    /// The minimum resemblance of a match, 0 to 1; for vectors the minimum cosine, -1 to 1. The estimate must reach it, unless
+    /// --possible, --certain or a --verify option is given.
+    #[arg(long, visible_alias = "threshold", value_name = "R", allow_negative_numbers = true)]
     min: Option<f64>,
-    /// Only sets with at least so many slots in common [default: as the database says].
+    /// Compare only sets with at least M slots equal to those of the query [default: the database's setting].
     #[arg(long, value_name = "M")]
     min_matches: Option<u32>,
-    /// Compare with every set, also those without common slots: slower. What must reach --min stays the same.
+    /// Compare with every set, also with those without equal slots. This is slower. The meaning of --min stays the same.
     #[arg(long)]
     exhaustive: bool,
     #[command(flatten)]
     reach: Reach,
     #[command(flatten)]
     sources: Sources,
-    /// Slots that differ in one bit count as common, too: finds more, in databases whose slots are not hashed.
+    /// Also count slots that differ in one bit as equal. This finds more sets. It needs a database whose slots are not hashed.
     #[arg(long)]
     within_one_bit: bool,
-    /// Elements come with weights: `element:weight`.
+    /// Read elements with weights: `element:weight`.
     #[arg(long, conflicts_with_all = ["key", "text", "file"])]
     weighted: bool,
-    /// Say how the answer was found, and the chance that a set just as alike as --min, or more or less, is returned.
+    /// Also print how the answer was found, and the probability that a set of a given resemblance is returned.
     #[arg(long, conflicts_with_all = ["sets", "jsonl", "parquet"])]
     explain: bool,
-    /// Stop at the first malformed line.
+    /// Stop at the first malformed line or row.
     #[arg(long)]
     strict: bool,
     #[command(flatten)]
     written: Written,
 }
 
-/// What to look for: one of these.
+/// What to search for: exactly one of these.
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 struct What {
-    /// The likes of a stored set.
+    /// Search for sets similar to the stored set with this key.
     #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     key: Option<OsString>,
-    /// The likes of a set: its elements with spaces between them.
+    /// Search for sets similar to this set: its elements, separated by spaces.
     #[arg(long, value_name = "ELEMENTS", allow_hyphen_values = true)]
     set: Option<String>,
-    /// The likes of a text.
+    /// Search for texts similar to this text.
     #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
     text: Option<String>,
-    /// The likes of a file. A pipe is read to its end, and waited for.
+    /// Search for files similar to this file. A pipe is read to its end.
     #[arg(long, value_name = "PATH")]
     file: Option<PathBuf>,
-    /// A query a line, as `add --sets` reads them. `-` is standard input.
+    /// Run one query per line, in the format of `add --sets`. `-` reads standard input.
     #[arg(long, value_name = "FILE")]
     sets: Option<PathBuf>,
-    /// One query per line, as `add --jsonl` reads them. `-` is standard input.
+    /// Run one query per line, in the format of `add --jsonl`. `-` reads standard input.
     #[arg(long, value_name = "FILE")]
     jsonl: Option<PathBuf>,
-    /// One query per row of a Parquet file, as `add --parquet` reads them.
+    /// Run one query per row of a Parquet file, in the format of `add --parquet`.
     #[arg(long, value_name = "FILE")]
     parquet: Option<PathBuf>,
 }
 
 impl What {
-    /// Whether there is more than one query.
+    /// Whether the option can give more than one query.
     fn is_many(&self) -> bool {
         self.sets.is_some() || self.jsonl.is_some() || self.parquet.is_some()
     }
@@ -120,25 +123,29 @@ impl Query {
         let columns = results::columns(&columns, snapshot.scheme().measure);
         let mut out = self.written.open(style, &columns)?;
         if self.what.is_many() {
-            self.many((&snapshot, &sketcher, originals), &mut out)?;
+            let matched = self.many((&snapshot, &sketcher, originals), &mut out)?;
             originals.into_iter().for_each(sources::report_lost);
-            return out.finish();
+            out.finish()?;
+            return found(matched);
         }
         let (name, asked) = self.one(&sketcher)?;
         let query = self.ask(snapshot.query(asked.like()), originals);
-        if self.explain {
+        let matched = if self.explain {
             let explanation = query.explain().map_err(exit::bad_argument)?;
             self.print(&name, &explanation.answer, &mut out)?;
             print_explanation(&explanation, out.style, &mut out.lines)?;
+            !explanation.answer.matches.is_empty()
         } else {
             let answer = query.run().map_err(exit::bad_argument)?;
             self.print(&name, &answer, &mut out)?;
-        }
+            !answer.matches.is_empty()
+        };
         originals.into_iter().for_each(sources::report_lost);
-        out.finish()
+        out.finish()?;
+        found(matched)
     }
 
-    /// The query's name in the output, and what is asked.
+    /// A single query: its name in the output, and what to search for.
     fn one(&self, sketcher: &Sketcher) -> Result<(Value, Asked<'_>), Failure> {
         let mut worker = Worker::new(sketcher);
         if let Some(key) = &self.what.key {
@@ -184,7 +191,7 @@ impl Query {
         if self.exhaustive { query.exhaustive() } else { query }
     }
 
-    /// Where many queries come from, and how its lines are read.
+    /// The source of many queries, and how to parse its lines.
     fn source(&self, features: Features) -> Result<(Source, Records), Failure> {
         let sets = Records::Sets { weighted: self.weighted };
         let fields = [&*self.sources.key_field, &*self.sources.text_field];
@@ -203,12 +210,13 @@ impl Query {
         Ok((Source::Lines(lines), records))
     }
 
-    /// Many queries, many at a time.
+    /// Runs many queries, a block of them in parallel. Returns whether any has a match.
     fn many(
         &self,
         (snapshot, sketcher, originals): (&Snapshot, &Sketcher, Option<&Originals<'_>>),
         out: &mut Results,
-    ) -> Result<(), Failure> {
+    ) -> Result<bool, Failure> {
+        let (mut answered, mut matched) = (0, false);
         let (source, records) = self.source(sketcher.scheme().features)?;
         let name = source.name();
         let mut problems = Problems::new(self.strict);
@@ -233,7 +241,10 @@ impl Query {
             for answer in answers {
                 match answer {
                     Ok(Some((key, answer))) => {
-                        self.print(&key, &answer.map_err(exit::bad_argument)?, out)?;
+                        let answer = answer.map_err(exit::bad_argument)?;
+                        self.print(&key, &answer, out)?;
+                        answered += 1;
+                        matched |= !answer.matches.is_empty();
                     }
                     Ok(None) => {}
                     Err(problem) => problems.note(problem)?,
@@ -241,11 +252,12 @@ impl Query {
             }
             out.lines.flush()?;
         }
-        let left_out = problems.summary();
-        if !out.style.quiet && !left_out.is_empty() {
-            exit::say(left_out.trim_start_matches("; "));
+        let skipped = problems.summary();
+        if !out.style.quiet && !skipped.is_empty() {
+            exit::say(skipped.trim_start_matches("; "));
         }
-        Ok(())
+        problems.end(answered)?;
+        Ok(matched)
     }
 
     fn print(&self, query: &Value, answer: &Answer, out: &mut Results) -> Result<(), Failure> {
@@ -257,7 +269,7 @@ impl Query {
                 out.row(row)?;
             }
             if answer.truncated {
-                exit::say("warning: there were too many candidates: matches may be missing");
+                exit::say(TRUNCATED);
             }
             return Ok(());
         }
@@ -291,13 +303,22 @@ impl Query {
             ))?;
         }
         if answer.truncated {
-            exit::say("warning: there were too many candidates: matches may be missing");
+            exit::say(TRUNCATED);
         }
         Ok(())
     }
 }
 
-/// What is looked for, kept while the query runs.
+/// The warning about an answer from only some of the candidates.
+const TRUNCATED: &str = "warning: there were too many candidates, so matches may be missing: \
+                         --exhaustive compares all sets";
+
+/// The status of a command that searched: 1 if it found nothing.
+fn found(matched: bool) -> Result<(), Failure> {
+    if matched { Ok(()) } else { Err(Failure::Findings) }
+}
+
+/// What to search for, kept while the query runs.
 enum Asked<'a> {
     Key(&'a [u8]),
     Set(Vec<u64>),
@@ -305,7 +326,7 @@ enum Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    /// A document or a set. Where elements have weights, its signature.
+    /// The set of a document or, for weighted measures, its signature.
     fn of(
         content: &Content<'_>,
         worker: &mut Worker<'_>,

@@ -1,4 +1,4 @@
-//! `ringer repair`: derived data anew.
+//! `ringer repair`: rebuilds derived data.
 
 use std::path::PathBuf;
 
@@ -8,12 +8,12 @@ use serde_json::json;
 use crate::exit::{self, Failure};
 use crate::show::{Output, Style, count};
 
-/// Make derived data anew: postings, filters, the order of keys, a superblock from its twin.
+/// Rebuild derived data: postings, filters, the order of keys, and a superblock from the other one.
 ///
-/// Drops no readable row. If rows themselves are damaged it refuses, and `ringer salvage` is what is left.
+/// Drops no readable row. If rows themselves are damaged, the command fails; use `ringer salvage` then.
 #[derive(clap::Args)]
 pub(crate) struct Repair {
-    /// The database.
+    /// The database file.
     #[arg(value_name = "DB")]
     path: PathBuf,
 }
@@ -27,11 +27,11 @@ impl Repair {
             return out.flush();
         }
         if !style.quiet {
-            let superblock = if report.superblock { "a superblock and " } else { "" };
+            let superblock = if report.superblock { "1 superblock and " } else { "" };
             let segments = count(report.segments.len() as u64, "segment");
             exit::say(&match (report.superblock, report.segments.len()) {
-                (false, 0) => "there was nothing to repair".to_string(),
-                _ => format!("made anew: {superblock}{segments}"),
+                (false, 0) => "nothing to repair".to_string(),
+                _ => format!("rebuilt {superblock}{segments}"),
             });
         }
         Ok(())

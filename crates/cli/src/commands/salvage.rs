@@ -1,4 +1,4 @@
-//! `ringer salvage`: what can still be read of a damaged database.
+//! `ringer salvage`: copies the readable rows of a damaged database.
 
 use std::path::PathBuf;
 
@@ -9,15 +9,15 @@ use crate::exit::{self, Failure};
 use crate::open;
 use crate::show::{Output, Style, count};
 
-/// Copy every row whose checksums verify from a damaged database, which is not changed, into a new one.
+/// Copy every row with valid checksums from a damaged database into a new one.
 ///
-/// Status 1 if something could not be saved.
+/// The damaged database is not changed. Exits with status 1 if something could not be saved.
 #[derive(clap::Args)]
 pub(crate) struct Salvage {
     /// The damaged database.
     #[arg(value_name = "SRC")]
     source: PathBuf,
-    /// The new one; nothing may stand there.
+    /// The path of the new database. It must not exist.
     #[arg(value_name = "DST")]
     target: PathBuf,
 }
@@ -43,7 +43,7 @@ impl Salvage {
             out.flush()?;
         } else if !style.quiet {
             exit::say(&format!(
-                "saved {} of {}; lost: {}, {} without their signature, {} without their key",
+                "saved {} from {}; lost {}, {} without a signature and {} without a key",
                 count(report.sets, "set"),
                 count(report.segments as u64, "readable segment"),
                 count(report.segments_lost as u64, "whole segment"),
@@ -52,19 +52,19 @@ impl Salvage {
             ));
             if report.bytes_unreadable > 0 {
                 exit::say(&format!(
-                    "warning: the disk could not read {} of the file",
+                    "warning: {} of the file could not be read from the disk",
                     count(report.bytes_unreadable, "byte"),
                 ));
             }
             if let Some(damage) = &report.hot_tier_damage {
                 let lost = match report.commits_lost {
                     Some((first, last)) => format!("commits {first} to {last} are lost"),
-                    None => "its last commits may be lost".into(),
+                    None => "the last commits may be lost".into(),
                 };
-                exit::say(&format!("warning: the hot tier is damaged ({damage}): {lost}"));
+                exit::say(&format!("warning: the log is damaged ({damage}): {lost}"));
             }
             if report.deletions_may_return {
-                exit::say("warning: rows that had been deleted may be there again");
+                exit::say("warning: deleted rows may have reappeared");
             }
         }
         let lost = report.segments_lost as u64

@@ -1,4 +1,4 @@
-//! `ringer stat`: what a database holds and what that takes.
+//! `ringer stat`: shows what a database contains and how much space it takes.
 
 use std::path::PathBuf;
 
@@ -8,10 +8,10 @@ use crate::exit::Failure;
 use crate::open;
 use crate::show::{self, Output, Style};
 
-/// Show scheme, sets, segments, and the bytes they take.
+/// Show the scheme, the number of sets and segments, and the bytes they take.
 #[derive(clap::Args)]
 pub(crate) struct Stat {
-    /// The database.
+    /// The database file.
     #[arg(value_name = "DB")]
     path: PathBuf,
 }
@@ -79,10 +79,10 @@ impl Stat {
         let keeps = stat.scheme.elements.are_kept();
         for (name, bytes) in parts.into_iter().filter(|(name, _)| keeps || *name != "  kept sets") {
             let (total, each) = (show::bytes(bytes), a_set(bytes));
-            out.line(format_args!("{name:<20} {total} ({each:.1} bytes a set)"))?;
+            out.line(format_args!("{name:<20} {total} ({each:.1} bytes per set)"))?;
         }
         out.line(format_args!(
-            "cache                {} in {} hits and {} misses of this command",
+            "cache                {} used, {} hits, {} misses (this command only)",
             show::bytes(stat.cached_bytes as u64),
             stat.cache_hits,
             stat.cache_misses
@@ -90,7 +90,7 @@ impl Stat {
         let state = match (writer, clean) {
             (true, _) => "open for writing elsewhere",
             (false, true) => "closed",
-            (false, false) => "left open by a writer that is gone",
+            (false, false) => "not closed: the last writer ended without closing it",
         };
         out.line(format_args!("state                {state}"))?;
         out.flush()

@@ -1,4 +1,4 @@
-//! `ringer triples`: threes that are alike all together.
+//! `ringer triples`: prints triples of sets by their three-way resemblance.
 
 use std::path::PathBuf;
 
@@ -11,23 +11,24 @@ use crate::grouping::{self, Conditions};
 use crate::show::{self, Output, Style, count};
 use crate::{interrupt, open};
 
-/// Print all threes of sets whose three-way resemblance is at least a number.
+/// Print all triples of sets with a minimum three-way resemblance.
 ///
-/// That is the size of what all three have over that of what any has. The estimate must reach --min; --possible and
-/// --certain ask for more or less. Needs samples of two bits or more. Sets
-/// with equal signatures count as one here, named by their smallest key: `ringer pairs` lists them.
+/// The three-way resemblance is the size of the intersection of three sets divided by the size of their union. Its estimate
+/// must reach --min; --possible and --certain apply --min to the ends of the interval instead. Samples must have at least two
+/// bits. Sets with equal signatures count as one set, named by its smallest key; `ringer pairs` lists them.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ringer triples words.ringer --min 0.3
   ringer triples words.ringer --min 0.3 --min-pair 0.25 --json")]
 pub(crate) struct Triples {
-    /// The database.
+    /// The database file.
     #[arg(value_name = "DB")]
     path: PathBuf,
-    /// The least three-way resemblance, 0 to 1.
-    #[arg(long, value_name = "R", allow_negative_numbers = true)]
+    /// The minimum three-way resemblance, 0 to 1.
+    #[arg(long, visible_alias = "threshold", value_name = "R", allow_negative_numbers = true)]
     min: f64,
-    /// The least resemblance of two of them by estimate, which may err to below --min [default: --min].
+    /// The minimum estimated resemblance of each pair of a triple. Estimates vary, so a lower value finds more triples
+    /// [default: --min].
     #[arg(long, value_name = "R")]
     min_pair: Option<f64>,
     #[command(flatten)]
@@ -60,11 +61,15 @@ impl Triples {
         if report.groups > 0 && !style.quiet {
             let groups = count(report.groups, "group");
             exit::say(&format!(
-                "note: {groups} of sets with equal signatures counted as one set each"
+                "note: {groups} of sets with equal signatures, each counted as one set"
             ));
         }
         if !style.quiet {
-            exit::say(&format!("{} of {}", count(found, "triple"), count(report.sets, "set")));
+            exit::say(&format!(
+                "found {} in {}",
+                count(found, "triple"),
+                count(report.sets, "set")
+            ));
         }
         Ok(())
     }
@@ -82,7 +87,7 @@ fn print(triple: &Triple, style: Style, out: &mut Output) -> Result<(), Failure>
     }
     let shown = |i: usize| match (show::key(&triple.keys[i]), triple.copies[i]) {
         (key, 1) => key,
-        (key, more) => format!("{key} (and {} copies)", more - 1),
+        (key, more) => format!("{key} (and {} with an equal signature)", more - 1),
     };
     let keys = [0, 1, 2].map(shown);
     out.line(format_args!(

@@ -1,4 +1,4 @@
-//! The options of `ringer dedup` for datasets, and the combinations that are refused before anything is read.
+//! The options of `ringer dedup` for datasets, and the checks before anything is read.
 
 use std::path::{Path, PathBuf};
 
@@ -17,47 +17,47 @@ use crate::{show, staged};
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Datasets")]
 pub(crate) struct DatasetArguments {
-    /// Deduplicate rows of JSON, one object per line: files (also .gz and .zst), folders, patterns, or - for standard
-    /// input.
+    /// Deduplicate rows of JSON, one object per line. IN is a file (also .gz or .zst), a folder, a pattern, or `-` for
+    /// standard input.
     #[arg(long, value_name = "IN", num_args = 1.., conflicts_with_all = ["paths", "parquet"])]
     pub(crate) jsonl: Vec<PathBuf>,
-    /// Deduplicate rows of Parquet files: files, folders or patterns.
+    /// Deduplicate rows of Parquet files. IN is a file, a folder or a pattern.
     #[arg(long, value_name = "IN", num_args = 1.., conflicts_with = "paths")]
     pub(crate) parquet: Vec<PathBuf>,
-    /// Write the kept rows here, in files with the names and format of the input. The folder must be new or empty.
+    /// Write the kept rows into this folder, in files with the names and formats of the input. It must be new or empty.
     #[arg(long, value_name = "DIR", conflicts_with = "paths")]
     pub(crate) out: Option<PathBuf>,
-    /// Write the removed rows here, in the same way.
+    /// Write the removed rows into this folder, in the same way.
     #[arg(long, value_name = "DIR", conflicts_with = "paths")]
     pub(crate) removed: Option<PathBuf>,
-    /// Write a list of the groups: each row, its representative and their resemblance (.parquet, .csv or .jsonl).
+    /// Write a list of the groups to this .parquet, .csv or .jsonl file: each row, its representative, and their resemblance.
     #[arg(long, value_name = "FILE", conflicts_with = "paths")]
     pub(crate) clusters: Option<PathBuf>,
-    /// Replace output that exists. With --db, rows of this input that are stored already are kept again.
+    /// Replace existing output. With --db, rows of this input that an earlier run stored are kept again.
     #[arg(long, conflicts_with = "paths")]
     pub(crate) force: bool,
-    /// The field of the text, or of an array of tokens or ids.
+    /// The field that holds the text, or an array of tokens or ids.
     #[arg(long, value_name = "NAME", default_value = "text")]
     pub(crate) text_field: String,
-    /// The field of the key. A row without it has the key FILE:ROW.
+    /// The field that holds the key. A row without it has the key FILE:ROW.
     #[arg(long, value_name = "NAME", default_value = "id")]
     pub(crate) key_field: String,
-    /// Which row of a group is kept.
+    /// The row of a group that is kept.
     #[arg(long, value_enum, default_value = "first", conflicts_with = "paths")]
     pub(crate) keep: Keep,
     /// Keep the row with the largest value of this field; among equal values, --keep decides.
     #[arg(long, value_name = "FIELD", conflicts_with = "paths")]
     pub(crate) keep_by: Option<String>,
-    /// The scheme of the signatures [default: precise, or as the database says].
+    /// The scheme of the signatures [default: precise, or the scheme of --db].
     #[arg(long, value_parser = preset_names(), conflicts_with = "paths")]
     pub(crate) preset: Option<String>,
-    /// What makes a group: strict compares each removed row with the kept one, connected follows chains of pairs.
+    /// How groups are formed: strict compares each removed row with the kept one, connected follows chains of pairs.
     #[arg(long, value_enum, value_name = "KIND", default_value = "strict", conflicts_with_all = ["strict_linkage", "paths"])]
     pub(crate) linkage: LinkageName,
     /// Memory for signatures and comparisons, such as 512MiB or 4GiB.
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = show::parse_bytes, conflicts_with = "paths")]
     pub(crate) memory: usize,
-    /// Where temporary files go [default: beside the output].
+    /// The folder for temporary files [default: beside the output].
     #[arg(long, value_name = "DIR", conflicts_with = "paths")]
     pub(crate) spill: Option<PathBuf>,
 }
@@ -69,7 +69,7 @@ fn preset_names() -> PossibleValuesParser {
 }
 
 impl DatasetArguments {
-    /// Whether the command is about a dataset.
+    /// Whether the command has a dataset as its input.
     pub(crate) fn given(&self) -> bool {
         !(self.jsonl.is_empty() && self.parquet.is_empty())
     }
@@ -93,7 +93,7 @@ impl DatasetArguments {
         self.outputs().any(|target| staged::check_target(target, false).is_err())
     }
 
-    /// Refuses what cannot be done.
+    /// Rejects options that contradict each other, and output that exists.
     pub(super) fn check(
         &self,
         features: Option<Features>,
@@ -104,15 +104,17 @@ impl DatasetArguments {
             return Err(no_parquet());
         }
         if self.reads_input() && self.jsonl.len() > 1 {
-            return usage("standard input (-) cannot be combined with files");
+            return usage(
+                "standard input (-) cannot be combined with files: give only one of them",
+            );
         }
         let outputs: Vec<&PathBuf> = self.outputs().collect();
         if !self.reads_input() && outputs.is_empty() && db.is_none() {
-            return usage("say where the result goes: --out DIR, --removed DIR or --clusters FILE");
+            return usage("there is no output: give --out DIR, --removed DIR or --clusters FILE");
         }
         for (i, target) in outputs.iter().enumerate() {
             if outputs[..i].contains(target) {
-                return usage("--out, --removed and --clusters need different names");
+                return usage("--out, --removed and --clusters must have different names");
             }
             staged::check_target(target, self.force)?;
         }
@@ -120,14 +122,14 @@ impl DatasetArguments {
             .as_deref()
             .map_or(Ok(()), |path| TableFormat::of_name(path, "--clusters").map(|_| ()))?;
         match features {
-            Some(Features::Chunks { .. } | Features::Url) => {
-                usage("rows are compared by --features text, grams, spots, tokens or ids")
-            }
+            Some(Features::Chunks { .. } | Features::Url) => usage(
+                "rows cannot be compared by these features: use --features text, grams, spots, tokens or ids",
+            ),
             _ => Ok(()),
         }
     }
 
-    /// Where a temporary file of about the size of the input goes: to the disk that the output is on.
+    /// The folder for a temporary file of about the size of the input: on the same disk as the output.
     pub(super) fn spill_place(&self, db: Option<&Path>) -> PathBuf {
         if let Some(place) = &self.spill {
             return place.clone();

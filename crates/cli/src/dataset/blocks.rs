@@ -1,7 +1,7 @@
-//! A shard is read in a thread of its own and cut into blocks of rows.
+//! Reads a shard and splits it into blocks of rows.
 //!
-//! In: a shard. Out: blocks, in order, through a channel that holds a few. Nothing here knows what a row means; lines are
-//! only split, and Parquet columns are only decoded.
+//! In: a shard. Out: blocks, in order, through a bounded channel. This module must not know what a row means: it only splits
+//! lines and decodes Parquet columns.
 
 use std::fs::File;
 use std::io;
@@ -19,20 +19,20 @@ use crate::parquet;
 /// A block ends with the line that reaches this many bytes.
 const BLOCK_BYTES: usize = 4 << 20;
 
-/// Lines of a block.
+/// The most lines of a block.
 const BLOCK_LINES: usize = 4096;
 
-/// Blocks that wait to be sketched.
+/// The most blocks that wait to be sketched.
 pub(crate) const WAITING: usize = 2;
 
-/// Some rows of a shard.
+/// Consecutive rows of a shard.
 pub(crate) enum Rows {
     Lines(Vec<u8>, Vec<Line>),
     #[cfg(feature = "parquet")]
     Columns(Vec<parquet::columns::ColumnRow>),
 }
 
-/// Rows, and how many bytes of the shard they account for.
+/// Rows, and how many bytes of the shard they stand for in the progress bar.
 pub(crate) struct Block {
     pub(crate) rows: Rows,
     pub(crate) bytes: u64,
@@ -41,11 +41,11 @@ pub(crate) struct Block {
 /// A line of a block that holds a row.
 pub(crate) struct Line {
     pub(crate) number: u64,
-    /// Where the line is in the block; `None` if it is too long to be held.
+    /// Where the line is in the block; `None` if it is too long to be held in memory.
     pub(crate) content: Option<Range<usize>>,
 }
 
-/// Reads lines to the end of a shard, or until nobody listens.
+/// Sends the lines of a shard until its end, or until the receiver is gone.
 pub(crate) fn send_lines(shard: &Shard, sender: &SyncSender<Block>) -> Result<(), Failure> {
     let file = File::open(&shard.path).map_err(|error| unreadable(&shard.name, &error))?;
     let input = compression::decompressed(file).map_err(|error| unreadable(&shard.name, &error))?;
@@ -65,12 +65,12 @@ pub(crate) fn send_lines(shard: &Shard, sender: &SyncSender<Block>) -> Result<()
 
 struct Lines<R: io::Read> {
     raw: RawLines<R>,
-    /// Lines that were read.
+    /// The number of lines read so far.
     number: u64,
 }
 
 impl<R: io::Read> Lines<R> {
-    /// The next lines, those of them that are rows, and whether the input has ended.
+    /// The text of the next lines, the lines that are rows, and whether the input has ended.
     fn next_block(&mut self) -> io::Result<(Vec<u8>, Vec<Line>, bool)> {
         let (mut text, mut rows) =
             (Vec::with_capacity(BLOCK_BYTES + (BLOCK_BYTES >> 3)), Vec::new());
@@ -98,7 +98,7 @@ impl<R: io::Read> Lines<R> {
     }
 }
 
-/// Reads the wanted columns to the end of a shard, or until nobody listens.
+/// Sends the wanted columns of a shard until its end, or until the receiver is gone.
 #[cfg(feature = "parquet")]
 pub(crate) fn send_columns(
     shard: &Shard,

@@ -1,8 +1,8 @@
-//! The first pass: the rows of all shards are sketched and kept for the decision.
+//! The first pass over the input: sketches the rows of all shards.
 //!
-//! In: shards. Out: the signatures in a working database, keys and sets in a spill file, and for each shard how many rows
-//! it has. Rows that cannot be judged are counted; they will be kept. Rows that resemble a stored one are not put into the
-//! working database.
+//! In: shards. Out: signatures in a working database, keys and sets in a spill file, and the number of rows of each shard.
+//! Rows that cannot be compared are counted, and will be kept. Rows that resemble a stored row do not enter the working
+//! database.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -19,10 +19,10 @@ use crate::exit::Failure;
 use crate::problems::{Problem, Problems, Reason};
 use crate::show;
 
-/// Rows of one bulk load of the working database.
+/// The number of rows in one bulk load of the working database.
 const LOAD_ROWS: u64 = 1 << 18;
 
-/// Where the parts of the result go.
+/// The first pass, and where its results go.
 pub(crate) struct Collecting<'a> {
     pub(crate) keep: Keep,
     /// The field whose largest value is kept.
@@ -33,15 +33,15 @@ pub(crate) struct Collecting<'a> {
     pub(crate) bar: &'a ProgressBar,
 }
 
-/// What the first pass found.
+/// The result of the first pass.
 #[derive(Default)]
 pub(crate) struct Collected {
-    /// The number of the first row of each shard, and at the end that of all rows.
+    /// The number of the first row of each shard, followed by the number of all rows.
     pub(crate) starts: Vec<u64>,
     pub(crate) unjudged: u64,
-    /// Rows that resemble a stored one, in order.
+    /// Rows that resemble a stored row, in order.
     pub(crate) known: Vec<(u64, Known)>,
-    /// Rows that have a value to be kept by.
+    /// How many rows have a value in the field `keep_by`.
     ordered: u64,
 }
 
@@ -78,7 +78,7 @@ impl Collecting<'_> {
             && judged > 0
         {
             return Err(Failure::Io(format!(
-                "no row has {} to be kept by: nothing was written; name another field with --keep-by",
+                "no row has {}, the field of --keep-by: nothing was written; name another field",
                 row::named(field)
             )));
         }
@@ -108,11 +108,11 @@ impl Collecting<'_> {
 
 fn repeated(shard: &Shard, row: &JudgedRow) -> Problem {
     let (name, number, key) = (&shard.name, row.number, show::key(&row.key));
-    let message = format!("{name}, row {number}, has the key {key}, which an earlier row has");
+    let message = format!("{name}, row {number}, has the same key as an earlier row: {key}");
     Problem::new(Reason::RepeatedKey, message)
 }
 
-/// Loads signatures into the working database, some at a time.
+/// Loads signatures into the working database, in several bulk loads.
 struct Loading<'a> {
     db: &'a Database,
     load: BulkLoad,

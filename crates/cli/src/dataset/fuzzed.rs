@@ -1,4 +1,4 @@
-//! What the fuzz targets call: any bytes as a shard. The tests call the same functions.
+//! Entry points of the fuzz targets, which read arbitrary bytes as a shard. Tests call them as well.
 
 use std::io::{Cursor, Read};
 
@@ -9,19 +9,19 @@ use super::lines::{self, RawLines, Taken};
 use super::row::{Fields, Keep, row_of, working_key};
 use crate::compression;
 
-/// Bytes that are decompressed at most: a few bytes may stand for gigabytes.
+/// The most bytes that are decompressed, because a few compressed bytes can stand for gigabytes.
 const MOST_BYTES: u64 = 1 << 20;
 
 fn fields() -> Fields {
     Fields { key: "id".into(), text: "text".into(), order: Some("when".into()) }
 }
 
-/// Reads any bytes as a JSONL shard, which may be compressed. Lines come back byte for byte, and every row is read or
-/// refused.
+/// Reads any bytes as a JSONL shard, which may be compressed. Lines are returned byte for byte, and every row is parsed or
+/// rejected.
 pub fn jsonl_shard(bytes: &[u8]) {
     let Ok(input) = compression::decompressed(Cursor::new(bytes.to_vec())) else { return };
     let mut text = Vec::new();
-    // What came before an error is there.
+    // After an error, the bytes before it are used.
     let _ = input.take(MOST_BYTES).read_to_end(&mut text);
     let (mut raw, mut copied, mut number) = (RawLines::new(&text[..]), Vec::new(), 0);
     loop {

@@ -1,8 +1,8 @@
-//! Which rows belong together, and which of each group is kept.
+//! Groups similar rows, and decides which row of each group is kept.
 //!
-//! In: the working database, whose keys put the rows to keep first, and the sets of all rows. Out: a decision for every
-//! row of a group. Rows of a strict group are compared with the kept one; their resemblance is counted on the sets,
-//! unless signatures are trusted.
+//! In: the working database, whose key order puts the preferred rows first, and the sets of all rows. Out: a decision for
+//! every row of a group. In a strict group, each row is compared with the kept one. Resemblances are exact, unless
+//! `--estimate` is given.
 
 use std::ops::ControlFlow;
 
@@ -16,13 +16,13 @@ use crate::exit::{self, Failure};
 use crate::grouping;
 use crate::show::Style;
 
-/// How groups are found.
+/// The input and the options of the grouping.
 pub(crate) struct Grouping<'a> {
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) spill: &'a Spill,
     pub(crate) min: f64,
     pub(crate) linkage: Linkage,
-    /// Trust the signatures.
+    /// Use estimates from signatures instead of exact comparisons.
     pub(crate) estimate: bool,
     pub(crate) exhaustive: bool,
     pub(crate) memory: usize,
@@ -36,32 +36,32 @@ pub(crate) struct Decision {
     /// Groups are numbered from 1.
     pub(crate) group: u64,
     pub(crate) representative: Representative,
-    /// How the row resembles its representative, and the ends of the interval. All are equal if it is exact.
+    /// The resemblance to the representative, with the ends of its interval. All three are equal if it is exact.
     pub(crate) resemblance: f64,
     pub(crate) low: f64,
     pub(crate) high: f64,
 }
 
-/// What a group is represented by.
+/// The representative of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Representative {
     /// A row of this run.
     Row(u64),
-    /// A stored row, by its place in [`Decisions::stored`].
+    /// A stored row, by its index in [`Decisions::stored`].
     Stored(usize),
 }
 
-/// Everything that was decided.
+/// All decisions of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Decisions {
     /// Rows of groups, in the order of their numbers.
     pub(crate) rows: Vec<Decision>,
-    /// Keys of stored rows that represent groups, and the groups.
+    /// Keys of stored rows that represent groups, with the numbers of the groups.
     pub(crate) stored: Vec<(Box<[u8]>, u64)>,
-    /// Rows that are removed, by their numbers.
+    /// The numbers of the removed rows.
     removed: Bits,
     pub(crate) groups: u64,
-    /// Rows of connected groups that resemble their representative less than asked.
+    /// Rows of connected groups whose resemblance to the representative is below the threshold.
     pub(crate) far: u64,
     /// The sizes of the largest groups, with a row of each.
     pub(crate) largest: Vec<(u64, u64)>,
@@ -76,7 +76,7 @@ impl Decisions {
         self.removed.count()
     }
 
-    /// Removed rows of a range.
+    /// The number of removed rows in a range.
     pub(crate) fn removed_in(&self, rows: std::ops::Range<u64>) -> u64 {
         rows.filter(|row| self.is_removed(*row)).count() as u64
     }
@@ -173,7 +173,7 @@ impl Grouping<'_> {
         Ok(())
     }
 
-    /// How a row resembles the kept one of its group, whose set is given.
+    /// The resemblance of a row to the kept row of its group, whose set is given.
     fn resemblance(
         &self,
         kept: &[u8],

@@ -1,4 +1,4 @@
-//! A line of JSONL as a row. Only the fields that are asked for are looked at.
+//! Parses a line of JSONL as a row. Only the wanted fields are decoded.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::row::{Fields, Row, Value, named};
 use crate::input::{Content, expected, json_set};
 
-/// The row of a line, or what is wrong with it in words that follow a place.
+/// The row of a line, or what is wrong with it, as a text that follows the place: `has no field ..`.
 pub(crate) fn parse<'a>(
     line: &'a [u8],
     fields: &Fields,
@@ -46,7 +46,7 @@ pub(crate) fn parse<'a>(
     Ok(Row { key, content, order })
 }
 
-/// The fields of an object that are wanted, as they are written.
+/// The wanted fields of an object, as raw JSON.
 #[derive(Default)]
 struct Found<'a> {
     key: Option<&'a RawValue>,
@@ -65,7 +65,7 @@ fn find<'a>(line: &'a str, fields: &Fields) -> Result<Found<'a>, String> {
     })
 }
 
-/// Reads an object and keeps the wanted fields. Of a field that comes twice, the last one counts.
+/// Reads an object and keeps the wanted fields. If a field is repeated, the last one counts.
 struct Wanted<'f>(&'f Fields);
 
 impl<'de> DeserializeSeed<'de> for Wanted<'_> {
@@ -86,7 +86,7 @@ impl<'de> Visitor<'de> for Wanted<'_> {
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Found<'de>, M::Error> {
         let mut found = Found::default();
         while let Some(name) = map.next_key::<Cow<'de, str>>()? {
-            // One field may serve two ends.
+            // One field can be both key and text.
             let (key, text) = (name == self.0.key, name == self.0.text);
             let order = self.0.order.as_deref() == Some(&*name);
             if !(key || text || order) {
@@ -108,7 +108,7 @@ impl<'de> Visitor<'de> for Wanted<'_> {
     }
 }
 
-/// A JSON string; borrowed if nothing in it is escaped.
+/// A JSON string, borrowed if it has no escapes.
 fn string<'a>(value: &'a str, field: &str) -> Result<Cow<'a, str>, String> {
     let inside = &value[1..value.len().max(2) - 1];
     if !inside.contains('\\') {

@@ -1,29 +1,29 @@
-//! The lines of a JSONL shard, as bytes, for both passes over it.
+//! Reads the lines of a JSONL shard as bytes, for both passes over it.
 //!
-//! Lines keep their ends, so that a kept line is written as it was read. A line that is too long to be held is given in
-//! pieces. Both passes read lines with this file, so they count them in the same way.
+//! Lines keep their line ends, so that kept lines are written as they were read. A line that is too long for memory is
+//! returned in pieces. Both passes use this module, so they count lines in the same way.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
 
-/// Longest line that is held in memory. Longer ones are rows that cannot be judged.
+/// The longest line that is held in memory. Longer lines are rows that cannot be compared.
 pub(crate) const MAX_LINE_BYTES: usize = 64 << 20;
 
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Where lines come from.
+/// A reader of lines.
 pub(crate) struct RawLines<R: Read> {
     input: BufReader<R>,
 }
 
-/// What was read.
+/// The result of reading a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
     /// The input has ended.
     End,
     /// A whole line.
     Line,
-    /// The start of a line that is too long; [`RawLines::rest`] has the rest.
+    /// The start of a line that is too long; [`RawLines::rest`] reads the rest.
     Start,
 }
 
@@ -32,7 +32,7 @@ impl<R: Read> RawLines<R> {
         RawLines { input: BufReader::with_capacity(BUFFER_BYTES, input) }
     }
 
-    /// Appends the next line with its end to `text`.
+    /// Appends the next line to `text`, with its line end.
     pub(crate) fn next(&mut self, text: &mut Vec<u8>) -> io::Result<Taken> {
         let most = MAX_LINE_BYTES as u64;
         let read = self.input.by_ref().take(most).read_until(b'\n', text)? as u64;
@@ -43,7 +43,7 @@ impl<R: Read> RawLines<R> {
         })
     }
 
-    /// Gives the rest of a long line to `visit`, piece by piece.
+    /// Passes the rest of a long line to `visit`, piece by piece.
     pub(crate) fn rest(
         &mut self,
         mut visit: impl FnMut(&[u8]) -> io::Result<()>,
@@ -65,7 +65,7 @@ impl<R: Read> RawLines<R> {
     }
 }
 
-/// What a line says: without its end and, if it is the first, without a byte order mark.
+/// The content of a line: without its line end and, if it is the first line, without a byte order mark.
 pub(crate) fn content(line: &[u8], is_first: bool) -> Range<usize> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     crate::input::content(line, is_first)

@@ -1,4 +1,4 @@
-//! The list of groups: one line for each row of a group, as CSV, JSONL or Parquet.
+//! Writes the list of groups (`--clusters`): one line per row of a group, as CSV, JSONL or Parquet.
 
 use std::io;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::show;
 use crate::staged::Staged;
 use crate::table::{Cell, Column, Kind, TableFormat, TableWriter};
 
-/// The columns. The number of a row in its file starts from 1 and is 0 for a stored row.
+/// The columns. Rows are numbered from 1 within their file; a stored row has the number 0.
 const COLUMNS: &[Column] = &[
     ("key", Kind::Text),
     ("file", Kind::Text),
@@ -26,7 +26,7 @@ const COLUMNS: &[Column] = &[
     ("kept", Kind::Boolean),
 ];
 
-/// Writes the list to a file that does not have its name yet.
+/// Writes the list to a file with a temporary name.
 pub(crate) fn write(
     path: &Path,
     decisions: &Decisions,

@@ -2,12 +2,12 @@
 //!
 //! Memory does not grow with the texts. The input is read twice:
 //!
-//! 1. [`collect`]: every row is taken apart and sketched ([`blocks`], [`read`]). Signatures go to a working database, keys and
-//!    sets to a [`spill`] file. With `--db`, rows that resemble what earlier runs kept ([`stored`]) are removed at once.
-//! 2. [`groups`]: similar rows are grouped. Candidates come from the signatures; the sets decide.
-//! 3. [`write`]: the input is read again, and kept rows are copied to the output.
+//! 1. [`collect`] parses and sketches every row ([`blocks`], [`read`]). Signatures go to a working database, keys and sets to a
+//!    [`spill`] file. With `--db`, rows that resemble a row kept by an earlier run ([`stored`]) are removed at once.
+//! 2. [`groups`] groups similar rows. Signatures find candidates; the sets decide.
+//! 3. [`write`] reads the input again and copies the kept rows to the output.
 //!
-//! Output has a temporary name until it is complete ([`crate::staged`]). A row that cannot be judged is kept.
+//! Output has a temporary name until it is complete ([`crate::staged`]). A row that cannot be compared is kept.
 
 mod arguments;
 mod blocks;
@@ -34,10 +34,9 @@ pub(crate) use run::Job;
 
 use crate::exit::Failure;
 
-/// Says that this build has no Parquet.
+/// The error of a build without Parquet.
 pub(crate) fn no_parquet() -> Failure {
     Failure::Usage(
-        "this build of ringer cannot read or write Parquet: build it with `--features parquet`"
-            .into(),
+        "this build of ringer does not support Parquet: build it with `--features parquet`".into(),
     )
 }

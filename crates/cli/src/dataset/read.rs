@@ -1,6 +1,6 @@
-//! Every row is read, taken apart and sketched.
+//! Reads, parses and sketches rows.
 //!
-//! In: shards. Out: for each row in order, its key, set and signature, or why it cannot be judged. A thread reads and
+//! In: shards. Out: for each row in order, its key, set and signature, or why it cannot be compared. One thread reads and
 //! decompresses while others sketch.
 
 use std::borrow::Cow;
@@ -22,41 +22,41 @@ use crate::input::{DocumentLimits, Worker, reason_of};
 use crate::interrupt;
 use crate::problems::{Problem, Reason};
 
-/// How rows are read.
+/// How to read rows.
 pub(crate) struct Reading<'a> {
     pub(crate) format: Format,
     pub(crate) fields: &'a Fields,
     pub(crate) sketcher: &'a Sketcher,
     pub(crate) limits: DocumentLimits,
-    /// What rows are looked for in, if earlier runs stored something.
+    /// The stored rows of earlier runs, if any.
     pub(crate) earlier: Option<&'a Earlier>,
 }
 
 /// A row of a shard.
 pub(crate) enum Judged {
     Row(JudgedRow),
-    /// It is kept, whatever the other rows are.
+    /// A row that cannot be compared. It is kept.
     Unjudged(Problem),
 }
 
 /// A row that can be compared.
 pub(crate) struct JudgedRow {
     pub(crate) key: Vec<u8>,
-    /// Whether the row has a field for its key.
+    /// Whether the row has a key field.
     pub(crate) named: bool,
-    /// Where the row is, for messages.
+    /// The number of the row in its shard, for messages.
     pub(crate) number: u64,
-    /// In ascending order, without repeats.
+    /// In ascending order, without duplicates.
     pub(crate) set: Vec<u64>,
     pub(crate) signature: Signature,
     pub(crate) order: Value,
     pub(crate) length: u64,
-    /// The stored row that it resembles.
+    /// The stored row that this row resembles, if any.
     pub(crate) known: Option<Known>,
 }
 
 impl Reading<'_> {
-    /// Reads all rows of a shard and gives them to `visit`, in order.
+    /// Reads all rows of a shard and passes them to `visit`, in order.
     pub(crate) fn shard(
         &self,
         shard: &Shard,
@@ -118,7 +118,8 @@ impl Reading<'_> {
                     let place = || format!("{}, line {},", shard.name, line.number);
                     let Some(content) = &line.content else {
                         let most = MAX_LINE_BYTES >> 20;
-                        let message = format!("{} has more than {most} MiB", place());
+                        let message =
+                            format!("{} is longer than {most} MiB, the limit of a line", place());
                         return Ok(Judged::Unjudged(Problem::new(Reason::TooLarge, message)));
                     };
                     let row = json::parse(&text[content.clone()], self.fields, features);
@@ -140,7 +141,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Takes a row apart and sketches it.
+    /// Extracts the set of a row and sketches it.
     fn judge(
         &self,
         worker: &mut Worker<'_>,
@@ -164,7 +165,7 @@ impl Reading<'_> {
         if key.len() > ringer::limits::MAX_KEY_BYTES {
             return unjudged(
                 Reason::Malformed,
-                &format!("has {} that is too long", row::named(&self.fields.key)),
+                &format!("has {} that is too long for a key", row::named(&self.fields.key)),
             );
         }
         let length = row::length(&row.content);

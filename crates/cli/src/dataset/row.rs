@@ -1,4 +1,4 @@
-//! A row of a dataset: its key, what it is compared by, and how much it is wanted.
+//! A row of a dataset: its key, its content, and its rank among the rows of a group.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use clap::ValueEnum;
 
 use crate::input::Content;
 
-/// Which row of a group is kept.
+/// The row of a group that is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Keep {
     /// The first one in the input.
@@ -19,7 +19,7 @@ pub(crate) enum Keep {
     Shortest,
 }
 
-/// The names of the fields that are read.
+/// The names of the fields to read.
 #[derive(Debug, Clone)]
 pub(crate) struct Fields {
     pub(crate) key: String,
@@ -28,16 +28,16 @@ pub(crate) struct Fields {
     pub(crate) order: Option<String>,
 }
 
-/// A field with its article: a `text`, an `id`.
+/// The name of a field with its article: a `text`, an `id`.
 pub(crate) fn named(field: &str) -> String {
     let article = if field.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
     format!("{article} `{field}`")
 }
 
-/// A row as it was read.
+/// A parsed row.
 #[derive(Debug)]
 pub(crate) struct Row<'a> {
-    /// `None` if it has no field for the key.
+    /// `None` if the row has no key field.
     pub(crate) key: Option<Cow<'a, [u8]>>,
     pub(crate) content: Content<'a>,
     pub(crate) order: Value,
@@ -55,7 +55,7 @@ pub(crate) enum Value {
     Text(Vec<u8>),
 }
 
-/// Bytes of a text that decide its order. Texts that differ later count as equal.
+/// How many bytes of a text determine its order. Texts that differ only later count as equal.
 const TEXT_BYTES: usize = 64;
 
 fn ordered_number(number: f64, rest: i128) -> Vec<u8> {
@@ -67,22 +67,22 @@ fn ordered_number(number: f64, rest: i128) -> Vec<u8> {
 }
 
 impl Value {
-    /// A number; what is not a number has no order.
+    /// A number. NaN has no order.
     pub(crate) fn number(number: f64) -> Value {
         if number.is_nan() { Value::None } else { Value::Number(number) }
     }
 
-    /// Bytes that compare as the values do.
+    /// Bytes whose order is the order of the values.
     fn ordered(&self) -> Vec<u8> {
         match self {
             Value::None => vec![0],
             Value::Number(number) => ordered_number(*number, 0),
-            // Integers that round to the same number are told apart by what was rounded.
+            // The rounding error distinguishes integers that round to the same number.
             Value::Integer(integer) => {
                 let number = *integer as f64;
                 ordered_number(number, integer.saturating_sub(number as i128))
             }
-            // Zeros at the end make all texts one length: a prefix comes first.
+            // Padding makes all texts equally long, so that a prefix comes first.
             Value::Text(text) => {
                 let mut bytes = vec![2];
                 bytes.extend(text.iter().take(TEXT_BYTES));
@@ -93,8 +93,8 @@ impl Value {
     }
 }
 
-/// The key of a row in the working database: rows that are wanted more come first, so that the first of each group is
-/// the one to keep. The last eight bytes are the row's number.
+/// The key of a row in the working database. Preferred rows have smaller keys, so that the first row of each group is the one
+/// to keep. The last eight bytes are the number of the row.
 pub(crate) fn working_key(keep: Keep, order: Option<&Value>, length: u64, row: u64) -> Vec<u8> {
     let mut key = match order {
         Some(value) => value.ordered().iter().map(|byte| !byte).collect(),
@@ -110,7 +110,7 @@ pub(crate) fn working_key(keep: Keep, order: Option<&Value>, length: u64, row: u
     key
 }
 
-/// The number of the row that has this key.
+/// The number of the row with this key.
 pub(crate) fn row_of(working_key: &[u8]) -> u64 {
     let mut number = [0; 8];
     let start = working_key.len().saturating_sub(8);

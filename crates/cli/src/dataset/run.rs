@@ -1,4 +1,4 @@
-//! A run from the first look at the input to the summary.
+//! Runs `dedup` on a dataset: checks, both passes over the input, and the summary.
 
 use std::fs::File;
 use std::io;
@@ -33,7 +33,7 @@ use crate::{interrupt, open};
 /// Up to this many rows, all pairs are compared, so that no answer depends on the index.
 const MOST_COMPARED: u64 = 20_000;
 
-/// What `dedup` is asked for.
+/// The options of a run.
 pub(crate) struct Job<'a> {
     pub(crate) arguments: &'a DatasetArguments,
     pub(crate) min: f64,
@@ -45,7 +45,7 @@ pub(crate) struct Job<'a> {
     pub(crate) style: Style,
 }
 
-/// The rows of the first pass, and what was decided about them.
+/// The rows of the first pass, and the decisions about them.
 struct Decided {
     collected_starts: Vec<u64>,
     unjudged: u64,
@@ -86,7 +86,7 @@ impl Job<'_> {
             elapsed: started.elapsed(),
         };
         let printed = summary.print(self.style, &problems, arguments.writes_output());
-        // The last step: until then, a repeated run knows that this one was interrupted.
+        // The database is closed last. A later run sees that it was not closed, and knows that this run was interrupted.
         stored.map_or(Ok(()), |(db, _)| db.close())?;
         printed
     }
@@ -96,7 +96,7 @@ impl Job<'_> {
         let place = self.arguments.spill.clone().unwrap_or_else(std::env::temp_dir);
         let folder = crate::commands::private_folder_in(&place).map_err(|error| {
             let place = show::path(&place);
-            Failure::Io(format!("cannot make a temporary folder in {place}: {error}"))
+            Failure::Io(format!("cannot create a temporary folder in {place}: {error}; choose another place with --spill DIR"))
         })?;
         interrupt::remove_at_exit(folder.path());
         Ok(folder)
@@ -126,7 +126,7 @@ impl Job<'_> {
         }
     }
 
-    /// The database of earlier runs, and whether it may hold rows of a run that is now repeated.
+    /// The database of earlier runs, and whether it may hold rows of an interrupted run that is now repeated.
     fn stored(&self) -> Result<Option<(Database, bool)>, Failure> {
         let Some(path) = self.db else { return Ok(None) };
         if !path.exists() {
@@ -144,7 +144,7 @@ impl Job<'_> {
         };
         if scheme.measure != Measure::Jaccard {
             return Err(Failure::Usage(format!(
-                "{name} measures {}: rows are compared by resemblance",
+                "{name} has the measure `{}`, but rows are compared by resemblance: choose another database",
                 scheme.measure
             )));
         }
@@ -218,14 +218,14 @@ impl Job<'_> {
         let rows = spill.rows();
         if rows > 0 && unjudged == rows {
             return Err(Failure::Io(format!(
-                "none of the {rows} rows could be compared: nothing was written"
+                "none of the {rows} rows could be compared, so nothing was written: check --text-field"
             )));
         }
         let decisions = self.group(&working, &spill, known)?;
         Ok(Decided { collected_starts: starts, unjudged, spill, decisions })
     }
 
-    /// What earlier runs stored. If this run repeats one, without what that one stored of this input.
+    /// The stored rows of earlier runs. If this run repeats an interrupted one, the rows of this input are excluded.
     fn earlier(
         &self,
         db: &Database,
@@ -247,7 +247,7 @@ impl Job<'_> {
         Ok(earlier)
     }
 
-    /// A bar for one pass over the input. How much a compressed file holds is not known.
+    /// A progress bar for one pass over the input. The total is unknown if a file is compressed.
     fn bar(&self, what: &'static str, shards: &[Shard]) -> ProgressBar {
         let compressed = shards.iter().any(|shard| shard.compression != Compression::None);
         let bytes = (!compressed).then(|| shards.iter().map(Shard::bytes).sum());
@@ -281,14 +281,14 @@ impl Job<'_> {
             let rows = show::count(decisions.far, "removed row");
             let resemble = if decisions.far == 1 { "resembles" } else { "resemble" };
             exit::say(&format!(
-                "warning: {rows} {resemble} the kept row less than {min}, through chains of similar rows; \
-                 --linkage strict removes no such row"
+                "warning: {rows} {resemble} the kept row by less than {min}, because groups are connected through chains of \
+                 similar rows; use --linkage strict to keep such rows"
             ));
         }
         Ok(decisions)
     }
 
-    /// Writes everything under temporary names, and renames it when all is complete.
+    /// Writes all output under temporary names, and renames it when everything is complete.
     fn write(&self, shards: &[Shard], format: Format, decided: &Decided) -> Result<(), Failure> {
         let Decided { collected_starts: starts, spill, decisions, .. } = decided;
         let arguments = self.arguments;
@@ -315,7 +315,7 @@ impl Job<'_> {
     }
 }
 
-/// Copies standard input to a file, which can be read twice.
+/// Copies standard input to a file, because it is read twice.
 fn copy_input(folder: &Path) -> Result<Shard, Failure> {
     let path = folder.join("input.jsonl");
     let copied = File::create_new(&path).and_then(|mut file| {

@@ -1,7 +1,7 @@
-//! The files of a dataset: which there are, and what their output is called.
+//! Lists the files of a dataset, called shards.
 //!
-//! In: files, folders and patterns from the command line. Out: shards in order, each with its format and its name
-//! below the output folder.
+//! In: files, folders and patterns from the command line. Out: shards in order, each with its compression and its path below
+//! the output folder.
 
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
@@ -18,7 +18,7 @@ use crate::parquet;
 use crate::problems::{Problem, Problems, Reason};
 use crate::show;
 
-/// What the rows of a dataset are stored as.
+/// The file format of a dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
     Jsonl,
@@ -26,7 +26,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// The names of files that are taken from a folder.
+    /// The endings of the files that are read from a folder.
     fn endings(self) -> &'static [&'static str] {
         match self {
             Format::Jsonl => &[".jsonl", ".jsonl.gz", ".jsonl.zst"],
@@ -38,11 +38,11 @@ impl Format {
 /// One file of a dataset.
 #[derive(Debug)]
 pub(crate) struct Shard {
-    /// Where its rows are read from.
+    /// The file to read.
     pub(crate) path: PathBuf,
-    /// What it is called in messages.
+    /// Its name in messages.
     pub(crate) name: String,
-    /// What it is called in the list of groups and in keys.
+    /// Its name in the list of groups and in keys.
     pub(crate) file: String,
     /// Its path below the output folder.
     pub(crate) output: PathBuf,
@@ -50,7 +50,7 @@ pub(crate) struct Shard {
     stamp: Stamp,
 }
 
-/// What tells that a file was changed between two passes.
+/// Length and time of a file, to detect changes between two passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     length: u64,
@@ -82,7 +82,7 @@ impl Shard {
         Ok(Shard { name, file, compression: Compression::None, ..shard })
     }
 
-    /// Fails if the file is not the one that was listed.
+    /// Fails if the file has changed since it was listed.
     pub(crate) fn check_unchanged(&self) -> Result<(), Failure> {
         let found = fs::metadata(&self.path).map_err(|error| unreadable(&self.name, &error))?;
         if Stamp::of(&found) == self.stamp {
@@ -102,10 +102,10 @@ impl Shard {
     }
 }
 
-/// The failure of a run whose input was changed meanwhile.
+/// The error when a shard has changed during the run.
 pub(crate) fn changed(shard: &Shard) -> Failure {
     Failure::Io(format!(
-        "{} was changed while it was read: nothing was written; run again",
+        "{} changed while it was being read: nothing was written; run the command again",
         shard.name
     ))
 }
@@ -114,7 +114,7 @@ pub(crate) fn unreadable(name: &str, why: &dyn std::fmt::Display) -> Failure {
     Failure::Io(format!("cannot read {name}: {why}"))
 }
 
-/// Lists the shards: of folders all files of the format, in the order of their names.
+/// Lists the shards. Of a folder, these are all files of the format, in the order of their names.
 pub(crate) fn list(inputs: &[PathBuf], format: Format) -> Result<Vec<Shard>, Failure> {
     let mut shards = Vec::new();
     for input in inputs {
@@ -133,7 +133,7 @@ pub(crate) fn list(inputs: &[PathBuf], format: Format) -> Result<Vec<Shard>, Fai
     Ok(shards)
 }
 
-/// The paths that an argument means: itself, or what a pattern matches that the shell left alone.
+/// The paths of an argument: the path itself, or the matches of a pattern that the shell did not expand.
 fn expand(input: &Path) -> Result<Vec<PathBuf>, Failure> {
     let pattern = input.to_str().filter(|text| text.contains(['*', '?', '[']) && !input.exists());
     let Some(pattern) = pattern else { return Ok(vec![input.to_path_buf()]) };
@@ -165,7 +165,7 @@ fn list_folder(folder: &Path, format: Format, shards: &mut Vec<Shard>) -> Result
     if shards.len() == before {
         let endings = format.endings().join(", ");
         return Err(Failure::Io(format!(
-            "{} has no files that end in {endings}",
+            "the folder {} has no files that end in {endings}",
             show::path(folder)
         )));
     }
@@ -179,7 +179,7 @@ pub(crate) fn check_not_replaced(shards: &[Shard], output: &Path) -> Result<(), 
         |shard: &&Shard| fs::canonicalize(&shard.path).is_ok_and(|path| path.starts_with(&output));
     match shards.iter().find(inside) {
         Some(shard) => Err(Failure::Usage(format!(
-            "{} would replace the input {}: choose another name",
+            "{} would replace the input {}: choose another name for the output",
             show::path(&output),
             shard.name
         ))),
@@ -194,7 +194,7 @@ fn check_names(shards: &[Shard]) -> Result<(), Failure> {
         if let Some(other) = seen.insert(&shard.output, shard) {
             let same = fs::canonicalize(&other.path).ok() == fs::canonicalize(&shard.path).ok();
             return Err(Failure::Usage(match same {
-                true => format!("{} is given twice", shard.name),
+                true => format!("{} is given twice: name it once", shard.name),
                 false => format!(
                     "{} and {} would both be written to {}: rename one, or give the folder above them",
                     other.name,
@@ -207,7 +207,7 @@ fn check_names(shards: &[Shard]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Looks at the schema of every Parquet file, and takes note of those that differ from the first.
+/// Reads the schema of every Parquet file, and records those that differ from the first.
 #[cfg(feature = "parquet")]
 pub(crate) fn check_schemas(shards: &[Shard], problems: &mut Problems) -> Result<(), Failure> {
     let mut first = None;

@@ -1,7 +1,7 @@
-//! Keys and sets of the rows, in a temporary file.
+//! Stores the keys and sets of all rows in a temporary file.
 //!
-//! In: the rows of the first pass, in order. Out: the key and the set of any of them. Groups are decided by these sets,
-//! so the input is not taken apart twice. Of each row, eight bytes stay in memory: where it is in the file.
+//! In: the rows of the first pass, in order. Out: the key and the set of any row. Groups are decided by these sets, so the
+//! input is parsed only once. Eight bytes per row stay in memory: its offset in the file.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -11,7 +11,7 @@ use ringer::Error;
 
 use crate::exit::Failure;
 
-/// Marks a row that could not be judged.
+/// Marks a row that cannot be compared.
 const UNJUDGED: u64 = u64::MAX;
 
 const BUFFER_BYTES: usize = 1 << 20;
@@ -31,12 +31,12 @@ pub(crate) struct Spill {
 
 fn failed(error: &io::Error) -> Failure {
     Failure::Io(format!(
-        "cannot write a temporary file: {error}; --spill DIR chooses another place"
+        "cannot write a temporary file: {error}; choose another place with --spill DIR"
     ))
 }
 
 impl SpillWriter {
-    /// A new file in a folder. It has no name, or loses it, so that it goes with the process.
+    /// Creates an unnamed file in a folder. It disappears with the process.
     pub(crate) fn new(folder: &Path) -> Result<SpillWriter, Failure> {
         let file = tempfile::tempfile_in(folder).map_err(|error| failed(&error))?;
         let file = BufWriter::with_capacity(BUFFER_BYTES, file);
@@ -48,7 +48,7 @@ impl SpillWriter {
         self.places.len() as u64
     }
 
-    /// Adds the next row: its key and its set, in ascending order without repeats.
+    /// Adds the next row: its key and its set, in ascending order without duplicates.
     pub(crate) fn add(&mut self, key: &[u8], set: &[u64]) -> Result<(), Failure> {
         self.places.push(self.end);
         let mut write = || {
@@ -62,7 +62,7 @@ impl SpillWriter {
         Ok(())
     }
 
-    /// Adds a row that cannot be judged.
+    /// Adds a row that cannot be compared.
     pub(crate) fn add_unjudged(&mut self) {
         self.places.push(UNJUDGED);
     }
@@ -74,12 +74,12 @@ impl SpillWriter {
 }
 
 impl Spill {
-    /// How many rows there are.
+    /// The number of rows.
     pub(crate) fn rows(&self) -> u64 {
         self.places.len() as u64
     }
 
-    /// The key of a row; `None` if the row could not be judged.
+    /// The key of a row; `None` if the row cannot be compared.
     pub(crate) fn key(&self, row: u64) -> Result<Option<Vec<u8>>, Error> {
         let Some((place, key, _)) = self.head(row)? else { return Ok(None) };
         let mut bytes = vec![0; key];
@@ -87,7 +87,7 @@ impl Spill {
         Ok(Some(bytes))
     }
 
-    /// The set of a row; `None` if the row could not be judged.
+    /// The set of a row; `None` if the row cannot be compared.
     pub(crate) fn set(&self, row: u64) -> Result<Option<Vec<u64>>, Error> {
         let Some((place, key, elements)) = self.head(row)? else { return Ok(None) };
         let mut bytes = vec![0; 8 * elements];
@@ -105,7 +105,7 @@ impl Spill {
         read_at(&self.file, bytes, place).map_err(failed)
     }
 
-    /// Where a row is, the length of its key, and the number of its elements.
+    /// The offset of a row, the length of its key, and the number of its elements.
     fn head(&self, row: u64) -> Result<Option<(u64, usize, usize)>, Error> {
         let place = self.places.get(row as usize).copied().unwrap_or(UNJUDGED);
         if place == UNJUDGED {
@@ -119,7 +119,7 @@ impl Spill {
     }
 }
 
-/// The resemblance of two sets, each in ascending order without repeats.
+/// The resemblance of two sets, each in ascending order without duplicates.
 pub(crate) fn resemblance(a: &[u64], b: &[u64]) -> f64 {
     let (mut i, mut j, mut common) = (0, 0, 0_u64);
     while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {

@@ -1,12 +1,12 @@
-//! What earlier runs kept: the database of `--db`.
+//! The database of `--db`, which holds the rows that earlier runs kept.
 //!
-//! Rows are stored under their keys. A row whose key is taken by another set is stored as `KEY (2)`, `KEY (3)` and so on,
-//! so that nothing stored is lost.
+//! Rows are stored under their keys. If the key already has another set, the row is stored as `KEY (2)`, `KEY (3)` and so on,
+//! so that no stored row is lost.
 //!
-//! A run stores its rows after its output has its final name, in one commit, and then closes the database. If it is killed
-//! after the commit, the database holds rows of the run that will be repeated. A run knows that it may be such a repetition
-//! when the database was not closed, or when it replaces output. Then [`Earlier::own`] finds the rows of its input that are
-//! stored, by key and signature. They are not compared with, so that the repeated run gives the same result.
+//! A run renames its output, stores its rows in one commit, and closes the database. If it is killed after the commit, the
+//! database holds rows of a run that the user will repeat. A run may be such a repetition if the database was not closed, or
+//! if the run replaces output. Then [`Earlier::own`] finds the stored rows of its own input by key and signature. New rows are
+//! not compared with those, so that the repeated run gives the same result.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
@@ -16,10 +16,10 @@ use ringer::{Database, Error, Estimate, Like, Signature, Snapshot};
 use super::spill::Spill;
 use crate::exit::Failure;
 
-/// Rows that are looked at to find one that was stored under a key that is taken.
+/// How many numbered keys (`KEY (2)`, ..) are tried to find a stored row.
 const MOST_OF_ONE_KEY: u32 = 10_000;
 
-/// The stored rows that new ones are compared with.
+/// The stored rows that new rows are compared with.
 pub(crate) struct Earlier {
     snapshot: Snapshot,
     min: f64,
@@ -38,7 +38,7 @@ impl Earlier {
         Earlier { snapshot: db.snapshot(), min, own: HashSet::new() }
     }
 
-    /// Leaves out the row with this key and signature, if it is stored.
+    /// Excludes the row with this key and signature, if it is stored.
     pub(crate) fn own(&mut self, key: &[u8], signature: &Signature) -> Result<(), Error> {
         for n in 1..MOST_OF_ONE_KEY {
             let name = name(key, n);
@@ -54,9 +54,9 @@ impl Earlier {
         Ok(())
     }
 
-    /// The stored row that resembles a new one most, if any does.
+    /// The stored row with the highest resemblance to a new one, if any reaches the threshold.
     pub(crate) fn find(&self, set: &[u64]) -> Result<Option<Known>, Error> {
-        // The best one alone is found faster than all.
+        // Searching for the best match alone is faster. All matches are needed only if the best one is excluded.
         for top in [1, usize::MAX] {
             let query = self.snapshot.query(Like::Features(set));
             let answer = query.min_similarity(self.min).top(top).run()?;
@@ -85,7 +85,7 @@ fn same(a: &Signature, b: &Signature) -> bool {
     a.planes() == b.planes() && a.cardinality_code() == b.cardinality_code()
 }
 
-/// Stores the kept rows, all or none.
+/// Stores the kept rows in one commit.
 pub(crate) fn add(
     db: &Database,
     spill: &Spill,
@@ -93,7 +93,7 @@ pub(crate) fn add(
 ) -> Result<(), Failure> {
     let snapshot = db.snapshot();
     let mut load = db.bulk_load();
-    // For each key of this run, by its hash, the last number that was used. Keys with equal hashes only skip numbers.
+    // The last number used for each key of this run, by the hash of the key. A hash collision only skips numbers.
     let mut used = HashMap::<u64, u32>::new();
     let hasher = RandomState::new();
     for row in kept {

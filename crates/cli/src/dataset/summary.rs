@@ -1,4 +1,4 @@
-//! What is said at the end of a run.
+//! The summary at the end of a run.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::exit::{self, Failure};
 use crate::problems::Problems;
 use crate::show::{self, Output, Style, count};
 
-/// Files and groups that are named.
+/// How many files and groups the summary lists.
 const MOST_NAMED: usize = 5;
 
 /// The numbers of a run.
@@ -27,8 +27,8 @@ pub(crate) struct Summary<'a> {
 }
 
 impl Summary<'_> {
-    /// Prints them: on standard output as JSON, otherwise on standard error. Rows that went to standard output are not
-    /// followed by a summary there.
+    /// Prints the summary as text on standard error, or as JSON on standard output. If rows went to standard output, JSON goes
+    /// to standard error as well.
     pub(crate) fn print(
         &self,
         style: Style,
@@ -71,31 +71,38 @@ impl Summary<'_> {
         }
         let share = 100.0 * removed as f64 / self.rows.max(1) as f64;
         exit::say(&format!(
-            "{}: kept {kept}, removed {removed} ({share:.1} %) in {} at resemblance {} and above",
+            "{}: kept {kept}, removed {removed} ({share:.1} %) in {} with resemblance {} or more",
             count(self.rows, "row"),
             count(self.decisions.groups, "group"),
             self.min
         ));
         if self.unjudged > 0 {
             exit::say(&format!(
-                "kept without a comparison: {} ({})",
+                "kept without comparison: {} ({})",
                 count(self.unjudged, "row"),
                 problems.unjudged()
             ));
         }
         for (size, key) in self.largest().filter(|(size, _)| *size > 2).take(MOST_NAMED) {
-            exit::say(&format!("largest group: {} like {}", count(size, "row"), show::key(&key)));
+            exit::say(&format!(
+                "large group: {} similar to {}",
+                count(size, "row"),
+                show::key(&key)
+            ));
         }
         let mut files: Vec<_> = self.files().filter(|(_, _, removed)| *removed > 0).collect();
         if self.shards.len() > 1 {
             files.sort_by_key(|(_, _, removed)| std::cmp::Reverse(*removed));
             for (shard, rows, removed) in files.iter().take(MOST_NAMED) {
                 let share = 100.0 * *removed as f64 / *rows as f64;
-                exit::say(&format!("{}: removed {removed} of {rows} ({share:.1} %)", shard.name));
+                exit::say(&format!(
+                    "{}: removed {removed} of {rows} rows ({share:.1} %)",
+                    shard.name
+                ));
             }
         }
         let rate = self.rows as f64 / seconds.max(1e-9);
-        exit::say(&format!("{seconds:.1} s, {rate:.0} rows a second"));
+        exit::say(&format!("{seconds:.1} s, {rate:.0} rows per second"));
         Ok(())
     }
 

@@ -1,7 +1,7 @@
-//! The second pass: kept rows are copied to the output, removed ones to another folder if that is asked for.
+//! The second pass over the input: copies kept rows to `--out` and removed rows to `--removed`.
 //!
-//! Lines of JSONL are copied byte for byte, and compressed as their file was. Parquet files keep their schema, metadata
-//! and compression. Every row is counted; a file that has other rows than in the first pass was changed meanwhile.
+//! Lines of JSONL are copied byte for byte, with the compression of their file. Parquet files keep their schema, metadata and
+//! compression. All rows are counted: if a file has another number of rows than in the first pass, it has changed.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -20,7 +20,7 @@ use crate::parquet;
 use crate::show::{self, Output};
 use crate::staged::Staged;
 
-/// Where rows go.
+/// A destination of rows.
 pub(crate) enum Target<'a> {
     Folder(&'a Staged),
     /// Standard output.
@@ -61,7 +61,7 @@ pub(crate) fn shard(
     shard.check_unchanged()
 }
 
-/// One place that lines are written to.
+/// An open destination of lines.
 enum LineTarget {
     File(Box<Compressed>),
     Output(Output),
@@ -103,9 +103,9 @@ impl LineTarget {
 fn unwritable(shard: &Shard, error: &io::Error) -> Failure {
     let name = show::path(&shard.output);
     match error.kind() {
-        io::ErrorKind::StorageFull => {
-            Failure::Io(format!("cannot write {name}: the disk is full; nothing was written"))
-        }
+        io::ErrorKind::StorageFull => Failure::Io(format!(
+            "cannot write {name}: the disk is full; nothing was written, free some space and run again"
+        )),
         _ => Failure::Io(format!("cannot write {name}: {error}; nothing was written")),
     }
 }
@@ -128,7 +128,7 @@ fn copy_lines(
         if taken == Taken::End {
             break;
         }
-        // Lines without a row stay where they are.
+        // Blank lines are copied to the kept rows.
         let is_row =
             taken == Taken::Start || !lines::is_blank(&text[lines::content(&text, is_first)]);
         let target = match is_row && decisions.is_removed(row) {

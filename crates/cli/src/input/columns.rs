@@ -1,4 +1,4 @@
-//! The rows of a Parquet file as a source of documents.
+//! Reads the rows of a Parquet file as documents.
 
 use std::fs::File;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::parquet::{self, columns};
 use crate::problems::{Problem, Reason};
 use crate::show;
 
-/// A Parquet file, and which of its columns are read.
+/// A Parquet file, and the columns to read.
 pub(crate) struct Columns {
     name: String,
     reader: SerializedFileReader<File>,
@@ -20,7 +20,7 @@ pub(crate) struct Columns {
     features: Features,
 }
 
-/// Some of its rows.
+/// Consecutive rows of the file.
 pub(crate) struct ColumnBlock {
     /// The number of the first row, from 1.
     pub(crate) first: u64,
@@ -42,17 +42,17 @@ impl Columns {
         Ok(Columns { name, reader, fields, features })
     }
 
-    /// What the file is called in messages.
+    /// The name of the file in messages.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub(crate) fn rows(&self) -> u64 {
         parquet::rows(&self.reader)
     }
 
-    /// Reads all rows and gives them to `visit`, until it returns `false`.
+    /// Reads all rows and passes them to `visit`, until it returns `false`.
     pub(crate) fn read(&self, visit: &mut dyn FnMut(ColumnBlock) -> bool) -> Result<(), Problem> {
         let key_field = &self.fields.key;
         let mut next = 1;
@@ -79,7 +79,7 @@ impl ColumnBlock {
         let row = self.rows[i].borrowed()?;
         match row.key {
             Some(key) if !key.is_empty() => Ok((key, row.content)),
-            _ => Err(format!("has no `{}` for its key", self.key_field)),
+            _ => Err(format!("has no value in the key column `{}`", self.key_field)),
         }
     }
 }

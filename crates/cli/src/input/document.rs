@@ -1,4 +1,4 @@
-//! One document becomes a signature: read, taken apart by the database's features, sketched.
+//! Turns one document into a set or a signature: reads it, extracts its features, and sketches them.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -15,26 +15,26 @@ use crate::interrupt;
 use crate::problems::{Problem, Reason};
 use crate::show;
 
-/// Larger texts are left out: they have to be in memory whole.
+/// Larger texts are skipped, because a text is held in memory as a whole.
 const MAX_TEXT_BYTES: u64 = 64 << 20;
 
-/// A file with a zero byte this early is not text.
+/// A file with a zero byte in its first bytes is binary, not text.
 const BINARY_CHECK_BYTES: u64 = 8 << 10;
 
-/// How a file that is packed with gzip starts.
+/// The first bytes of a gzip file.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Bytes that are read at a time where a file need not be in memory whole.
+/// How many bytes are read at a time from files that need not be in memory as a whole.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Features of a set from which on repeats go before it is sketched: to tell them there takes several times the
-/// memory of the set.
+/// From this number of features on, duplicates are removed before sketching. The sketcher would need several times the memory
+/// of the set to detect them.
 const MANY_FEATURES: usize = 1 << 20;
 
-/// Samples that are drawn for a set between two looks for an interrupt, where each element is looked at for each sample.
+/// How many samples are drawn between two checks for an interrupt, if the sampler visits each element for each sample.
 const MANY_SAMPLES: u64 = 1 << 26;
 
-/// What one document may take, where the command line says so.
+/// The limits of one document, if the command line gives any.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct DocumentLimits {
     pub(crate) text: Option<u64>,
@@ -42,7 +42,7 @@ pub(crate) struct DocumentLimits {
 }
 
 impl DocumentLimits {
-    /// No limits, for documents that were within them before.
+    /// No limits, for documents that were within them when they were added.
     pub(crate) const NONE: DocumentLimits =
         DocumentLimits { text: Some(u64::MAX), features: Some(u64::MAX) };
 
@@ -54,7 +54,7 @@ impl DocumentLimits {
     }
 }
 
-/// What one thread needs to make signatures of documents.
+/// The state that one thread needs to turn documents into signatures.
 pub(crate) struct Worker<'a> {
     sketcher: &'a Sketcher,
     extractor: Extractor,
@@ -77,12 +77,12 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// The same with these limits of a document.
+    /// Sets the limits of a document.
     pub(crate) fn limited(self, limits: DocumentLimits) -> Worker<'a> {
         Worker { extractor: self.extractor.limited(limits.of_texts()), limits, ..self }
     }
 
-    /// The set of a document that is given, which has no weights.
+    /// The set of a parsed document, without weights.
     pub(crate) fn set_of_content(&mut self, content: &Content<'_>) -> Result<Vec<u64>, Error> {
         match content {
             Content::Document(document) | Content::Weighted(document) => {
@@ -94,7 +94,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// The signature of a document that is given.
+    /// The signature of a parsed document.
     pub(crate) fn of_content(&mut self, content: &Content<'_>) -> Result<Signature, Error> {
         match content {
             Content::Document(document) => {
@@ -110,7 +110,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Elements with weights: `bread:2.5 milk:1`. The weight comes after the last colon.
+    /// Parses elements with weights: `bread:2.5 milk:1`. The weight follows the last colon.
     fn weighted(&mut self, elements: &[u8]) -> Result<Vec<(u64, f64)>, Error> {
         let mut set = Vec::new();
         let vectors = self.sketcher.scheme().measure == Measure::Cosine;
@@ -123,14 +123,14 @@ impl<'a> Worker<'a> {
                 Error::InvalidArgument { what: show::key(start), limit: limit.into() }
             };
             let (Some(colon @ 1..), Some(weight)) = (colon, weight) else {
-                return Err(refused("it has no weight: write element:weight"));
+                return Err(refused("the weight is missing: write element:weight"));
             };
-            // The library would refuse these, too, but knows no words.
+            // The library would reject these as well, but does not know the word.
             let sound = |weight: f64| weight.is_finite() && (vectors || weight > 0.0);
             if !sound(weight) {
                 return Err(refused(match vectors {
-                    true => "weights are finite numbers",
-                    false => "weights are finite numbers above 0",
+                    true => "the weight must be a finite number",
+                    false => "the weight must be a finite number above 0",
                 }));
             }
             self.extractor.extract(&word[..colon], Media::Plain, &mut self.set)?;
@@ -139,8 +139,7 @@ impl<'a> Worker<'a> {
         Ok(set)
     }
 
-    /// The signature of a file; `None` if someone asked to stop before its end. A text that is packed with gzip is
-    /// taken as what it is unpacked.
+    /// The signature of a file; `None` after an interrupt. Text files compressed with gzip are decompressed.
     pub(crate) fn of_file(&mut self, path: &Path) -> Result<Option<Signature>, Problem> {
         self.extract_file(path)?;
         if interrupt::asked() {
@@ -152,13 +151,13 @@ impl<'a> Worker<'a> {
         self.sketch_set().map(Some).map_err(refused)
     }
 
-    /// The set of a file; `None` if someone asked to stop before its end.
+    /// The set of a file; `None` after an interrupt.
     pub(crate) fn set_of_file(&mut self, path: &Path) -> Result<Option<Vec<u64>>, Problem> {
         self.extract_file(path)?;
         Ok((!interrupt::asked()).then(|| std::mem::take(&mut self.set)))
     }
 
-    /// Takes a file apart into features, unless someone asks to stop.
+    /// Extracts the features of a file. Stops early after an interrupt.
     fn extract_file(&mut self, path: &Path) -> Result<(), Problem> {
         let unreadable = |error: io::Error| {
             let message = format!("cannot read {}: {error}", show::path(path));
@@ -182,33 +181,38 @@ impl<'a> Worker<'a> {
         match text.map_err(unreadable)? {
             Text::Read => {}
             Text::Binary => {
-                let message = format!("{name} is binary, not text");
+                let message = format!(
+                    "{name} is binary, not text: databases with --features chunks compare binary files"
+                );
                 return Err(Problem::new(Reason::Binary, message));
             }
             Text::TooLarge => {
-                let message = format!("{name} has more than {} MiB of text", MAX_TEXT_BYTES >> 20);
+                let message = format!(
+                    "{name} is larger than {} MiB, the limit of a text: split it, or use --features chunks",
+                    MAX_TEXT_BYTES >> 20
+                );
                 return Err(Problem::new(Reason::TooLarge, message));
             }
         }
-        // The name of page.html.gz is that of page.html.
+        // The type of page.html.gz is that of page.html.
         let media = Media::of_path(if packed { path.with_extension("") } else { path.into() });
         let bytes = std::mem::take(&mut self.bytes);
         let extracted = self.extract(&bytes, media);
         self.bytes = bytes;
         match extracted {
-            // Whoever called asks for interrupts.
+            // The caller checks for interrupts.
             Err(Error::Interrupted) => Ok(()),
             extracted => extracted.map_err(refused),
         }
     }
 
-    /// Whether an element that comes twice is one element.
+    /// Whether repeated elements count once.
     fn repeats_do_not_count(&self) -> bool {
         self.sketcher.scheme().measure == Measure::Jaccard
     }
 
-    /// The features of a document. Where repeats do not count, a long one keeps none: it takes no more memory than
-    /// its distinct features, however often they come.
+    /// Extracts the features of a document. For a long document whose repeated features count once, memory holds only its
+    /// distinct features.
     fn extract(&mut self, document: &[u8], media: Media) -> Result<(), Error> {
         if !self.repeats_do_not_count() || document.len() <= PIECE_BYTES {
             return self.extractor.extract(document, media, &mut self.set);
@@ -220,7 +224,7 @@ impl<'a> Worker<'a> {
         self.gathered.finish(&mut self.set, interrupt::asked)
     }
 
-    /// The signature of the features.
+    /// The signature of the extracted features.
     fn sketch_set(&mut self) -> Result<Signature, Error> {
         let scheme = self.sketcher.scheme();
         if self.set.len() > MANY_FEATURES
@@ -245,7 +249,7 @@ impl<'a> Worker<'a> {
         stream.finish()
     }
 
-    /// Reads a text, if it is one and not too large.
+    /// Reads a file, if it is a text and not too large.
     fn read_text(&mut self, input: &mut dyn Read) -> io::Result<Text> {
         self.bytes.clear();
         input.take(BINARY_CHECK_BYTES).read_to_end(&mut self.bytes)?;
@@ -263,13 +267,13 @@ impl<'a> Worker<'a> {
         Ok(Text::Read)
     }
 
-    /// The chunks of a file, which need not be in memory whole.
+    /// Extracts the chunks of a file, which is never in memory as a whole.
     fn in_pieces(&mut self, mut file: File, mut chunker: Chunker) -> io::Result<Result<(), Error>> {
         let limit = self.limits.features;
         let Worker { set, bytes, .. } = self;
         set.clear();
         let (mut most, mut chunks, mut pushed) = (MANY_FEATURES, 0, Ok(()));
-        // Repeats count where elements have weights.
+        // Repeated chunks count if elements have weights.
         let drop_repeats = self.sketcher.scheme().measure == Measure::Jaccard;
         let mut push = |chunk: Chunk<'_>| {
             chunks += 1;
@@ -298,7 +302,7 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// Why a document that the library refused is left out.
+/// Why a document that the library rejected is skipped.
 pub(crate) fn reason_of(error: &Error) -> Reason {
     match error {
         Error::DocumentTooLarge { .. } => Reason::OverLimit,
@@ -306,14 +310,14 @@ pub(crate) fn reason_of(error: &Error) -> Reason {
     }
 }
 
-/// What became of a text that was to be read.
+/// The result of reading a text.
 enum Text {
     Read,
     Binary,
     TooLarge,
 }
 
-/// Text in two-byte units, said by the mark at its start.
+/// The byte order of UTF-16 text, from its byte order mark.
 #[derive(Clone, Copy)]
 enum Utf16 {
     Little,

@@ -1,4 +1,4 @@
-//! Which files are meant by some paths.
+//! Lists the files below the paths of the command line.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -12,26 +12,26 @@ use crate::interrupt;
 use crate::problems::{Problem, Problems, Reason};
 use crate::show;
 
-/// Which files to take.
+/// The options for files and documents.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Walk {
-    /// Follow symbolic links inside folders. Loops are found and left out.
+    /// Follow symbolic links inside folders. Loops are detected and skipped.
     #[arg(long)]
     pub(crate) follow_links: bool,
-    /// Stop at the first file or line that cannot be used, instead of leaving it out.
+    /// Stop at the first file or line that cannot be used, instead of skipping it.
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Leave out documents whose text is longer than so many bytes after normalisation [default: 268435456].
+    /// Skip documents whose normalised text is longer than BYTES [default: 268435456].
     #[arg(long, value_name = "BYTES")]
     pub(crate) max_text: Option<u64>,
-    /// Leave out documents of more than so many features, repeats counted [default: 67108864; of files that are cut
-    /// into chunks, any number].
+    /// Skip documents with more than N features, including repeated ones [default: 67108864; unlimited for chunks of
+    /// files].
     #[arg(long, value_name = "N")]
     pub(crate) max_features: Option<u64>,
 }
 
 impl Walk {
-    /// What one document may take.
+    /// The limits of one document.
     pub(crate) fn limits(&self) -> DocumentLimits {
         DocumentLimits { text: self.max_text, features: self.max_features }
     }
@@ -41,12 +41,12 @@ impl Walk {
 pub(crate) struct Files<'a> {
     pub(crate) paths: &'a [PathBuf],
     pub(crate) walk: &'a Walk,
-    /// The database, which is no input even if it lies in a folder that is.
+    /// The database, which is not an input even if it is in one of the folders.
     pub(crate) database: Option<&'a Path>,
 }
 
 impl Files<'_> {
-    /// All of them, in order. A path that was named and is not there is a mistake, not a file to leave out.
+    /// All files, in order. A named path that does not exist is an error.
     pub(crate) fn find(&self, problems: &mut Problems) -> Result<Vec<PathBuf>, Failure> {
         let mut files = Vec::new();
         for root in self.paths {
@@ -55,7 +55,7 @@ impl Files<'_> {
             match root.metadata() {
                 Err(error) => return Err(Failure::Io(unreadable(&error))),
                 Ok(found) if !found.is_dir() && !found.is_file() => {
-                    let message = unreadable(&"it is neither file nor folder");
+                    let message = unreadable(&"it is neither a file nor a folder");
                     problems.note(Problem::new(Reason::Unreadable, message))?;
                     continue;
                 }
@@ -71,7 +71,7 @@ impl Files<'_> {
                     return Err(Failure::Interrupted);
                 }
                 match entry {
-                    // What was named may be reached through a link; what was not, only if asked for.
+                    // Links on the command line are followed. Links inside folders are followed only with --follow-links.
                     Ok(entry) if entry.file_type().is_file() || is_named_file(&entry) => {
                         files.push(entry.into_path());
                     }
@@ -88,7 +88,7 @@ impl Files<'_> {
         Ok(files)
     }
 
-    /// The same, where one file by two ways is one file.
+    /// The same, but a file that is reached by two paths is listed once.
     pub(crate) fn find_distinct(&self, problems: &mut Problems) -> Result<Vec<PathBuf>, Failure> {
         let mut files = self.find(problems)?;
         let mut seen = HashSet::new();
@@ -106,19 +106,22 @@ impl Files<'_> {
     }
 }
 
-/// What is wrong with an entry of a folder.
+/// The message about an entry of a folder that cannot be read.
 fn walk_message(error: &walkdir::Error, root: &Path) -> String {
     let path = show::path(error.path().unwrap_or(root));
     match (error.io_error(), error.loop_ancestor()) {
         (_, Some(ancestor)) => {
-            format!("cannot read {path}: it is a link to {} around it", show::path(ancestor))
+            format!(
+                "cannot read {path}: it is a link to its parent folder {}",
+                show::path(ancestor)
+            )
         }
         (Some(error), None) => format!("cannot read {path}: {error}"),
         (None, None) => format!("cannot read {path}"),
     }
 }
 
-/// Whether this is a path of the command line that leads to a file through a symbolic link.
+/// Whether this is a symbolic link to a file, named on the command line.
 fn is_named_file(entry: &DirEntry) -> bool {
     entry.depth() == 0 && entry.path().is_file()
 }

@@ -1,24 +1,24 @@
-//! The distinct features of a document, gathered piece by piece.
+//! Collects the distinct features of a document piece by piece.
 //!
-//! In: features in any order, with repeats. Out: the distinct ones, in rising order. They take twice the memory of the
-//! distinct ones, and no step takes long: pieces are sorted one by one and merged like the digits of a binary counter.
+//! In: features in any order, with duplicates. Out: the distinct features in ascending order. Memory is about twice that of
+//! the distinct features. No single step takes long: pieces are sorted separately and merged as in a binary counter.
 
 use ringer::Error;
 
-/// Features that are sorted at a time.
+/// How many features are sorted at a time.
 const PIECE: usize = 1 << 20;
 
 /// Distinct features.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
-    /// What is not sorted yet.
+    /// Features that are not sorted yet.
     some: Vec<u64>,
-    /// Sorted and without repeats, each more than twice as long as the next.
+    /// Sorted runs without duplicates, each more than twice as long as the next.
     runs: Vec<Vec<u64>>,
 }
 
 impl Gathered {
-    /// Takes some features. `asked` says whether to give up.
+    /// Adds features. Fails if `asked` reports an interrupt.
     pub(super) fn take(&mut self, some: &[u64], asked: fn() -> bool) -> Result<(), Error> {
         self.some.extend_from_slice(some);
         if self.some.len() < PIECE { Ok(()) } else { self.sort(asked) }
@@ -38,7 +38,7 @@ impl Gathered {
         Ok(())
     }
 
-    /// All of them, in place of what was in `set`. Nothing is left.
+    /// Replaces `set` with all distinct features, and clears the collection.
     pub(super) fn finish(&mut self, set: &mut Vec<u64>, asked: fn() -> bool) -> Result<(), Error> {
         self.sort(asked)?;
         *set = self.runs.pop().unwrap_or_default();
@@ -52,7 +52,7 @@ impl Gathered {
     }
 }
 
-/// Two sorted runs as one, without repeats.
+/// Merges two sorted runs, without duplicates.
 fn merge(a: &[u64], b: &[u64]) -> Vec<u64> {
     let mut merged = Vec::with_capacity(a.len() + b.len());
     let (mut i, mut j) = (0, 0);

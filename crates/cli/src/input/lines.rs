@@ -1,7 +1,7 @@
-//! Lines of a file or of standard input, in blocks, with their numbers.
+//! Reads lines of a file or of standard input in blocks, with their numbers.
 //!
-//! A line ends with LF or CRLF, the last one perhaps with neither. A mark of byte order at the start is
-//! dropped. A line that is too long to be held is left out with a message, and the next one is read.
+//! A line ends with LF or CRLF; the last line may have no line end. A byte order mark at the start is dropped. A line that is
+//! too long is reported and skipped.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -12,23 +12,23 @@ use crate::compression;
 use crate::problems::{Problem, Reason};
 use crate::show;
 
-/// Longest line.
+/// The longest line that is read.
 pub(crate) const MAX_LINE_BYTES: usize = 64 << 20;
 
-/// Bytes of a block: it ends with the line that reaches this.
+/// A block ends with the line that reaches this many bytes.
 const BLOCK_BYTES: usize = 4 << 20;
 
-/// Bytes that are asked for at a time. A pipe gives fewer.
+/// How many bytes are requested at a time. A pipe returns fewer.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Lines of a block.
+/// The most lines of a block.
 const BLOCK_LINES: usize = 4096;
 
-/// Where lines come from.
+/// A source of lines.
 pub(crate) struct Lines {
     name: String,
     input: BufReader<Box<dyn Read + Send>>,
-    /// The length, if it is known.
+    /// The length of the input, if it is known.
     bytes: Option<u64>,
     number: u64,
     /// Bytes that were read.
@@ -36,14 +36,14 @@ pub(crate) struct Lines {
     most_lines: usize,
 }
 
-/// Some lines.
+/// Consecutive lines of the input.
 #[derive(Default)]
 pub(crate) struct LineBlock {
     text: Vec<u8>,
     lines: Vec<(u64, u64, Range<usize>)>,
-    /// Lines that could not be held.
+    /// Lines that are too long.
     pub(crate) problems: Vec<Problem>,
-    /// Bytes that were read for it.
+    /// Bytes that were read for this block.
     pub(crate) bytes: u64,
 }
 
@@ -68,8 +68,8 @@ impl LineBlock {
 }
 
 impl Lines {
-    /// The lines of a file; `-` is standard input. No block has more than `most_lines` lines: who acknowledges
-    /// every line must not wait for thousands.
+    /// Opens a file; `-` is standard input. A block has at most `most_lines` lines, so that small commits need not wait for
+    /// thousands of lines.
     pub(crate) fn open(path: &Path, most_lines: Option<usize>) -> Result<Lines, Problem> {
         let most_lines = most_lines.unwrap_or(BLOCK_LINES).clamp(1, BLOCK_LINES);
         if path == Path::new("-") {
@@ -100,7 +100,7 @@ impl Lines {
         self.bytes
     }
 
-    /// What the input is called in messages.
+    /// The name of the input in messages.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -109,7 +109,7 @@ impl Lines {
     pub(crate) fn next_block(&mut self) -> Result<Option<LineBlock>, Problem> {
         let mut block = LineBlock::default();
         while block.lines.len() < self.most_lines && block.text.len() < BLOCK_BYTES {
-            // What is there is given before waiting for more: whoever writes into the pipe may be waiting, too.
+            // Return the lines at hand before waiting for more. The writer of a pipe may itself be waiting for an answer.
             if block.bytes > 0 && !self.input.buffer().contains(&b'\n') {
                 break;
             }
@@ -131,7 +131,8 @@ impl Lines {
                 block.text.truncate(start);
                 let (name, number) = (&self.name, self.number);
                 let most = MAX_LINE_BYTES >> 20;
-                let message = format!("{name}, line {number}: it has more than {most} MiB");
+                let message =
+                    format!("{name}, line {number}: longer than {most} MiB, the limit of a line");
                 block.problems.push(Problem::new(Reason::TooLarge, message));
                 continue;
             }
@@ -141,7 +142,7 @@ impl Lines {
         Ok((block.bytes > 0).then_some(block))
     }
 
-    /// Appends a line without its end, or a little more than the most of it, and reads it whole. Gives the
+    /// Reads a line and appends it without its line end. Of a line that is too long, only the start is appended. Returns the
     /// number of bytes read, 0 at the end of the input.
     fn read_line(&mut self, text: &mut Vec<u8>) -> io::Result<u64> {
         let most = MAX_LINE_BYTES as u64 + 2;
@@ -155,14 +156,14 @@ impl Lines {
     }
 }
 
-/// What a line says, without the CR at its end and, if it is the first, without a mark of byte order.
+/// The content of a line, without a CR at its end and, if it is the first line, without a byte order mark.
 pub(crate) fn content(line: &[u8], is_first: bool) -> Range<usize> {
     let mark = is_first && line.starts_with(b"\xef\xbb\xbf");
     let start = if mark { 3 } else { 0 };
     start..line.len() - usize::from(line[start..].ends_with(b"\r"))
 }
 
-/// Reads up to the end of the line and keeps nothing.
+/// Skips the rest of a line. Returns the number of bytes skipped.
 fn skip_line(input: &mut impl BufRead) -> io::Result<u64> {
     let mut skipped = 0;
     loop {

@@ -1,7 +1,7 @@
-//! Where documents come from: files and folders, lines of a file or of standard input, or rows of a Parquet file.
+//! The sources of documents: files and folders, lines of a file or of standard input, or rows of a Parquet file.
 //!
-//! A source is read in a thread of its own, block by block, while the blocks before are being sketched; so an
-//! interrupt is heard even while a pipe is silent. No block is larger than its limits, however long the input.
+//! A thread reads the source block by block while earlier blocks are sketched, so an interrupt works even while a pipe is
+//! silent. The size of a block is bounded, however long the input is.
 
 #[cfg(feature = "parquet")]
 mod columns;
@@ -26,13 +26,13 @@ use ringer::scheme::Features;
 use crate::exit::Failure;
 use crate::problems::Problem;
 
-/// Files of a block.
+/// The number of files in a block.
 const BLOCK_FILES: usize = 256;
 
-/// Blocks that wait to be sketched.
+/// The most blocks that wait to be sketched.
 pub(crate) const WAITING_BLOCKS: usize = 2;
 
-/// What is read.
+/// An opened source.
 pub(crate) enum Source {
     Files(Vec<PathBuf>),
     Lines(Lines),
@@ -40,7 +40,7 @@ pub(crate) enum Source {
     Columns(Columns),
 }
 
-/// Some of it.
+/// A part of a source.
 pub(crate) enum Block {
     Files(Vec<PathBuf>),
     Lines(LineBlock),
@@ -49,7 +49,7 @@ pub(crate) enum Block {
 }
 
 impl Source {
-    /// The rows of a Parquet file, whose columns `key` and `text` are read.
+    /// The rows of a Parquet file. `fields` are the names of the key column and the text column.
     pub(crate) fn parquet(
         path: &Path,
         fields: [&str; 2],
@@ -66,7 +66,7 @@ impl Source {
         }
     }
 
-    /// What the source is called in messages, if it is one file.
+    /// The name of the source in messages, if it is one file.
     pub(crate) fn name(&self) -> String {
         match self {
             Source::Files(_) => String::new(),
@@ -76,12 +76,14 @@ impl Source {
         }
     }
 
-    /// Reads in a thread of its own, until the end or until nobody listens. A failure is the last block.
-    /// The system may have no thread to give.
+    /// Starts a thread that reads until the end or until the receiver is gone. A failure to read is the last block. Fails if
+    /// the system cannot start a thread.
     pub(crate) fn start(self) -> Result<Receiver<Result<Block, Problem>>, Failure> {
-        // Those that sketch, too: rayon would panic where it cannot start them. Twice does nothing.
+        // Start the threads that sketch as well, because rayon would panic if it could not. A second call does nothing.
         let refused = |error: &dyn std::error::Error| {
-            Failure::Io(format!("cannot start the threads that sketch: {error}"))
+            Failure::Io(format!(
+                "cannot start worker threads: {error}; raise the limit of processes"
+            ))
         };
         if let Err(error) = rayon::ThreadPoolBuilder::new().build_global()
             && let Some(cause) = std::error::Error::source(&error)
@@ -116,13 +118,15 @@ impl Source {
         });
         match thread {
             Ok(_) => Ok(receiver),
-            Err(error) => Err(Failure::Io(format!("cannot start a thread to read in: {error}"))),
+            Err(error) => Err(Failure::Io(format!(
+                "cannot start a thread to read the input: {error}; raise the limit of processes"
+            ))),
         }
     }
 }
 
 impl Block {
-    /// Records that the block has; none if it has files.
+    /// The number of records in the block; 0 for files.
     pub(crate) fn len(&self) -> usize {
         match self {
             Block::Files(_) => 0,
@@ -132,7 +136,7 @@ impl Block {
         }
     }
 
-    /// A record, or what is wrong with it: `None` if its line is empty.
+    /// A record, or what is wrong with it. `None` for an empty line.
     pub(crate) fn record(&self, i: usize, records: &Records) -> Result<Option<Record<'_>>, String> {
         match self {
             Block::Files(_) => Ok(None),
@@ -142,7 +146,7 @@ impl Block {
         }
     }
 
-    /// The place of a record, for messages: `line 5:`, or `row 7` for a message that goes on.
+    /// The place of a record in messages: `line 5:`, or `row 7,` for a message that continues the sentence.
     pub(crate) fn place(&self, i: usize) -> String {
         match self {
             Block::Files(_) => String::new(),
@@ -152,7 +156,7 @@ impl Block {
         }
     }
 
-    /// Takes out what was wrong with lines that could not be held.
+    /// Takes the problems of lines that were too long.
     pub(crate) fn take_problems(&mut self) -> Vec<Problem> {
         match self {
             Block::Lines(block) => std::mem::take(&mut block.problems),

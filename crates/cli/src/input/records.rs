@@ -1,4 +1,4 @@
-//! What a line says: a key, and a set or a document under it.
+//! Parses a line: a key, and its set or document.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use ringer::features;
 use ringer::scheme::Features;
 use serde_json::value::RawValue;
 
-/// How a line is to be read.
+/// How to parse a line.
 #[derive(Debug, Clone)]
 pub(crate) enum Records {
     /// `key<TAB>element element ...`, or with weights `key<TAB>element:weight element:weight ...`
@@ -16,16 +16,16 @@ pub(crate) enum Records {
     Json { key_field: String, text_field: String, features: Features, weighted: bool },
 }
 
-/// What stands under a key.
+/// The content of a record.
 #[derive(Debug)]
 pub(crate) enum Content<'a> {
-    /// To be taken apart by the database's features.
+    /// A document whose features have to be extracted.
     Document(Cow<'a, [u8]>),
-    /// Elements with weights, `element:weight`, with white space between them.
+    /// Elements with weights, `element:weight`, separated by white space.
     Weighted(Cow<'a, [u8]>),
-    /// Taken apart already.
+    /// A set of elements.
     Set(Vec<u64>),
-    /// The same with weights.
+    /// A set of elements with weights.
     WeightedSet(Vec<(u64, f64)>),
 }
 
@@ -42,11 +42,11 @@ impl Content<'_> {
     }
 }
 
-/// A line that was understood.
+/// The key and the content of a line.
 pub(crate) type Record<'a> = (Cow<'a, [u8]>, Content<'a>);
 
 impl Records {
-    /// Key and content of a line; `None` for an empty line; or what is wrong with it.
+    /// Key and content of a line, or what is wrong with it. `None` for an empty line.
     pub(crate) fn parse<'a>(&self, line: &'a [u8]) -> Result<Option<Record<'a>>, String> {
         if line.trim_ascii().is_empty() {
             return Ok(None);
@@ -66,7 +66,7 @@ impl Records {
 
 fn set_line(line: &[u8], weighted: bool) -> Result<Record<'_>, String> {
     let Some(tab) = line.iter().position(|byte| *byte == b'\t') else {
-        return Err("there is no tab between a key and its elements".into());
+        return Err("there is no tab between the key and the elements".into());
     };
     let elements = Cow::Borrowed(&line[tab + 1..]);
     let content = if weighted { Content::Weighted(elements) } else { Content::Document(elements) };
@@ -80,12 +80,15 @@ fn json_line<'a>(
     features: Features,
     weighted: bool,
 ) -> Result<Record<'a>, String> {
-    // A line that is no UTF-8 is no JSON, but its words are as good as any.
+    // Invalid UTF-8 is replaced, because the other words of the document are still usable.
     let line = String::from_utf8_lossy(line);
     let fields: BTreeMap<String, Box<RawValue>> = serde_json::from_str(&line)
-        .map_err(|error| format!("it is no JSON object: {}", without_line(&error)))?;
+        .map_err(|error| format!("not a JSON object: {}", without_line(&error)))?;
     let field = |name: &str| {
-        fields.get(name).map(|value| value.get()).ok_or_else(|| format!("there is no `{name}`"))
+        fields
+            .get(name)
+            .map(|value| value.get())
+            .ok_or_else(|| format!("there is no field `{name}`"))
     };
     let key = field(key_field)?;
     let key = match key.as_bytes().first() {
@@ -111,7 +114,7 @@ fn string(value: &str, field: &str) -> Result<String, String> {
     serde_json::from_str(value).map_err(|error| format!("`{field}`: {}", without_line(&error)))
 }
 
-/// For tokens and ids, an array of them.
+/// An array of tokens or ids.
 pub(crate) fn json_set<'a>(value: &str, features: Features) -> Option<Content<'a>> {
     match features {
         Features::Ids => serde_json::from_str(value).ok().map(Content::Set),
@@ -125,8 +128,7 @@ pub(crate) fn json_set<'a>(value: &str, features: Features) -> Option<Content<'a
 
 const EXPECTED_WEIGHTS: &str = "a string of `element:weight` nor, for ids, an array of coordinates";
 
-/// For tokens and ids, an object of elements with their weights; for ids, an array of coordinates, of which zeros are not
-/// there.
+/// An object of elements with their weights or, for ids, an array of coordinates. Coordinates of 0 are no elements.
 fn json_weights<'a>(value: &str, features: Features) -> Option<Content<'a>> {
     if features == Features::Ids && value.starts_with('[') {
         let coordinates: Vec<f64> = serde_json::from_str(value).ok()?;
@@ -142,7 +144,7 @@ fn json_weights<'a>(value: &str, features: Features) -> Option<Content<'a>> {
     set.collect::<Option<_>>().map(Content::WeightedSet)
 }
 
-/// What the field of a document may be.
+/// The JSON values that the text field may have.
 pub(crate) fn expected(features: Features) -> &'static str {
     match features {
         Features::Ids => "a string or an array of unsigned integers",
@@ -151,7 +153,7 @@ pub(crate) fn expected(features: Features) -> &'static str {
     }
 }
 
-/// The message of a JSON error with its column only: the line is always the first one.
+/// The message of a JSON error without its line number, which is always 1.
 fn without_line(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.replace(" at line 1 column ", " at column ")

@@ -1,4 +1,4 @@
-//! The columns of Parquet files that rows are compared by.
+//! Reads the key, text and order columns of Parquet files.
 
 use std::fs::File;
 use std::result::Result as Outcome;
@@ -16,7 +16,7 @@ use super::{Records, Result, batch_rows, too_few};
 use crate::dataset::{Fields, Row, Value, named};
 use crate::input::Content;
 
-/// A row whose columns were read.
+/// The wanted columns of one row.
 #[derive(Debug)]
 pub(crate) struct ColumnRow {
     pub(crate) key: Option<Vec<u8>>,
@@ -26,7 +26,7 @@ pub(crate) struct ColumnRow {
 }
 
 impl ColumnRow {
-    /// The same row, or what is wrong with it.
+    /// The row, borrowed, or what is wrong with it.
     pub(crate) fn borrowed(&self) -> Outcome<Row<'_>, String> {
         let content = self.content.as_ref().map_err(Clone::clone)?.borrowed();
         Ok(Row { key: self.key.as_deref().map(Into::into), content, order: self.order.clone() })
@@ -41,12 +41,12 @@ enum Cell {
     Integer(i64),
     Unsigned(u64),
     Float(f64),
-    /// A decimal without its point: all of a column have it in the same place.
+    /// The digits of a decimal. All decimals of a column have the same scale.
     Decimal(i128),
     List(Vec<Cell>),
 }
 
-/// The places of the wanted columns in a file, if they are there.
+/// The indexes of the wanted columns in a file, if they exist.
 struct Wanted {
     key: Option<usize>,
     text: Option<usize>,
@@ -56,7 +56,7 @@ struct Wanted {
 impl Wanted {
     fn of(reader: &SerializedFileReader<File>, fields: &Fields) -> Wanted {
         let columns = reader.metadata().file_metadata().schema_descr().columns();
-        // A list of lists, or a group of several columns, is not a value.
+        // Nested lists and groups of several columns cannot be used.
         let leaf = |name: &str| {
             let of_name = |column: &&ColumnDescPtr| {
                 column.path().parts().first().is_some_and(|first| first == name)
@@ -70,7 +70,7 @@ impl Wanted {
     }
 }
 
-/// A column of a row group that is being read; without a reader, all its cells are null.
+/// A column of a row group. Without a reader, all its cells are null.
 struct Column<'a>(Option<(ColumnReader, &'a ColumnDescriptor)>);
 
 impl Column<'_> {
@@ -82,7 +82,7 @@ impl Column<'_> {
     }
 }
 
-/// Reads the wanted columns of all rows, and gives them block by block to `visit`, until it returns `false`.
+/// Reads the wanted columns of all rows and passes them to `visit` in blocks, until it returns `false`.
 pub(crate) fn read(
     reader: &SerializedFileReader<File>,
     fields: &Fields,
@@ -115,7 +115,7 @@ fn read_group(
     let (mut keys, mut texts) = (column(wanted.key)?, column(wanted.text)?);
     let mut orders = column(wanted.order)?;
     let mut left = usize::try_from(metadata.num_rows()).unwrap_or(0);
-    // Without a text, some other column tells that the rows are there.
+    // If there is no text column, another column verifies that the rows exist.
     let witness = wanted.text.unwrap_or(0);
     if left == 0 {
         return Ok(true);
@@ -136,7 +136,7 @@ fn read_group(
         let rows = cells.map(|((key, text), order)| ColumnRow {
             key: key_of(&key),
             content: match wanted.text {
-                None => Err(format!("has no column `{}` of texts", fields.text)),
+                None => Err(format!("has no text column `{}`", fields.text)),
                 Some(_) => content_of(text, &fields.text, features),
             },
             order: order_of(order),
@@ -148,7 +148,7 @@ fn read_group(
     Ok(true)
 }
 
-/// Fails unless a column has so many more records.
+/// Skips records of a column, and fails if it has fewer.
 fn skip(reader: &mut ColumnReader, records: usize) -> Result<()> {
     let skipped = match reader {
         ColumnReader::BoolColumnReader(r) => r.skip_records(records),
@@ -214,14 +214,14 @@ fn content_of(cell: Cell, name: &str, features: Features) -> Outcome<Content<'st
                 None => wrong("not a list of unsigned integers"),
             }
         }
-        (Cell::List(_), _) => wrong("a list: --features tokens or ids compares lists"),
+        (Cell::List(_), _) => wrong("a list: use --features tokens or --features ids for lists"),
         (Cell::Integer(_) | Cell::Unsigned(_) | Cell::Float(_) | Cell::Decimal(_), _) => {
             wrong("a number, not a text")
         }
     }
 }
 
-/// A big-endian number in two's complement, if it has 16 bytes or fewer.
+/// A big-endian two's complement number of at most 16 bytes.
 fn decimal_of(bytes: &[u8]) -> Option<i128> {
     let negative = bytes.first().is_some_and(|first| first >> 7 == 1);
     let mut all = [if negative { 0xff } else { 0 }; 16];

@@ -1,8 +1,8 @@
-//! Copies of Parquet files without some of their rows.
+//! Copies Parquet files without some of their rows.
 //!
-//! Columns are copied as they are stored, with their definition and repetition levels. So a copy has the schema of its source
-//! to the last annotation, and no value is converted on the way. Memory holds one batch of one column, and what the writer
-//! has compressed of the column so far.
+//! Columns are copied as they are stored, with their definition and repetition levels. So a copy has exactly the schema of its
+//! source, and no value is converted. Memory holds one batch of one column, and the compressed part of the column that the
+//! writer buffers.
 
 use std::fs::File;
 use std::io::Write;
@@ -19,7 +19,7 @@ use parquet::file::writer::SerializedFileWriter;
 
 use super::{Records, Result, batch_rows, too_few};
 
-/// Copies the rows for which `keep` says so, with the schema, the metadata and the compression of the source.
+/// Copies the rows for which `keep` returns `true`, with the schema, the metadata and the compression of the source.
 pub(crate) fn copy<W: Write + Send>(
     source: &SerializedFileReader<File>,
     target: W,
@@ -51,7 +51,7 @@ pub(crate) fn copy<W: Write + Send>(
     writer.into_inner()
 }
 
-/// How the copy is written: as the first row group of the source is.
+/// Writer properties that follow the first row group of the source.
 fn properties(metadata: &ParquetMetaData) -> WriterProperties {
     let file = metadata.file_metadata();
     let mut properties =

@@ -1,4 +1,4 @@
-//! Parquet files: the columns that rows are compared by, copies without some rows, and tables of results.
+//! Parquet files: reading columns, copying files without some rows, and writing tables of results.
 //!
 //! Columns are read and written as they are stored, without Arrow.
 
@@ -20,13 +20,13 @@ use crate::exit;
 
 type Result<T> = std::result::Result<T, ParquetError>;
 
-/// Most rows of a batch.
+/// The most rows of a batch.
 const BATCH_ROWS: usize = 1024;
 
-/// Bytes of a column that a batch holds, about.
+/// The approximate bytes of a column in a batch.
 const BATCH_BYTES: i64 = 4 << 20;
 
-/// Opens a file.
+/// Opens a file and checks its row counts.
 pub(crate) fn open(path: &Path) -> Result<SerializedFileReader<File>> {
     let reader = SerializedFileReader::new(File::open(path)?)?;
     let groups = reader.metadata().row_groups().iter().map(RowGroupMetaData::num_rows);
@@ -34,9 +34,9 @@ pub(crate) fn open(path: &Path) -> Result<SerializedFileReader<File>> {
     let counts = groups.clone().all(|rows| rows >= 0);
     match counts && groups.fold(0, i64::saturating_add) == rows {
         true => Ok(reader),
-        false => {
-            Err(ParquetError::General("its row groups do not have as many rows as it says".into()))
-        }
+        false => Err(ParquetError::General(
+            "the number of rows in its row groups is not that of its header".into(),
+        )),
     }
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn schema(reader: &SerializedFileReader<File>) -> TypePtr {
     reader.metadata().file_metadata().schema_descr().root_schema_ptr()
 }
 
-/// Calls code that reads a file: the library may panic when the file is damaged.
+/// Calls code that reads a file. The parquet crate may panic on damaged files.
 pub(crate) fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
     let damaged = || Err(ParquetError::General("it is damaged".into()));
     exit::without_panic(call).unwrap_or_else(damaged)
@@ -60,14 +60,14 @@ fn too_few() -> ParquetError {
     ParquetError::EOF("a column has fewer rows than its row group".into())
 }
 
-/// Rows to read at a time from a column, so that long values do not fill the memory.
+/// How many rows of a column to read at a time, so that long values do not fill the memory.
 fn batch_rows(column: &ColumnChunkMetaData, rows: usize) -> usize {
     let bytes = column.uncompressed_size().max(column.compressed_size());
     let row_bytes = (bytes / i64::try_from(rows.max(1)).unwrap_or(i64::MAX)).max(1);
     usize::try_from(BATCH_BYTES / row_bytes).unwrap_or(1).clamp(1, BATCH_ROWS)
 }
 
-/// Values of some records of a column, with their levels.
+/// Values of consecutive records of a column, with their levels.
 struct Records<T: DataType> {
     values: Vec<T::T>,
     definition: Vec<i16>,

@@ -1,4 +1,4 @@
-//! Tables of results as Parquet files.
+//! Writes tables of results as Parquet files.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use parquet::schema::types::Type;
 use super::Result;
 use crate::table::{Cell, Column, Kind};
 
-/// Rows of a row group.
+/// The number of rows in a row group.
 const GROUP_ROWS: usize = 1 << 16;
 
 /// A Parquet file that rows are added to.
