@@ -278,7 +278,7 @@ fn bench_hostile(folder: &Path) {
         ("random", &any, &any),
         ("equal", &|_| any(1), &|_| any(1)),
         ("empty", &|_| nothing.clone(), &any),
-        ("alike in one slot", &alike, &alike),
+        ("similar in one slot", &alike, &alike),
     ];
     let mut base = [f64::INFINITY; 3];
     println!(

@@ -38,7 +38,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let root = folder();
     let work = root.path().join("work");
-    fs::create_dir(&work).expect("nothing stands there");
+    fs::create_dir(&work).expect("the path is free");
     files().fill(&work, &given.lines).expect("it can be filled");
     std::env::set_current_dir(&work).expect("it is there");
     let command = [std::ffi::OsString::from("ringer")].into_iter().chain(given.arguments);

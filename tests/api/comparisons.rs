@@ -50,7 +50,7 @@ fn assert_close(a: Estimate, b: Estimate) {
 /// For every combination of sampler and universe, with small and large sets, the estimate equals the formula with the
 /// right collision probability and the right sampling.
 #[test]
-fn a_comparison_takes_the_formula_of_its_scheme() {
+fn a_comparison_uses_the_formula_of_its_scheme() {
     for sampler in [Sampler::OnePermutation, Sampler::Independent] {
         for (universe, cut) in
             [(Universe::Open, 20), (Universe::Open, 900), (Universe::Bounded(D), 20_000)]
@@ -155,7 +155,7 @@ fn measures_are_possible_numbers() {
 /// Coverage is at least .93, minus 4 standard errors of 400 seeds (100 in a quick run). The sizes are known only to a
 /// level, and the universes are so small that the formulas are inexact.
 #[test]
-fn intervals_hold_what_does_not_come_from_sampling() {
+fn intervals_include_errors_other_than_sampling() {
     let seeds = cases(100, 400);
     let least = 0.93 - 4.0 * (0.93 * 0.07 / seeds as f64).sqrt();
     let schemes = [
@@ -194,7 +194,7 @@ fn intervals_hold_what_does_not_come_from_sampling() {
 /// The same for three sets whose sizes are known to one of 16 levels: at least .93, minus 4 standard errors of 200
 /// seeds (50 in a quick run).
 #[test]
-fn intervals_of_three_sets_hold_what_is_not_known_of_their_sizes() {
+fn intervals_of_three_sets_include_uncertain_sizes() {
     let seeds = cases(50, 200);
     let least = 0.93 - 4.0 * (0.93 * 0.07 / seeds as f64).sqrt();
     for (size, shared) in [(2000, 1500), (20_000, 9000)] {

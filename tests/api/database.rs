@@ -77,7 +77,7 @@ fn a_second_writer_is_refused_at_once_and_readers_are_not() {
     assert!(reader.has_writer().unwrap());
     assert_eq!(reader.get("a").unwrap(), None);
     db.checkpoint().unwrap();
-    assert_eq!(reader.get("a").unwrap(), None, "a reader stays where it is");
+    assert_eq!(reader.get("a").unwrap(), None, "a reader keeps its state");
     reader.refresh().unwrap();
     assert_eq!(reader.get("a").unwrap(), db.get("a").unwrap());
     db.close().unwrap();
@@ -121,7 +121,7 @@ fn a_bulk_load_appears_at_once_and_the_last_of_equal_keys_counts() {
 
 /// A database leaves files alone that are not its own (STEP-2, STEP-11).
 #[test]
-fn names_are_respected() {
+fn files_of_others_are_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("corpus.ringer");
     let exists = |result: Result<Database, Error>| matches!(result, Err(Error::Exists { .. }));
@@ -208,7 +208,7 @@ fn a_vacuum_keeps_the_permissions_of_the_file() {
 /// The write-ahead log contains data of the database, so it has the same permissions as the file.
 #[cfg(unix)]
 #[test]
-fn a_hot_tier_is_for_those_whom_the_file_is_for() {
+fn the_log_directory_has_the_permissions_of_the_file() {
     use std::os::unix::fs::PermissionsExt;
     for (file, folder_of_commits) in [(0o600, 0o700), (0o640, 0o750), (0o644, 0o755)] {
         for hot_tier in [HotTierKind::Log, HotTierKind::Sled] {

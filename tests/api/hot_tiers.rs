@@ -71,7 +71,7 @@ fn found(path: &Path) -> Vec<String> {
 }
 
 #[test]
-fn what_either_kind_left_is_read_by_both_and_the_next_tier_is_as_chosen() {
+fn each_kind_of_log_is_read_by_both_and_the_next_log_is_as_selected() {
     for left in KINDS {
         let top = tempfile::tempdir().unwrap();
         let path = left_by(left, top.path());
@@ -97,7 +97,7 @@ fn what_either_kind_left_is_read_by_both_and_the_next_tier_is_as_chosen() {
 
 /// If the id of a log is damaged, its files still tell its kind (HOT-1).
 #[test]
-fn a_damaged_id_costs_nothing_whatever_is_chosen() {
+fn a_damaged_log_id_loses_nothing() {
     for left in KINDS {
         let top = tempfile::tempdir().unwrap();
         let path = left_by(left, top.path());
@@ -122,7 +122,7 @@ fn a_damaged_id_costs_nothing_whatever_is_chosen() {
 
 /// The commit mark reveals commits that were cut off. The log alone cannot (HOT-12).
 #[test]
-fn a_tier_that_was_cut_is_refused_and_salvaged_to_a_prefix() {
+fn a_truncated_log_is_refused_and_salvaged_to_a_prefix() {
     for left in KINDS {
         let top = tempfile::tempdir().unwrap();
         let path = left_by(left, top.path());
@@ -152,7 +152,7 @@ fn a_tier_that_was_cut_is_refused_and_salvaged_to_a_prefix() {
             let (first, last) = report.commits_lost.unwrap();
             assert_eq!(last, COMMITS);
             assert!(report.quarantine.unwrap().exists());
-            assert_eq!(db.snapshot().sequence(), COMMITS, "lost numbers are not given again");
+            assert_eq!(db.snapshot().sequence(), COMMITS, "a lost sequence is reused");
             let rows = db.snapshot();
             let sequences = rows.range::<&[u8]>(..).map(|row| row.unwrap().1.sequence);
             assert_eq!(sequences.max(), Some(first - 1));

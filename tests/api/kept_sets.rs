@@ -193,7 +193,7 @@ fn every_scheme_of_sets_can_keep_them() {
 
 /// A set of 8 random elements takes about as many bytes as its 64-byte signature, including pages and directory.
 #[test]
-fn small_sets_take_about_as_much_room_as_their_signatures() {
+fn small_sets_take_about_as_much_space_as_their_signatures() {
     let (_, _, db) = create(&Scheme::new(keeping(64)).unwrap());
     let mut load = db.bulk_load();
     for n in 0..5000 {
@@ -292,7 +292,7 @@ fn salvaged(layer: &Arc<dyn FileLayer>) -> (ringer::SalvageReport, Rows) {
 
 /// The directory is derived from the sets. Repair and salvage lose nothing, whatever part of it is damaged.
 #[test]
-fn a_damaged_directory_is_made_anew() {
+fn a_damaged_directory_is_rebuilt() {
     let (bytes, truth) = one_segment();
     let pages = pages_of(&bytes, 17);
     assert_eq!(pages.len(), 3);
@@ -316,7 +316,7 @@ fn a_damaged_directory_is_made_anew() {
 
 /// Signatures are derived from the sets, so salvage recomputes them.
 #[test]
-fn damaged_signatures_are_made_anew_by_salvage() {
+fn damaged_signatures_are_recomputed_by_salvage() {
     let (bytes, truth) = one_segment();
     let layer = damaged(&bytes, &pages_of(&bytes, 2));
     assert!(repair::repair(&layer, Path::new(PATH), &options()).is_err());
@@ -328,7 +328,7 @@ fn damaged_signatures_are_made_anew_by_salvage() {
 
 /// Sets are primary data. A damaged page loses the sets in it and no others.
 #[test]
-fn a_damaged_page_of_sets_costs_its_sets_only() {
+fn a_damaged_page_of_sets_loses_only_its_sets() {
     let (bytes, truth) = one_segment();
     let pages = pages_of(&bytes, 16);
     assert!(pages.len() > 10);

@@ -183,7 +183,7 @@ fn race(layer: &Arc<dyn FileLayer>, path: &Path, options: Options, commits: u64)
         done: AtomicBool::new(false),
     };
     let different = |n: usize| !race.signatures[..n].contains(&race.signatures[n]);
-    assert!((0..SETS).all(different), "a signature tells which set it is of");
+    assert!((0..SETS).all(different), "two sets have the same signature");
     let outside = Reader::open_in(Arc::clone(layer), path, Options::default()).unwrap();
     let start = std::time::Instant::now();
     let (looks, times) = thread::scope(|scope| {
@@ -204,7 +204,7 @@ fn race(layer: &Arc<dyn FileLayer>, path: &Path, options: Options, commits: u64)
     });
     let seen: usize = looks.iter().map(Vec::len).sum();
     println!(
-        "{commits} commits of each writer, {seen} looks, {times} compactions, {:?}",
+        "{commits} commits of each writer, {seen} reads, {times} compactions, {:?}",
         start.elapsed()
     );
     looks.iter().for_each(|looks| race.check(looks));
@@ -212,14 +212,14 @@ fn race(layer: &Arc<dyn FileLayer>, path: &Path, options: Options, commits: u64)
         let snapshot = db.snapshot();
         let look = |family| (snapshot.sequence(), family, race.family(&snapshot, family, true));
         let looks: Vec<Look> = (0..FAMILIES).map(look).collect();
-        assert_eq!(snapshot.sequence(), 3 * commits + commits / 20, "numbers without a gap");
+        assert_eq!(snapshot.sequence(), 3 * commits + commits / 20, "sequences have a gap");
         race.check(&looks);
     };
     last(&race.db);
 }
 
 #[test]
-fn every_look_at_a_key_is_in_its_history_in_memory() {
+fn every_read_of_a_key_matches_its_history_in_memory() {
     for (background, cache_bytes, memtable_rows) in [(true, 1 << 15, 40), (false, 0, 7)] {
         let layer: Arc<dyn FileLayer> = Arc::new(MemoryFiles::new());
         let options = Options { background, cache_bytes, memtable_rows, ..Options::default() };
@@ -228,7 +228,7 @@ fn every_look_at_a_key_is_in_its_history_in_memory() {
 }
 
 #[test]
-fn every_look_at_a_key_is_in_its_history_on_disk() {
+fn every_read_of_a_key_matches_its_history_on_disk() {
     for hot_tier in [HotTierKind::Log, HotTierKind::Sled] {
         let folder = tempfile::tempdir().unwrap();
         let layer: Arc<dyn FileLayer> = Arc::new(RealFiles);

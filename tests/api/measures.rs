@@ -34,7 +34,7 @@ fn pair(number: u64, union: u64, shared: u64) -> [Vec<u64>; 2] {
 /// Half bits at R = .6 to .99, over 4,000 pairs of sets. The mean square error is within 10 % of the formula and the
 /// bias within 4 standard errors. From .75 on the error is smaller than that of as many whole bits.
 #[test]
-fn half_bits_err_as_the_formula_says_and_less_than_whole_ones() {
+fn half_bits_have_the_error_of_the_formula_and_less_than_whole_bits() {
     const K: u32 = 256;
     const PAIRS: u64 = 4_000;
     let half = Parameters { slots: Slots::NONE, samples: K, ..presets::HALF_BIT };
@@ -80,7 +80,7 @@ fn half_bits_err_as_the_formula_says_and_less_than_whole_ones() {
 /// The same in a bounded universe, with sets that fill a third of it. The mean is within 4 standard errors of the
 /// truth, and the variance within 10 %.
 #[test]
-fn half_bits_know_how_full_a_universe_is() {
+fn half_bits_correct_for_a_full_universe() {
     const D: u64 = 3_000;
     const RUNS: u64 = 2_000;
     let (shared, own) = (800_u64, 100_u64);
@@ -145,7 +145,7 @@ fn intervals_cover() {
 /// exact distribution of the count, its mean square is more than a third of that of the actual error. From R = .9 on,
 /// where the estimate is unambiguous, it is less than 1.1 times that.
 #[test]
-fn standard_errors_hold_what_cannot_be_told_apart() {
+fn standard_errors_include_ambiguity() {
     use statrs::distribution::{Binomial, Discrete};
     const K: u32 = 256;
     for share in [0.1, 0.5, 0.8] {

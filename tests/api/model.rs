@@ -399,7 +399,7 @@ fn config(count: u32) -> ProptestConfig {
 }
 
 #[test]
-fn a_database_in_memory_says_what_a_map_says() {
+fn a_database_in_memory_agrees_with_a_map() {
     let strategy = (options(), any::<bool>(), vec(step(), 1..40));
     let result =
         TestRunner::new(config(cases(250, 3000))).run(&strategy, |(options, keep_sets, steps)| {
@@ -410,7 +410,7 @@ fn a_database_in_memory_says_what_a_map_says() {
 }
 
 #[test]
-fn a_database_on_disk_says_what_a_map_says() {
+fn a_database_on_disk_agrees_with_a_map() {
     let strategy = (options(), any::<bool>(), vec(step(), 20..40));
     let result =
         TestRunner::new(config(cases(5, 30))).run(&strategy, |(options, keep_sets, steps)| {

@@ -78,7 +78,7 @@ fn an_element_outside_the_universe_is_named() {
 
 /// Schemes that differ in anything reject each other's signatures, in every function (SIG-6).
 #[test]
-fn signatures_of_different_schemes_never_meet() {
+fn signatures_of_different_schemes_are_never_compared() {
     let base = Parameters { sampler: Sampler::OnePermutation, ..presets::PRECISE };
     let others = [
         Parameters { seed: 1, ..base },

@@ -34,7 +34,7 @@ fn names(files: &MemoryFiles) -> Vec<String> {
 /// The write-ahead log expected the sequence after its own last commit, but a bulk load takes a sequence that is
 /// never in the log.
 #[test]
-fn commits_go_on_after_a_bulk_load() {
+fn commits_continue_after_a_bulk_load() {
     let files = MemoryFiles::new();
     let (db, mut history) = (create(&files, Options::default()), History::new());
     assert_eq!(commit(&db, &[(1, Some(1))]).unwrap(), history.commit(&[(1, Some(1))]));

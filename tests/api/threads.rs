@@ -176,11 +176,11 @@ fn race(layer: &Arc<dyn FileLayer>, path: &Path, options: Options, commits: u64)
         let times = maintainers.map(|m| m.join().unwrap()).iter().sum::<usize>();
         (owns.map(Result::unwrap), loaded.unwrap(), looks, times)
     });
-    println!("{looks} looks at snapshots, {times} merges, checkpoints and vacuums meanwhile");
+    println!("{looks} snapshot reads, {times} merges, checkpoints and vacuums meanwhile");
     let sequence = 3 * commits + commits / 10;
     let check = |db: &Database| {
         let snapshot = db.snapshot();
-        assert_eq!(snapshot.sequence(), sequence, "numbers without a gap");
+        assert_eq!(snapshot.sequence(), sequence, "sequences have a gap");
         for (thread, own) in (1..).zip(&owns) {
             check_all(db, &snapshot, own, format!("w{thread}-").as_bytes());
         }
@@ -271,7 +271,7 @@ fn commits_of_many_threads_are_durable_and_numbered_without_a_gap() {
 
 /// If one batch of a commit group is refused, the others still commit.
 #[test]
-fn batches_and_empty_batches_of_many_threads_have_the_numbers_they_are_told() {
+fn batches_of_many_threads_have_the_sequences_that_are_reported() {
     let layer: Arc<dyn FileLayer> = Arc::new(MemoryFiles::new());
     let (path, scheme) = (Path::new("/corpus.ringer"), Scheme::precise());
     let options = Options { memtable_rows: 5, ..Options::default() };
@@ -303,7 +303,7 @@ fn batches_and_empty_batches_of_many_threads_have_the_numbers_they_are_told() {
 
 /// An open is refused while another process or handle has the database, and succeeds after a close (STEP-11).
 #[test]
-fn of_many_that_open_at_once_one_writes_at_a_time() {
+fn concurrent_opens_give_one_writer_at_a_time() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("corpus.ringer");
     let options = Options { background: false, ..Options::default() };

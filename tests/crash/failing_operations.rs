@@ -250,7 +250,7 @@ fn operations() -> (usize, usize) {
 /// No file can grow. Checkpoints fail, commits succeed while there is room in memory, and reads always succeed. When
 /// space is available again, everything works without a reopen.
 #[test]
-fn a_full_disk_stops_checkpoints_and_space_lets_them_go_on() {
+fn a_full_disk_stops_checkpoints_until_there_is_space() {
     for background in [false, true] {
         let files = MemoryFiles::new().with_file("/d/other", "");
         let options = Options { background, ..history::options() };

@@ -151,7 +151,7 @@ fn crash_salvaging(disk: MemoryFiles, rows: &Rows) -> Vec<(usize, CrashKind, Mem
 }
 
 fn check_salvaged(disk: &MemoryFiles, rows: &Rows, tier: &[Vec<u8>]) {
-    assert!(tiers(disk) == tier, "the damaged tier is gone");
+    assert!(tiers(disk) == tier, "the damaged log is gone");
     let strict = copy(disk);
     match open(&strict) {
         Ok(db) => assert!(rows_of(&db.snapshot()) == *rows),
@@ -167,7 +167,7 @@ fn check_salvaged(disk: &MemoryFiles, rows: &Rows, tier: &[Vec<u8>]) {
     let last = db.snapshot().sequence();
     assert_eq!(db.put("one more", &[1, 2]).unwrap().sequence, last + 1);
     db.close().unwrap();
-    assert!(tiers(&files) == tier, "the damaged tier is gone");
+    assert!(tiers(&files) == tier, "the damaged log is gone");
     assert_eq!(rows_of(&open(&files).unwrap().snapshot()).len(), rows.len() + 1);
 }
 

@@ -74,7 +74,7 @@ fn check_made(making: &Making, disk: &MemoryFiles, done: bool, sticky: bool) {
         (true, _) => making.check_target(disk),
         (false, false) => making.check_again(disk),
         (false, true) => {
-            assert!(sticky, "{} failed, and its work has the name all the same", making.name);
+            assert!(sticky, "{} failed, but its file has the final name", making.name);
             making.check_target(disk);
         }
     }
@@ -86,7 +86,7 @@ fn every_failure_of_making_a_database_leaves_none_and_the_next_try_succeeds() {
         let check = |disk: &MemoryFiles, done, sticky| check_made(&making, disk, done, sticky);
         let act = |layer: &Layer| making.act_in(layer);
         let (tries, failed) = try_each(&making.disk(), act, check);
-        println!("{}: {tries} failures, {failed} of them told", making.name);
+        println!("{}: {tries} failures, {failed} of them reported", making.name);
         // The failures that are not reported concern removals of names, which are retried later.
         assert!(failed * 10 >= tries * 7, "{failed} of {tries}");
     }
@@ -111,7 +111,7 @@ fn every_failure_of_a_repair_leaves_what_can_be_repaired() {
             check_whole(&(Arc::new(copy(left)) as Layer), PATH, &rows);
         }
     });
-    println!("repair: {tries} failures, {failed} of them told");
+    println!("repair: {tries} failures, {failed} of them reported");
     assert!(failed * 10 >= tries * 7, "{failed} of {tries}");
 }
 
@@ -132,7 +132,7 @@ fn save(disk: &MemoryFiles, path: &str, bad: Range<u64>) -> Result<(SalvageRepor
 
 /// Unreadable disk blocks count as zeros, and nothing else is lost.
 #[test]
-fn a_salvage_goes_on_where_the_disk_cannot_read() {
+fn a_salvage_continues_past_unreadable_blocks() {
     let none = 0..0;
     for disk in [maintenance::closed(), maintenance::killed()].map(|h| copy(h.files.running())) {
         let bytes = disk.contents(PATH).unwrap();
@@ -211,7 +211,7 @@ fn every_failure_of_opening_in_salvage_mode_keeps_what_can_be_read_and_the_damag
     let (disk, rows) = maintenance::cut_short();
     let act = |layer: &Layer| maintenance::open_salvaging(layer).and_then(ringer::Database::close);
     let (tries, failed) = try_each(&disk, act, |left, _, _| {
-        assert!(logs(left) == logs(&disk), "the damaged tier is gone");
+        assert!(logs(left) == logs(&disk), "the damaged log is gone");
         match open(&copy(left)) {
             Ok(db) => assert!(rows_of(&db.snapshot()) == rows),
             Err(Error::HotTierDamaged { .. } | Error::HotTierMissing { .. }) => {}
@@ -221,9 +221,9 @@ fn every_failure_of_opening_in_salvage_mode_keeps_what_can_be_read_and_the_damag
         let db = maintenance::open_salvaging(&(Arc::new(again.clone()) as Layer)).unwrap();
         assert!(rows_of(&db.snapshot()) == rows);
         db.close().unwrap();
-        assert!(logs(&again) == logs(&disk), "the damaged tier is gone");
+        assert!(logs(&again) == logs(&disk), "the damaged log is gone");
         check_whole(&(Arc::new(again) as Layer), PATH, &rows);
     });
-    println!("salvage mode: {tries} failures, {failed} of them told");
+    println!("salvage mode: {tries} failures, {failed} of them reported");
     assert!(failed * 10 >= tries * 7, "{failed} of {tries}");
 }

@@ -60,7 +60,7 @@ fn a_commit_follows_a_bulk_load() {
 
 /// A create that was killed between its link and its unlink left a file with two names, which no open accepted.
 #[test]
-fn the_name_that_a_file_had_while_it_was_made_is_in_nobodys_way() {
+fn a_leftover_second_name_of_a_new_file_does_not_block_opening() {
     let files = closed();
     files.link(Path::new(PATH), &beside("-new")).unwrap();
     drop(open(&files).unwrap());
@@ -91,7 +91,7 @@ fn what_an_unfinished_create_left_is_replaced() {
 /// A directory without an id, which no state names, was quarantined without confirmation. It may belong to somebody
 /// else (STEP-12).
 #[test]
-fn a_hot_tier_that_nobody_names_and_that_says_nothing_is_refused() {
+fn a_log_without_id_that_no_state_names_is_refused() {
     let files = closed().with_file(beside("-hot/log"), "remains");
     let before = files.contents(PATH);
     let error = open(&files).unwrap_err();
@@ -102,7 +102,7 @@ fn a_hot_tier_that_nobody_names_and_that_says_nothing_is_refused() {
 
 /// A log was removed file by file under its own name.
 #[test]
-fn a_hot_tier_gives_up_its_name_for_good_before_its_files_go() {
+fn a_log_is_renamed_before_its_files_are_removed() {
     let history = History::of(&[script::beginning(), vec![Step::Close]].concat());
     let changes = history.files.changes();
     let gone = changes.iter().rposition(|change| match change {
@@ -134,7 +134,7 @@ fn a_torn_superblock_is_written_from_the_other_and_that_one_is_not_touched() {
 /// Two equal superblocks were taken as durable, although the process that wrote the second was killed before its
 /// sync. The log was removed, and a power cut brought back the superblock that named it.
 #[test]
-fn what_a_killed_writer_left_unsynced_is_synced_before_anything_goes() {
+fn unsynced_writes_of_a_killed_writer_are_synced_before_anything_is_removed() {
     let history = History::of(&[script::beginning(), vec![Step::Close]].concat());
     let second = |change: &Change| matches!(change, Change::Write { offset: 4096, .. });
     let killed = history.files.changes().iter().rposition(second).unwrap() + 1;
@@ -167,7 +167,7 @@ fn a_bulk_load_into_a_file_without_a_durable_name_gives_it_one() {
 
 /// A vacuum that failed half way left its copy behind, even after a clean close.
 #[test]
-fn a_failed_vacuum_leaves_nothing_behind_a_close() {
+fn a_failed_vacuum_leaves_nothing_after_a_close() {
     let history = History::of(&script::beginning());
     let db = history.db.unwrap();
     history.files.arm(Fault::after_syncs(0, Failure::Device));
@@ -179,7 +179,7 @@ fn a_failed_vacuum_leaves_nothing_behind_a_close() {
 
 /// A checkpoint failed and stopped all writing if its log could not be trimmed, although the checkpoint was complete.
 #[test]
-fn a_hot_tier_that_cannot_be_trimmed_costs_space_only() {
+fn a_log_that_cannot_be_trimmed_costs_only_space() {
     let history = History::of(&script::beginning());
     let db = history.db.as_ref().unwrap();
     db.put("k50", &set(1)).unwrap();

@@ -81,7 +81,7 @@ fn the_file_has_everything() {
     let of = |kind: u8| parts.iter().filter(|part| part.kind == kind).count();
     let counts: Vec<usize> = (0..=11).map(of).collect();
     eprintln!("{} bytes, parts by kind {counts:?}", FILE.bytes.len());
-    assert!(counts[1] >= 3 && counts[5] >= 2, "segments and liveness blocks: {counts:?}");
+    assert!(counts[1] >= 3 && counts[5] >= 2, "segments and tombstone bitmaps: {counts:?}");
     assert!(counts[1..].iter().all(|count| *count > 0), "all kinds of pages: {counts:?}");
     assert!(FILE.bytes.len() < 100 << 10);
     assert!(FILE.check(damaged(), 0));
@@ -101,7 +101,7 @@ fn every_flipped_bit() {
     };
     let (most, rest) = (some_of(most, 5), some_of(rest, 31));
     let flip = |bit| Damaged { flipped: Some(bit), ..damaged() };
-    let same = try_all("flips of index, liveness, copies, headers, manifest", &most, flip);
+    let same = try_all("flips of index, tombstones, duplicates, headers, manifest", &most, flip);
     // The manifest's padding has no checksum and no meaning.
     assert!(same < 8 * 64, "{same}");
     let same = try_all("other flips", &rest, flip);
@@ -136,7 +136,7 @@ fn blocks(size: usize) -> Vec<Part> {
 }
 
 #[test]
-fn every_two_pages_in_each_others_place() {
+fn every_exchange_of_two_pages() {
     for (what, parts, one_in) in [
         ("exchanged pages", FILE.parts(), 5),
         ("exchanged blocks of 4,096", blocks(4096), 1),

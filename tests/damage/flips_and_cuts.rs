@@ -269,7 +269,7 @@ fn check_hot_damage(damaged: &MemoryFiles, model: &Model, sealed: u64) -> bool {
     assert_eq!(report.commits_replayed, first_lost - 1 - sealed);
     assert!(report.hot_tier_damage.is_some());
     model.check_contents(&db.snapshot(), model.at(first_lost - 1));
-    assert_eq!(db.put("after", &set(1)).unwrap().sequence, last + 1, "numbers are not given again");
+    assert_eq!(db.put("after", &set(1)).unwrap().sequence, last + 1, "a sequence is reused");
     db.close().unwrap();
     // The damaged log is kept in quarantine, unchanged.
     let hot = Path::new("/d/corpus.ringer-hot");
@@ -314,7 +314,7 @@ fn every_flipped_bit_of_a_hot_tier_is_harmless_or_reported() {
     let in_id = try_hot("id", usize::MAX, cases(7, 1), flip);
     eprintln!("{lost} flips in the log and {in_id} in the id lost commits");
     assert!(lost > 0);
-    assert_eq!(in_id, 0, "the commits say themselves whose they are");
+    assert_eq!(in_id, 0, "each commit carries the id of its log");
 }
 
 #[test]

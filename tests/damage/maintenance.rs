@@ -73,7 +73,7 @@ fn findings(bytes: &[u8], depth: Depth) -> Vec<(Option<u64>, &'static str)> {
 }
 
 #[test]
-fn a_whole_database_has_no_findings() {
+fn an_undamaged_database_has_no_findings() {
     let (bytes, _) = database();
     for depth in [Depth::Quick, Depth::Full, Depth::Deep] {
         assert_eq!(findings(&bytes, depth), []);
@@ -84,7 +84,7 @@ fn a_whole_database_has_no_findings() {
 /// that it does not find changes no answer. Repair succeeds, or refuses and changes nothing. Salvage saves all rows
 /// except those of the damaged page, and never a wrong one.
 #[test]
-fn damage_is_found_and_mended_or_the_rest_is_saved() {
+fn damage_is_found_and_repaired_or_the_rest_is_salvaged() {
     let (bytes, rows) = database();
     let (mut repaired, mut salvaged) = (0, 0);
     for unit in 0..bytes.len() / 64 {
@@ -136,7 +136,7 @@ fn damage_is_found_and_mended_or_the_rest_is_saved() {
 /// Postings with correct checksums that do not belong to the signatures (POST-10). A full check reads them, a deep
 /// check compares them, and repair rebuilds them.
 #[test]
-fn postings_of_other_signatures_are_found_and_made_anew() {
+fn postings_of_other_signatures_are_found_and_rebuilt() {
     let (bytes, rows) = database();
     let short = |unit: &usize| bytes[unit * 64 + 4] == 9 && bytes[unit * 64 + 5] == 1;
     let unit = (192..bytes.len() / 64).find(short).expect("a page of short postings");
@@ -211,7 +211,7 @@ fn rows_are_saved_without_superblocks_and_manifests() {
 }
 
 #[test]
-fn what_is_no_database_is_not_salvaged() {
+fn a_file_that_is_no_database_is_not_salvaged() {
     let layer: Arc<dyn FileLayer> = Arc::new(layer_of(&[7; 50_000]));
     let result = salvage::salvage(&layer, Path::new(PATH), Path::new("/x"), options());
     assert!(matches!(result, Err(Error::NotADatabase { .. })));

@@ -187,7 +187,7 @@ fn in_time<T: Send + 'static>(at: &str, act: impl FnOnce() -> T + Send + 'static
     let thread = thread::spawn(move || tell.send(act()));
     match told.recv_timeout(FOREVER) {
         Ok(value) => value,
-        Err(mpsc::RecvTimeoutError::Timeout) => panic!("{at}: it waits"),
+        Err(mpsc::RecvTimeoutError::Timeout) => panic!("{at}: it blocks"),
         Err(mpsc::RecvTimeoutError::Disconnected) => {
             std::panic::resume_unwind(thread.join().unwrap_err())
         }
@@ -317,7 +317,7 @@ fn try_case(own: &Originals, other: &Originals, case: (&str, &str, Change), coun
 }
 
 #[test]
-fn whatever_stands_in_a_place_answers_are_right_or_refused() {
+fn replaced_files_give_correct_answers_or_errors() {
     let (own, other) = (Originals::new(1), Originals::new(5));
     let mut counts = Counts::default();
     for state in ["closed", "killed"] {

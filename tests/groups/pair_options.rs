@@ -15,7 +15,7 @@ use ringer::{Accept, Database, Error, Estimate, Found, Pair, Plan, Scheme};
 
 /// A hundred thousand duplicates are one group and cost almost nothing.
 #[test]
-fn copies_are_one_group() {
+fn duplicates_are_one_group() {
     let folder = tempfile::tempdir().unwrap();
     let db = Database::create(folder.path().join("x.ringer"), &Scheme::near_duplicate(), options())
         .unwrap();
@@ -54,7 +54,7 @@ fn copies_are_one_group() {
 
 /// Duplicates in several segments and in memory are one group, as if all were in one segment.
 #[test]
-fn copies_far_from_each_other_are_one_group() {
+fn duplicates_in_several_parts_are_one_group() {
     let folder = tempfile::tempdir().unwrap();
     let db = Database::create(folder.path().join("x.ringer"), &Scheme::near_duplicate(), options())
         .unwrap();
@@ -226,7 +226,7 @@ fn runs_can_be_cancelled() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn impossible_options_are_refused() {
     let (_folder, db, _) = small();
     let snapshot = db.snapshot();
     for min in [-0.1, 1.1, f64::NAN] {
@@ -254,7 +254,7 @@ fn what_cannot_be_is_refused() {
 
 /// If too many signatures agree in a column, pairs may be missing, and the report says so.
 #[test]
-fn too_many_candidates_are_told_of() {
+fn too_many_candidates_are_reported() {
     let (_folder, db, rows) = small();
     let snapshot = db.snapshot();
     let mut found = All::new();

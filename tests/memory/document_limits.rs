@@ -201,7 +201,7 @@ fn limits_are_kept_to_the_byte_and_to_the_feature() {
 /// A cancellation is noticed within a part of the work that takes far less than a second. This is counted in bytes
 /// and features, not in time.
 #[test]
-fn work_is_given_up_when_somebody_asks() {
+fn cancellation_stops_the_work() {
     let kinds = [
         Features::TEXT,
         Features::Grams { characters: 5, ends: Ends::Looped },

@@ -134,7 +134,7 @@ fn empty_sets_are_in_no_group() {
 
 /// All sets share the first slot: three samples of 64, and others only by chance.
 #[test]
-fn sets_alike_in_one_slot_are_compared_a_bounded_number_of_times() {
+fn sets_similar_in_one_slot_are_compared_a_bounded_number_of_times() {
     let folder = tempfile::tempdir().unwrap();
     let scheme = scheme();
     let db = filled(&folder.path().join("x.ringer"), |_, i| {

@@ -186,7 +186,7 @@ fn best(snapshot: &Snapshot, query: &Signature, top: usize) -> Vec<(f64, Vec<u8>
 }
 
 #[test]
-fn sets_alike_in_one_slot_are_cut_short_above_the_limit_only() {
+fn sets_similar_in_one_slot_are_truncated_only_above_the_limit() {
     let scheme = Arc::new(Scheme::near_duplicate());
     wherever_rows_live(
         |_, i| alike_in_one_slot(&scheme, i),
@@ -206,7 +206,7 @@ fn sets_alike_in_one_slot_are_cut_short_above_the_limit_only() {
                     assert!(ten.contains(key), "{at}: {value}");
                 }
             };
-            let chosen = bounded(&ask(), BESIDE + 40 * DEFAULT_MAX, &format!("alike, {at}"));
+            let chosen = bounded(&ask(), BESIDE + 40 * DEFAULT_MAX, &format!("similar, {at}"));
             close(&chosen.answer);
             assert!(!chosen.answer.truncated, "{at}");
             assert!(chosen.work.compared <= SETS, "{at}: {:?}", chosen.work);
@@ -214,7 +214,7 @@ fn sets_alike_in_one_slot_are_cut_short_above_the_limit_only() {
             let probe = |most: usize| {
                 // 8 bytes per candidate, twice as many before truncation, in arrays that grow by doubling.
                 let query = ask().plan(Plan::Probe).max_candidates(most);
-                bounded(&query, BESIDE + 40 * most, &format!("alike, {at}, at most {most}"))
+                bounded(&query, BESIDE + 40 * most, &format!("similar, {at}, at most {most}"))
             };
             let whole = probe(DEFAULT_MAX);
             close(&whole.answer);
@@ -233,7 +233,7 @@ fn sets_alike_in_one_slot_are_cut_short_above_the_limit_only() {
             }
             // With two common slots there are few candidates, so nothing is truncated.
             let two = ask().plan(Plan::Probe).min_matches(2).max_candidates(1000);
-            let two = bounded(&two, BESIDE + 40 * 1000, &format!("alike, {at}, two slots"));
+            let two = bounded(&two, BESIDE + 40 * 1000, &format!("similar, {at}, two slots"));
             assert!(!two.answer.truncated && two.work.compared < 200, "{at}: {:?}", two.work);
         },
     );
@@ -241,7 +241,7 @@ fn sets_alike_in_one_slot_are_cut_short_above_the_limit_only() {
 
 /// No stranger can fill the ranking, so a scan would read the slots of each.
 #[test]
-fn strangers_that_share_no_slot_are_not_looked_at() {
+fn strangers_that_share_no_slot_are_not_compared() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.ringer");
     let db = Database::create(path, &Scheme::near_duplicate(), Options::default()).unwrap();

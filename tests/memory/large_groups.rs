@@ -193,7 +193,7 @@ fn pairs_are_the_planted_ones_up_to_the_estimators_error() {
 /// A hundred thousand different signatures agree in the same fifth of their samples and nowhere else. At a high
 /// threshold none are similar, and finding that out takes comparisons of at most one pair in twenty.
 #[test]
-fn a_column_that_all_agree_in_is_no_trap() {
+fn a_column_shared_by_all_sets_costs_bounded_comparisons() {
     let scheme = Arc::new(Scheme::near_duplicate());
     let folder = tempfile::tempdir().unwrap();
     let db = filled(&folder.path().join("x.ringer"), &scheme, |_, i| {

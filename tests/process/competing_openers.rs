@@ -144,7 +144,7 @@ fn race(processes: u64, rounds: u64, seed: u64) {
     let Told { acknowledged, opened, locked, .. } = told;
     let acknowledged = acknowledged.into_inner();
     println!(
-        "{processes} processes: {opened:?} opened, {locked:?} were refused, {acknowledged} commits, {looks} looks"
+        "{processes} processes: {opened:?} opened, {locked:?} were refused, {acknowledged} commits, {looks} reads"
     );
     let db = Database::open(&path, Options::default()).unwrap();
     let found = Known::new().check(&db.snapshot());

@@ -20,7 +20,7 @@ fn identity(path: &Path) -> u64 {
 }
 
 #[test]
-fn readers_beside_a_writing_process_see_whole_states_and_never_an_error() {
+fn readers_beside_a_writing_process_see_complete_states_and_no_error() {
     const COMMITS: u64 = 150;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("corpus.ringer");

@@ -97,7 +97,7 @@ fn a_process_reports_an_injected_failure_and_loses_nothing() {
     }
     for seed in 0..cases(1, 3) {
         let (calls, injected) = inject_into_life(seed, cases(43, 1));
-        println!("life {seed}: {injected} injections at {calls} calls");
+        println!("run {seed}: {injected} injections at {calls} calls");
         assert!(calls > 50 && injected > 0);
     }
 }

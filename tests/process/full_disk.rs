@@ -187,7 +187,7 @@ fn a_full_disk_stops_commits_and_loses_nothing() {
 /// A commit that does not fit into the log is rolled back, and later ones succeed in the same process once there is
 /// space. With sled the database has to be reopened (HOT-15).
 #[test]
-fn commits_go_on_when_there_is_space_again() {
+fn commits_continue_when_there_is_space_again() {
     let place = tempfile::tempdir().unwrap();
     for kind in KINDS {
         let Some(_disk) = Small::mount(place.path(), 4096) else {

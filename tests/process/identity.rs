@@ -56,7 +56,7 @@ fn a_writer_whose_file_was_replaced_leaves_the_new_one_alone() {
             put(&second, key).unwrap();
         }
         let gone = Error::Replaced { path: path.canonicalize().unwrap() };
-        assert_eq!(put(&first, "new"), Err(gone.clone()), "told at the next commit");
+        assert_eq!(put(&first, "new"), Err(gone.clone()), "reported at the next commit");
         assert_eq!(first.checkpoint(), Err(gone.clone()));
         assert_eq!(first.vacuum(), Err(gone.clone()));
         assert_eq!(first.bulk_load().commit().map(|_| ()).err(), Some(gone.clone()));
@@ -109,7 +109,7 @@ fn a_writer_whose_file_has_another_name_stops() {
 
 /// The vacuum of a handle whose folder was moved used to overwrite the database that was created at the old path.
 #[test]
-fn a_writer_whose_folder_was_moved_goes_on_in_that_folder() {
+fn a_writer_whose_folder_was_moved_continues_in_that_folder() {
     let top = tempfile::tempdir().unwrap();
     let (old, new) = (top.path().join("old"), top.path().join("new"));
     fs::create_dir(&old).unwrap();

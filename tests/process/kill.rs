@@ -132,7 +132,7 @@ fn kill(cycles: u64, seed: u64, choose: impl Fn(&mut Random) -> HotTierKind) {
         }
     }
     println!(
-        "{cycles} kills, {opened} after opening, {replayed} with a hot tier, {acknowledged} commits"
+        "{cycles} kills, {opened} after opening, {replayed} with a log, {acknowledged} commits"
     );
     assert!(opened > cycles / 2 && acknowledged > 3 * cycles);
 }

@@ -96,7 +96,7 @@ fn databases(place: &Unprivileged) -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_may_not_be_written_is_read_and_left_as_it_is() {
+fn read_only_files_can_be_read_and_stay_unchanged() {
     let place = Unprivileged::new(&std::env::current_exe().unwrap());
     for path in databases(&place) {
         let folder = path.parent().unwrap();

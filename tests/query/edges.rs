@@ -106,7 +106,7 @@ fn a_scheme_without_slots_is_scanned() {
 /// Lists are located in batches of segments. Here there are more than 16 segments, and so many lists that a batch has
 /// fewer.
 #[test]
-fn lists_of_many_segments_are_found_in_goes() {
+fn lists_of_many_segments_are_located_in_batches() {
     let wide = scheme(128, 16, (128, 1, 16, 1));
     for scheme in [Scheme::near_duplicate(), wide] {
         let folder = tempfile::tempdir().unwrap();

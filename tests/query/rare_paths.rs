@@ -153,7 +153,7 @@ fn heavy_lists_change_no_answer() {
         }
     }
     assert!(left > 100, "lists were left unread {left} times");
-    assert!(read > 10, "lists that were put off were read {read} times");
+    assert!(read > 10, "deferred lists were read {read} times");
 }
 
 /// Lists span many pages, have more ids than a window has counters, and some rows are in the memtable.
@@ -287,7 +287,7 @@ fn ties_at_the_end_are_broken_by_key_across_parts() {
 
 /// Many keys share one signature. Some are deleted or replaced, in the memtable or in another segment.
 #[test]
-fn copies_that_are_gone_are_not_found() {
+fn deleted_duplicates_are_not_found() {
     let scheme = scheme(32, 4, [8, 2, 8, 1]);
     for round in 0..6 {
         let mut random = Random(round);
@@ -320,15 +320,15 @@ fn copies_that_are_gone_are_not_found() {
             place.commit(&first);
             let asks = [1, 10, 100, 2000].map(Ask::top);
             let asks = [&asks[..], &[Ask::min(0.0), Ask::min(0.99)]].concat();
-            place.compare(query, &asks, "copies");
+            place.compare(query, &asks, "duplicates");
             let copy = place.rows.iter().find(|(_, row)| *row == query);
             let (key, row) = copy.expect("some are left");
             let right = Brute::new(row).answer(&place.rows, Some(key), Ask::top(500));
             let snapshot = place.db.snapshot();
-            compare_plans(&snapshot, Like::Key(key), Ask::top(500), &right, "copies of a key");
+            compare_plans(&snapshot, Like::Key(key), Ask::top(500), &right, "duplicates of a key");
             if step % 2 == round as usize % 2 {
                 place.db.checkpoint().unwrap();
-                place.compare(query, &asks, "copies in segments");
+                place.compare(query, &asks, "duplicates in segments");
             }
         }
     }
@@ -365,7 +365,7 @@ fn a_memtable_is_scanned_where_its_chains_are_long() {
 /// The limit of candidates is exact. An answer is complete if the limit equals their number; with one less it is
 /// truncated and says so. That holds wherever the candidates are and whichever lists are deferred.
 #[test]
-fn an_answer_is_cut_short_only_above_the_number_of_candidates() {
+fn an_answer_is_truncated_only_below_the_number_of_candidates() {
     for (heavy, m, per_slot) in [(0, 1, 1), (3, 4, 1), (4, 2, 1), (0, 1, 2)] {
         // Wide values share chains of a memtable.
         let scheme = scheme(24, 8, [24 / per_slot, per_slot, 8 * per_slot, m]);

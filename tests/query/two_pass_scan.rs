@@ -10,7 +10,7 @@ use super::rare_paths::{Place, options, scheme};
 /// Scans many signatures for a few that stand out early, late or not at all, in memory or not, among ties, duplicates
 /// and deleted rows.
 #[test]
-fn two_looks_change_no_answer() {
+fn two_passes_change_no_answer() {
     const ROWS: u64 = 9000;
     let schemes = [(64, 8, false), (128, 4, false), (70, 5, true), (256, 3, false), (64, 2, false)];
     for (samples, bits, small_cache) in some(&schemes, 2) {

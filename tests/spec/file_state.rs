@@ -44,7 +44,7 @@ fn unused(state: &FileState) -> u64 {
 }
 
 #[test]
-fn dead_bytes_are_those_that_no_block_has() {
+fn dead_bytes_are_those_in_no_extent() {
     let files = MemoryFiles::new();
     let db = create(&files);
     let mut dead = Vec::new();
@@ -84,7 +84,7 @@ fn a_bulk_load_leaves_the_file_unclean_until_it_is_closed() {
 }
 
 #[test]
-fn a_mark_counts_if_it_is_of_the_hot_tier_that_the_superblock_names() {
+fn a_mark_counts_only_for_the_log_that_the_superblock_names() {
     let files = MemoryFiles::new();
     let db = create(&files);
     let generation = state(&files).superblock.generation;
@@ -151,7 +151,7 @@ impl File for Torn {
 
 /// A state that is being written is read again, up to five times in all.
 #[test]
-fn superblocks_that_are_being_written_are_looked_at_again() {
+fn torn_superblocks_are_read_again() {
     let files = MemoryFiles::new();
     create(&files).close().unwrap();
     let read = |times: u32| -> (Result<FileState>, u32) {

@@ -87,7 +87,7 @@ fn check(mut found: Vec<String>, rule: &str) {
 }
 
 #[test]
-fn data_flows_down() {
+fn modules_follow_the_data_flow() {
     let mut found = Vec::new();
     for path in files("src", &[".rs"]) {
         let Some(room) = room_of(&path) else { continue };
@@ -105,11 +105,11 @@ fn data_flows_down() {
             }
         }
     }
-    check(found, "a room uses only what stands above it");
+    check(found, "a module uses only modules above it");
 }
 
 #[test]
-fn every_folder_of_the_library_has_its_place() {
+fn every_module_is_in_the_layer_list() {
     let rooms: BTreeSet<String> =
         files("src", &[".rs"]).iter().filter_map(|p| room_of(p)).collect();
     let others = ["lib", "internals", "bin", "spec_tables"];
@@ -118,7 +118,7 @@ fn every_folder_of_the_library_has_its_place() {
 }
 
 #[test]
-fn names_say_something() {
+fn file_names_are_meaningful() {
     let all = files(".", &[".rs", ".md", ".py"]);
     let empty = all.iter().filter(|path| {
         path.iter().any(|part| {
@@ -190,7 +190,7 @@ fn integration_tests_are_a_few_groups() {
 }
 
 #[test]
-fn nothing_is_left_undone() {
+fn no_code_is_unfinished() {
     // The words are assembled here, so that this file does not find itself.
     let marks =
         [["to", "do!("], ["unimple", "mented!("], ["FIX", "ME"], ["XX", "X"], ["#[ign", "ore]"]];

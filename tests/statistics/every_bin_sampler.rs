@@ -147,7 +147,7 @@ fn chance_agreements_are_independent() {
 
 /// Order, repetition and entry point do not matter, at the size limits of both evaluations and of a stream's chunks.
 #[test]
-fn every_way_in_gives_the_same_signature() {
+fn every_entry_point_gives_the_same_signature() {
     for (k, step) in [(64, 1), (37, 13), (128, 17), (1000, 61)] {
         let sketcher = sketcher(k, 16, u64::from(k));
         let all = draw(&mut Random(7), 5000);

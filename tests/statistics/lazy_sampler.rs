@@ -304,7 +304,7 @@ proptest! {
     /// Removing elements never changes a sample whose winner remains (SAMPLE-9). If the winner of the whole set is in
     /// a part, it is also that part's winner. So every sample of the whole equals that of one of its parts.
     #[test]
-    fn a_sample_that_is_still_available_stays(
+    fn a_sample_whose_winner_remains_stays(
         k in prop_oneof![1_u32..5, 31_u32..34, 126_u32..131, 200_u32..300],
         seed: u64,
         // Half of the words are small, so that sets overlap and elements repeat.

@@ -251,7 +251,7 @@ fn every_seed_finds_what_it_promises() {
 /// For a query by features the size is always known, and repeated elements count once. For a query by key it is known
 /// if the scheme stores it.
 #[test]
-fn promises_know_the_size_of_the_set() {
+fn promised_recall_uses_the_set_size() {
     let fields = [CardinalityField::None, CardinalityField::Exact];
     let samplers = [Sampler::OnePermutation, Sampler::EveryBin];
     for (cardinality, sampler) in fields.iter().flat_map(|f| samplers.map(|s| (*f, s))) {

@@ -185,7 +185,7 @@ fn multiplicities_agree_with_the_expanded_multiset() {
 
 /// Weights in other units change the samples, but not their agreement.
 #[test]
-fn units_do_not_matter() {
+fn weight_units_do_not_matter() {
     let mut random = Random(3);
     let set = weights(40, &mut random);
     let other = changed(&set, 3.0, 0.3, &mut random);

@@ -207,7 +207,7 @@ fn compare_likes(snapshot: &Snapshot, map: &Map, like: Like<'_>, turn: usize, wh
         assert!(!answer.truncated, "{what}");
         let found = answer.matches.iter().map(|m| (&*m.key, m.matching_slots, m.comparison));
         let right = right.iter().map(|(key, (slots, how, _))| (*key, *slots, *how));
-        assert!(found.eq(right), "{what}: likes of set {set}, {plan}: {:?}", answer.matches);
+        assert!(found.eq(right), "{what}: matches of set {set}, {plan}: {:?}", answer.matches);
     }
 }
 

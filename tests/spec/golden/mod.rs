@@ -94,7 +94,7 @@ fn make() {
 /// Compares every row three ways: as stored in the golden file, as read by `reader.py`, and as a new sketch of the
 /// set.
 #[test]
-fn golden_files_hold_what_they_are_said_to() {
+fn golden_files_have_the_documented_rows() {
     for golden in databases::all() {
         let reader = open(&golden_path(golden.name)).unwrap();
         assert!(reader.is_clean() && reader.unsealed() == 0, "{}", golden.name);

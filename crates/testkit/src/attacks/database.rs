@@ -326,14 +326,14 @@ const PAIRS_MEMORY: usize = 16 << 20;
 
 /// Asserts that every way to read returns the same rows.
 fn agrees(layer: &Watched, path: &str, rows: &Rows) {
-    let reader = Reader::open_in(layer.share(), Path::new(path), options()).expect("it is whole");
+    let reader = Reader::open_in(layer.share(), Path::new(path), options()).expect("it is intact");
     let snapshot = reader.snapshot();
-    let all: Vec<_> = snapshot.range::<&[u8]>(..).map(|row| row.expect("it is whole")).collect();
+    let all: Vec<_> = snapshot.range::<&[u8]>(..).map(|row| row.expect("it is intact")).collect();
     assert!(all.is_sorted_by(|a, b| a.0 < b.0), "keys do not rise");
-    assert_eq!(snapshot.len().expect("it is whole"), rows.len() as u64);
+    assert_eq!(snapshot.len().expect("it is intact"), rows.len() as u64);
     assert_eq!(all.len(), rows.len());
     for (key, stored) in &all {
-        assert_eq!(reader.get(key).expect("it is whole").as_ref(), Some(stored));
+        assert_eq!(reader.get(key).expect("it is intact").as_ref(), Some(stored));
         assert_eq!(rows.get(key).map(|s| &s.signature), Some(&stored.signature));
     }
     let report = check::check(layer, Path::new(path), Depth::Deep).expect("it can be read");
@@ -345,12 +345,12 @@ fn salvaged(layer: &Watched, clean: Option<&Rows>) {
     let result = salvage::salvage(&layer.share(), source, path, options());
     match (result, clean) {
         (Ok(report), clean) => {
-            let saved = read(layer, target, &[]).expect("what salvage wrote is whole");
+            let saved = read(layer, target, &[]).expect("what salvage wrote is undamaged");
             assert_eq!(report.sets, saved.len() as u64);
             agrees(layer, target, clean.unwrap_or(&saved));
         }
         (Err(error), None) => assert!(is_damage(&error), "{error}"),
-        (Err(error), Some(_)) => panic!("a whole database was not saved: {error}"),
+        (Err(error), Some(_)) => panic!("an undamaged database was not saved: {error}"),
     }
 }
 
@@ -358,7 +358,7 @@ fn packed(layer: &Watched, rows: Option<&Rows>, clean: bool) {
     let Ok(reader) = Reader::open_in(layer.share(), Path::new(PATH), options()) else { return };
     match reader.pack(PACKED) {
         Ok(()) => {
-            let packed = read(layer, PACKED, &[]).expect("what pack wrote is whole");
+            let packed = read(layer, PACKED, &[]).expect("what pack wrote is undamaged");
             agrees(layer, PACKED, rows.unwrap_or(&packed));
         }
         Err(error) => assert!(!clean && is_damage(&error), "{error}"),

@@ -39,10 +39,11 @@ fn sealed() -> &'static Sealed {
             panic!("the seed has a superblock");
         };
         let layer = Arc::new(MemoryFiles::new().with_file(PATH, UNCLEAN));
-        let reader = Reader::open_in(layer, Path::new(PATH), options()).expect("the seed is whole");
+        let reader =
+            Reader::open_in(layer, Path::new(PATH), options()).expect("the seed is intact");
         let snapshot = reader.snapshot();
         let rows = snapshot.range::<&[u8]>(..).map(|row| {
-            let (key, stored) = row.expect("the seed is whole");
+            let (key, stored) = row.expect("the seed is intact");
             (key.into_vec(), stored.signature)
         });
         Sealed {

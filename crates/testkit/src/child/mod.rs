@@ -160,7 +160,7 @@ pub fn be_the_child() {
     let hot_tier = match words[3] {
         "log" => HotTierKind::Log,
         "sled" => HotTierKind::Sled,
-        other => panic!("no hot tier {other}"),
+        other => panic!("no log kind {other}"),
     };
     let task = Task { seed: number(0), commits: number(1), calm: number(2), hot_tier };
     work(Path::new(&path), task);
