@@ -1,8 +1,7 @@
 //! Sketching compared with a bare loop that only hashes and takes minima.
 //!
-//! The ratio printed at the end is what counts. Both sides run in turn in one process, and the best of many rounds
-//! counts. 1.00 means that signatures cost no more than the loop that every one-permutation sketch must run. The loop
-//! produces no signature.
+//! Read the ratios at the end: both sides run in turn in one process, and the best of many rounds counts. 1.00 means
+//! that signatures cost no more than the loop that every one-permutation sketch needs, which makes no signature.
 
 #[path = "ratio/mod.rs"]
 mod ratio;
@@ -15,7 +14,7 @@ use ringer::scheme::{CardinalityField, Sampler, Slots};
 use ringer::{Parameters, Scheme, Sketcher, presets};
 use testkit::random::{Random, mix};
 
-/// The minimum work: a 64-bit mix, a bin, a branch-free minimum.
+/// The minimal work: a 64-bit mix, a bin, a branch-free minimum.
 fn bare<const K: usize>(set: &[u64], bins: &mut [u32; K]) {
     bins.fill(u32::MAX);
     for &x in set {
@@ -41,7 +40,7 @@ fn sketcher(samples: u32, cardinality: CardinalityField) -> Sketcher {
     )
 }
 
-/// Returns sets of `size` random elements, about ten million elements in all.
+/// Sets of `size` random elements, four million elements in all.
 fn sets(size: usize) -> Vec<Vec<u64>> {
     let mut random = Random(size as u64);
     (0..4_000_000 / size).map(|_| (0..size).map(|_| random.word()).collect()).collect()
@@ -101,10 +100,10 @@ fn small_sets(report: &mut Ratio) {
     );
 }
 
-/// Lazy samples compared with independent ones, which have the same distribution, and with one permutation. For sets
-/// so small that most samples are unclaimed, `Lazy` costs the same as `Independent`.
+/// Lazy samples compared with independent ones, which have the same distribution, and with one permutation. If sets
+/// are so small that most samples are unclaimed, `Lazy` costs as much as `Independent`.
 fn lazy(report: &mut Ratio, samples: u32, size: usize) {
-    // Fewer sets than elsewhere, because independent samples are slow.
+    // Fewer sets than elsewhere, since independent samples are slow.
     let sets: Vec<Vec<u64>> = sets(size).into_iter().take((200_000 / size).max(1)).collect();
     let [independent, lazy, one] = [Sampler::Independent, Sampler::Lazy, Sampler::OnePermutation]
         .map(|sampler| {
@@ -126,7 +125,7 @@ fn lazy(report: &mut Ratio, samples: u32, size: usize) {
 }
 
 /// Every-bin samples compared with one permutation, with the set sizes that the presets keep: all sets at once, and
-/// one by one as `put` sketches them. `crates/peers/run sketch` adds rensa to the comparison.
+/// one by one as `put` sketches them. `crates/peers/run sketch` compares them with rensa.
 fn every_bin(report: &mut Ratio, preset: Parameters, size: usize) {
     let sets: Vec<Vec<u64>> = sets(size).into_iter().take((400_000 / size).min(40_000)).collect();
     let [one, every] = [Sampler::OnePermutation, Sampler::EveryBin].map(|sampler| {
@@ -152,7 +151,7 @@ fn every_bin(report: &mut Ratio, preset: Parameters, size: usize) {
 }
 
 fn main() {
-    // One thread, as in the bare loop.
+    // One thread, like the bare loop.
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global().expect("the first pool");
     let mut criterion = Criterion::default().configure_from_args();
     let set: Vec<u64> = sets(1000).swap_remove(0);

@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
-"""Measures one peer that is used from Python, on what `peers sets` or `peers signatures` writes to its
-standard input, and prints rows for `peers table`: name, p50 us, p99 us, recall, recall at .50, bytes a set,
-thousands of sets a second of wall and of processor time; tabs between, a dash for none.
+"""Measures one peer that is used from Python.
+
+The input is what `peers sets` or `peers signatures` writes. The output is rows for `peers table`: name, p50 us, p99 us,
+recall, recall at .50, bytes per set, thousands of sets per second of wall and of processor time. Tabs separate the columns, and a
+dash means none.
 
     peers sets N | beside.py rensa N
     peers signatures N | beside.py faiss N
 
-With `flags` it finds duplicates, and prints rows for `peers dedup`: name, seconds of wall and of processor time, a
-bit for each set that was flagged, in base 64.
+`flags` finds duplicates and prints rows for `peers dedup`: name, seconds of wall and of processor time, and a bit for each
+flagged set, in base 64.
 
     peers documents N | beside.py flags N
 
-With `sketch` it sketches what `peers sketch` sends, a line `samples elements sets` and the sets, and answers each line `round` with
-the seconds of processor time that one round took, until a line `end`.
+`sketch` sketches what `peers sketch` sends: a line `samples elements sets`, then the sets. It answers each line `round` with
+the seconds of processor time of one round, until a line `end`.
 """
 import base64
 import os
@@ -58,8 +60,8 @@ def row(name, *figures):
 
 
 def rensa(n):
-    """Inserts signatures into 16 bands in memory, in calls of a million rows. Sketching has a row of its
-    own. What it finds is candidates without verification: not compared."""
+    """Inserts signatures into 16 bands in memory, a million rows per call. Sketching has its own row. Queries are not
+    compared, since they return candidates without verification."""
     import rensa
 
     if psutil.virtual_memory().available < 2700 * n + 2 * 8 * ELEMENTS * min(n, BLOCK):
@@ -83,7 +85,7 @@ def rensa(n):
         before = resident()
         index = rensa.RMinHashLSH(0.8, SAMPLES, 16)
         seconds = timed(lambda: [index.insert_matrix(m, start_key=first) for first, m in matrices])
-        # Only the first time: later ones live in memory that was freed.
+        # Only in the first round: later ones reuse freed memory.
         memory = memory or (resident() - before) / n
         best = tuple(map(min, best, seconds))
         del index
@@ -91,8 +93,8 @@ def rensa(n):
 
 
 def flags(n):
-    """Inserts signatures into bands and flags all that share a band with another: no verification. Sketching is
-    not in the time."""
+    """Inserts signatures into bands and flags all that share a band with another, without verification. Sketching is not
+    timed."""
     import rensa
 
     sets = rows_of(np.uint64, ELEMENTS, n)
@@ -111,7 +113,7 @@ def flags(n):
 
 
 def sketch(_):
-    """Sketches the same sets again and again, when asked."""
+    """Sketches the same sets once per request."""
     import rensa
 
     while header := sys.stdin.buffer.readline():

@@ -1,9 +1,8 @@
-//! Which scheme to choose for a purpose.
+//! Advice on the choice of a scheme.
 //!
-//! In: the least resemblance that matters, the error that is allowed there, and how many sets there will be.
-//! Out: for each number of bits, half a bit included where that pays, a scheme that keeps to it, with what it costs, the
-//! smallest first. The formulas are those of [`super::planning`]; bytes of the index are those of
-//! `format-spec/postings.md`.
+//! In: the least resemblance that matters, the standard error allowed there, and the number of sets. Out: for each
+//! number of bits, a scheme that meets this, with its costs, smallest first. Half a bit is included where it pays.
+//! The formulas are those of [`super::planning`]; the size of the index follows `format-spec/postings.md`.
 
 use super::chance::Chance;
 use super::half_bit;
@@ -13,13 +12,13 @@ use crate::error::{Error, Result};
 use crate::limits::{MAX_SAMPLES, MAX_VALUE_BITS};
 use crate::scheme::{Packing, Parameters, Sampler, Scheme, Slots, presets};
 
-/// Chance to be found that advice aims at.
+/// The recall that advice aims at.
 const RECALL: f64 = 0.99;
 
-/// Of so many sets one may be compared in vain.
+/// A query may compare one in this many sets in vain.
 const IN_VAIN: f64 = 1e-3;
 
-/// What may be kept of a sample: XOR of pairs of one bit, or some bits.
+/// What may be kept of a sample: some bits, or the XOR of pairs of one bit.
 const KEPT: [(u8, Packing); 7] = [
     (1, Packing::XorPairs),
     (1, Packing::LowBits),
@@ -30,28 +29,28 @@ const KEPT: [(u8, Packing); 7] = [
     (16, Packing::LowBits),
 ];
 
-/// A scheme and what can be expected of it.
+/// A scheme and its expected properties.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Advice {
     /// The scheme, with the features, universe and seed of the default.
     pub scheme: Scheme,
-    /// Bytes that a set takes in a large compacted database, its key not counted.
+    /// Bytes per set in a large compacted database, without the key.
     pub bytes_a_set: f64,
-    /// Of these, bytes of the index.
+    /// The part of these bytes that belongs to the index.
     pub index_bytes_a_set: f64,
-    /// Standard error at the least resemblance.
+    /// The standard error at the least resemblance.
     pub std_error: f64,
-    /// Chance that a set of the least resemblance is found.
+    /// The probability that a set of the least resemblance is found.
     pub found: f64,
-    /// Sets without anything in common that a query compares all the same, on average.
+    /// The average number of unrelated sets that a query compares.
     pub in_vain: f64,
 }
 
-/// Schemes for sets of resemblance `min` and more, estimated with a standard error of at most `error` there,
-/// in a database of `sets` sets; the one that takes the fewest bytes first. Where no index can find 99 % of
-/// such sets without comparing most of the others too, the advice has none.
+/// Schemes for sets of resemblance `min` or more, estimated with a standard error of at most `error` there, in a
+/// database of `sets` sets. Smallest first. If no index can find 99 % of such sets without comparing most of the
+/// others too, the scheme has no index.
 ///
 /// ```
 /// use ringer::estimate::advice::advise;
@@ -89,17 +88,17 @@ pub fn advise(min: f64, error: f64, sets: u64) -> Result<Vec<Advice>> {
     Ok(all)
 }
 
-/// The scheme of samples of so many bits; `None` if it would need too many of them.
+/// The scheme with samples of this many bits, or `None` if it would need too many samples.
 fn keeping(bits: u8, packing: Packing, min: f64, error: f64, sets: u64) -> Option<Advice> {
     let sampler = match packing {
         Packing::LowBits => Sampler::EveryBin,
-        // Pairs are of independent samples.
+        // The samples of a pair are independent.
         Packing::XorPairs => Sampler::Lazy,
     };
     let parameters = Parameters { bits, packing, sampler, ..presets::NEAR_DUPLICATE };
     let any_samples = Parameters { slots: Slots::NONE, ..parameters };
     let law = Law::of(&Scheme::new(any_samples).ok()?);
-    // From one half on the error falls: sets that are more alike are known better.
+    // The error falls from one half on: more similar sets are estimated more accurately.
     let needed = required_by(error, min, &law).max(required_by(error, min.max(0.5), &law));
     // Signatures are stored in words of 64 samples.
     let samples = needed.checked_next_multiple_of(64).filter(|k| *k <= u64::from(MAX_SAMPLES))?;
@@ -110,8 +109,8 @@ fn keeping(bits: u8, packing: Packing, min: f64, error: f64, sets: u64) -> Optio
     Some(expected(scheme, min, sets))
 }
 
-/// The fewest slots of g samples that find what is to be found, if there are enough samples for so many and
-/// hardly anything else is found.
+/// The least number of slots of g samples that reach the recall, if there are enough samples for them and hardly any
+/// other sets are found.
 fn fitting_slots(
     with_slots: &impl Fn(Slots) -> Option<Scheme>,
     g: u16,
@@ -122,7 +121,7 @@ fn fitting_slots(
     let value_bits = (u32::from(g) * u32::from(bits)).min(u32::from(MAX_VALUE_BITS)) as u8;
     let slots = |count| Slots { count, samples_per_slot: g, value_bits, min_matches: 1 };
     let finds = |count: u16| with_slots(slots(count)).is_some_and(|s| found(&s, min) >= RECALL);
-    // The chance to be found rises with the number of slots, and so does what they need.
+    // Recall increases with the number of slots, and so does the number of samples they need.
     let most =
         (1..=15).map(|i| 1u16 << i).take_while(|l| with_slots(slots(*l)).is_some()).last()?;
     let valid = |count: &u16| with_slots(slots(*count)).is_some();
@@ -154,8 +153,8 @@ fn expected(scheme: Scheme, min: f64, sets: u64) -> Advice {
     }
 }
 
-/// Bytes of the index for a set: in each slot an entry, which has the bits of a value or of an id, whichever are more,
-/// and its share of the directory (`format-spec/postings.md`), where buckets share blocks of 64 bytes.
+/// Bytes of the index per set. Each slot has an entry, with the bits of a value or of an id, whichever is more, and
+/// its share of the directory (`format-spec/postings.md`), where buckets share blocks of 64 bytes.
 fn index_bytes(scheme: &Scheme, sets: u64) -> f64 {
     let (sets, value_bits) = (sets.max(1), f64::from(scheme.slots.value_bits));
     let id_bits = f64::from(u64::BITS - (sets - 1).leading_zeros());

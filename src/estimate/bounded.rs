@@ -1,21 +1,21 @@
-//! What sizes and formulas err by in a bounded universe.
+//! Errors that come from sizes and formulas in a bounded universe.
 
 use super::{Estimate, Law};
 use crate::scheme::{Sampler, Scheme};
 
-/// The share of a bounded universe that a set of this size fills; at least one element of it.
+/// The share of a bounded universe that a set of this size fills. At least one element counts.
 pub(super) fn share(size: f64, universe: u64) -> f64 {
     (size / universe as f64).clamp(1.0 / universe as f64, 1.0)
 }
 
-/// Whether the cardinality field tells a size, and not only a share of the universe to a level or two.
+/// Whether the cardinality field stores a size, not just a coarse share of the universe.
 pub(super) fn tells_size(scheme: &Scheme) -> bool {
     scheme.cardinality.tells_size()
 }
 
-/// A bound on the bias of a resemblance in a bounded universe of this size. Formulas for samples of a whole permutation
-/// err by at most 1/D. With one permutation in k bins, agreement errs by at most `k / (2 e D)`: the places of a bin are a
-/// small universe of their own.
+/// A bound on the bias of a resemblance in a bounded universe of this size. Formulas for samples of a whole
+/// permutation have a bias of at most 1/D. With one permutation in k bins, the agreement has a bias of at most `k /
+/// (2 e D)`, because the places of a bin are a small universe of their own.
 pub(super) fn bias_bound(sampler: Sampler, samples: u32, law: Law, universe: u64) -> f64 {
     let size = universe as f64;
     let slope = match law {
@@ -26,7 +26,7 @@ pub(super) fn bias_bound(sampler: Sampler, samples: u32, law: Law, universe: u64
         Sampler::OnePermutation => {
             (f64::from(samples) / (2.0 * std::f64::consts::E * size) / slope).max(1.0 / size)
         }
-        // Other samplers draw from whole permutations, or are not for bounded universes (SCHEME-14).
+        // Other samplers use whole permutations, or do not support bounded universes (SCHEME-14).
         Sampler::Independent
         | Sampler::Lazy
         | Sampler::EveryBin
@@ -35,8 +35,8 @@ pub(super) fn bias_bound(sampler: Sampler, samples: u32, law: Law, universe: u64
     }
 }
 
-/// Adds to the error what does not shrink with more samples: a spread, and a bound on the bias of the
-/// formulas by which the interval is widened, too.
+/// Adds errors that do not shrink with more samples: a spread, and a bound on the bias of the formulas, which also
+/// widens the interval.
 pub(super) fn with_systematic_error(e: Estimate, spread: f64, bias: f64) -> Estimate {
     Estimate {
         std_error: (e.std_error.powi(2) + spread.powi(2) + bias.powi(2)).sqrt(),

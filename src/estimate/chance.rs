@@ -1,12 +1,12 @@
-//! How often samples agree by chance, and how that bends the agreement rate.
+//! Chance agreements, and how they change the agreement rate.
 //!
-//! In: bits a sample and the shares r1, r2 of the universe that the sets fill. Out: the line
-//! `P = C1 + (1 - C2) R` between resemblance and agreement (equation 5), both ways.
+//! In: bits per sample, and the shares r1, r2 of the universe that the sets fill. Out: the line `P = C1 + (1 - C2) R`
+//! between resemblance and agreement (equation 5), in both directions.
 
-/// `A(r, b)`: the probability that the low b bits of a set's minimum are all those of a given other
-/// minimum beyond it. `1/2^b` for r = 0, and falling in r and b.
+/// `A(r, b)`: the probability that the low b bits of a set's minimum equal those of a given other minimum beyond it.
+/// It is `1/2^b` for r = 0, and decreases in r and b.
 ///
-/// Written with `ln_1p` and `exp_m1`, so that tiny r loses no digits.
+/// Uses `ln_1p` and `exp_m1`, so tiny r loses no digits.
 pub fn a(r: f64, bits: u32) -> f64 {
     let m = f64::from(bits).exp2();
     if r <= 0.0 {
@@ -19,20 +19,20 @@ pub fn a(r: f64, bits: u32) -> f64 {
 /// The chance agreements of two sets' b-bit samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Chance {
-    /// Probability that samples of disjoint sets agree.
+    /// The probability that samples of disjoint sets agree.
     pub c1: f64,
-    /// What agreement by chance takes from the slope of the line.
+    /// How much chance agreements reduce the slope of the line.
     pub c2: f64,
 }
 
 impl Chance {
-    /// Sets that are tiny against their universe.
+    /// For sets that are tiny compared with their universe.
     pub fn sparse(bits: u32) -> Chance {
         let c = a(0.0, bits);
         Chance { c1: c, c2: c }
     }
 
-    /// Sets that fill the shares r1 and r2 of their universe.
+    /// For sets that fill the shares r1 and r2 of their universe.
     pub fn dense(bits: u32, r1: f64, r2: f64) -> Chance {
         let sum = r1 + r2;
         if sum <= 0.0 {
@@ -47,7 +47,7 @@ impl Chance {
         self.c1 + (1.0 - self.c2) * resemblance
     }
 
-    /// R for an agreement rate, unbiased and not cut to 0..=1 (equation 9).
+    /// R for an agreement rate, unbiased and not clamped to 0..=1 (equation 9).
     pub fn resemblance(&self, agreement: f64) -> f64 {
         (agreement - self.c1) / (1.0 - self.c2)
     }

@@ -1,8 +1,7 @@
-//! Where two signatures meet.
+//! Comparison of two signatures.
 //!
-//! In: signatures of one scheme. Out: every measure of their sets that the scheme allows, each with
-//! its error. Counting is the kernels' work and the formulas are in the files beside this one; here it
-//! is decided which formula a scheme asks for.
+//! In: signatures of one scheme. Out: every measure of their sets that the scheme allows, each with its error. The
+//! kernels count, and the files beside this one have the formulas. This file chooses the formula for the scheme.
 
 use super::bounded::{bias_bound, share, tells_size, with_systematic_error};
 use super::confidence::Confidence;
@@ -82,7 +81,7 @@ impl Comparison {
         }
     }
 
-    /// The same after the sets were compared element by element: every measure is exact from now on.
+    /// The same after the sets were compared element by element. Every measure is now exact.
     pub(crate) fn with_counts(self, counts: Counts) -> Comparison {
         Comparison { known: Some(Known::Counts(counts)), ..self }
     }
@@ -97,26 +96,26 @@ impl Comparison {
         self.measure
     }
 
-    /// How many samples are equal, chance agreements included.
+    /// The number of equal samples, including chance agreements.
     pub fn equal_samples(&self) -> u32 {
         self.agreement.equal
     }
 
-    /// Whether the [similarity](Comparison::similarity) is known exactly, because the sets themselves were compared or one of them is
-    /// empty. Otherwise it is an estimate.
+    /// Whether the [similarity](Comparison::similarity) is known exactly, because the sets themselves were compared
+    /// or one of them is empty. Otherwise it is an estimate.
     pub fn is_exact(&self) -> bool {
         self.known.is_some()
     }
 
     /// What the scheme measures: the resemblance of sets, weighted or not, or the cosine of vectors.
     ///
-    /// Where the scheme stores set sizes, the estimate is the most likely one of the values that sets of these sizes can
-    /// have, and the standard error and the interval are those of the distribution over all of them. Such an
-    /// estimate is biased, since it is never impossible; [`unbiased`](Comparison::unbiased) is for averages. An interval is a
-    /// single point, and a standard error 0, only where the value is known.
+    /// If the scheme stores set sizes, the estimate is the most likely value that sets of these sizes can have. The
+    /// standard error and the interval are those of the distribution over all such values. The estimate is biased,
+    /// since it is always a possible value; use [`unbiased`](Comparison::unbiased) for averages. The interval is a
+    /// single point, and the standard error 0, only if the value is known.
     ///
-    /// In a bounded universe the error also holds what comes from elsewhere: sizes that are known only to
-    /// a level of their field, and the bias of formulas that are exact for large universes only.
+    /// In a bounded universe the error has two more parts: sizes that are only known to a level of their field, and
+    /// the bias of formulas that are exact only for large universes.
     pub fn similarity(&self) -> Estimate {
         match self.known_similarity() {
             Some(value) => Estimate::exact(value),
@@ -124,9 +123,9 @@ impl Comparison {
         }
     }
 
-    /// The estimate from equal samples alone, which is unbiased and takes no account of set sizes: it may be below 0, or higher
-    /// than sets of these sizes can be alike. For averages over many pairs, where errors shall cancel out; for single
-    /// pairs [`similarity`](Comparison::similarity) is nearer to the truth.
+    /// The unbiased estimate from equal samples alone, without set sizes. It may be below 0, or above what sets of
+    /// these sizes can have. Use it for averages over many pairs, where errors cancel out. For single pairs,
+    /// [`similarity`](Comparison::similarity) is more accurate.
     pub fn unbiased(&self) -> Estimate {
         self.with_bounded_errors(
             self.agreement.estimate(),
@@ -144,7 +143,7 @@ impl Comparison {
         })
     }
 
-    /// Estimate and interval, by sizes where there are any.
+    /// Estimate and interval, with sizes if there are any.
     fn estimate(&self, confidence: Confidence) -> Estimate {
         let Some(sizes) = self.sizes else {
             let (low, high) = self.agreement.interval(confidence);
@@ -164,8 +163,8 @@ impl Comparison {
         })
     }
 
-    /// In a bounded universe, adds what the levels of size fields and the formulas err by. `by` gives value and interval
-    /// for another law.
+    /// In a bounded universe, adds the errors of the size levels and of the formulas. `by` computes value and
+    /// interval for another law.
     fn with_bounded_errors(
         &self,
         estimate: Estimate,
@@ -223,7 +222,7 @@ impl Comparison {
         }
     }
 
-    /// Whether the similarity may be this or more: the upper end of its 99.9 % interval is.
+    /// Whether the similarity may be this or more: the upper end of its 99.9 % interval reaches it.
     pub fn possibly_at_least(&self, threshold: f64) -> bool {
         if threshold <= self.agreement.law.least() {
             return true;
@@ -234,20 +233,20 @@ impl Comparison {
         reaches(self.deciding_interval().1, threshold)
     }
 
-    /// Whether the similarity surely is this or more: the lower end of its 99.9 % interval is.
+    /// Whether the similarity is certainly this or more: the lower end of its 99.9 % interval reaches it.
     pub fn certainly_at_least(&self, threshold: f64) -> bool {
-        // No interval lies above its estimate.
+        // The lower end of an interval is never above its estimate.
         reaches(self.similarity_value(), threshold)
             && reaches(self.deciding_interval().0, threshold)
     }
 
-    /// The most that sets of these sizes can be alike.
+    /// The largest resemblance that sets of these sizes can have.
     fn most_similarity(&self) -> f64 {
         self.sizes.map_or(1.0, |sizes| sizes.most_resemblance())
     }
 
-    /// Intersection over union; of weighted sets, the sum of the smaller weights over the sum of the larger ones. Signatures
-    /// of vectors do not tell it: [`Error::OtherMeasure`].
+    /// Intersection over union. For weighted sets, the sum of the smaller weights over the sum of the larger ones. An
+    /// error for signatures of vectors: [`Error::OtherMeasure`].
     pub fn resemblance(&self) -> Result<Estimate> {
         match self.measure {
             Measure::Cosine => Err(self.other_measure("the resemblance")),
@@ -255,7 +254,7 @@ impl Comparison {
         }
     }
 
-    /// The cosine of the angle between two vectors. Signatures of sets do not tell it: [`Error::OtherMeasure`].
+    /// The cosine of the angle between two vectors. An error for signatures of sets: [`Error::OtherMeasure`].
     pub fn cosine(&self) -> Result<Estimate> {
         match self.measure {
             Measure::Cosine => Ok(self.similarity()),
@@ -263,8 +262,8 @@ impl Comparison {
         }
     }
 
-    /// The angle between two vectors in radians: what signs of projections tell without bias. Signatures of sets
-    /// do not tell it: [`Error::OtherMeasure`].
+    /// The angle between two vectors in radians, which is estimated without bias. An error for signatures of sets:
+    /// [`Error::OtherMeasure`].
     pub fn angle(&self) -> Result<Estimate> {
         match self.measure {
             Measure::Cosine => Ok(self.agreement.angle()),
@@ -272,9 +271,9 @@ impl Comparison {
         }
     }
 
-    /// The probability that the [similarity](Comparison::similarity) is at least `threshold`, given what was seen. It is right
-    /// if all possible similarities are equally frequent beforehand; in a corpus where most pairs are unlike it is
-    /// too high.
+    /// The probability that the [similarity](Comparison::similarity) is at least `threshold`, given the signatures.
+    /// It assumes that all possible similarities are equally frequent beforehand. In a corpus where most pairs are
+    /// dissimilar, it is too high.
     pub fn probability_at_least(&self, threshold: f64) -> f64 {
         if let Some(value) = self.known_similarity() {
             return if reaches(value, threshold) { 1.0 } else { 0.0 };
@@ -288,32 +287,32 @@ impl Comparison {
         }
     }
 
-    /// How many elements both sets have.
+    /// The number of elements in both sets.
     pub fn intersection(&self) -> Result<Estimate> {
         self.of_sizes("the intersection", Measures::intersection)
     }
 
-    /// How many elements either set has.
+    /// The number of elements in either set.
     pub fn union(&self) -> Result<Estimate> {
         self.of_sizes("the union", Measures::union)
     }
 
-    /// How many elements exactly one of the sets has.
+    /// The number of elements in exactly one of the sets.
     pub fn hamming(&self) -> Result<Estimate> {
         self.of_sizes("the Hamming distance", Measures::hamming)
     }
 
-    /// How much of the first set lies in the second; undefined when the first is empty.
+    /// The share of the first set that is in the second. Undefined if the first is empty.
     pub fn containment_of_first(&self) -> Result<Estimate> {
         self.containment(|(first, _)| first, Measures::containment_of_first)
     }
 
-    /// How much of the second set lies in the first; undefined when the second is empty.
+    /// The share of the second set that is in the first. Undefined if the second is empty.
     pub fn containment_of_second(&self) -> Result<Estimate> {
         self.containment(|(_, second)| second, Measures::containment_of_second)
     }
 
-    /// Everything that follows from resemblance and sizes, with the resemblance worked out once. Sets that are empty have no
+    /// All measures that follow from resemblance and sizes, with the resemblance computed once. Empty sets have no
     /// containment: [`Error::Undefined`].
     pub fn measures(&self) -> Result<Measures> {
         let measure = "containment";
@@ -352,7 +351,7 @@ impl Comparison {
         Ok(formula(&Measures { resemblance: self.similarity(), first, second }))
     }
 
-    /// The sizes: those that were counted, or those of the fields.
+    /// The sizes: counted, or decoded from the fields.
     fn sizes_or(&self, measure: &'static str) -> Result<Sizes> {
         match (self.known, self.sizes) {
             (Some(Known::Counts(counts)), _) => Ok(counts.sizes()),
@@ -361,7 +360,7 @@ impl Comparison {
         }
     }
 
-    /// Refuses what only sets without weights have.
+    /// Rejects measures that only sets without weights have.
     fn check_sets(&self, asked: &'static str) -> Result<()> {
         match self.measure {
             Measure::Jaccard => Ok(()),
@@ -379,9 +378,9 @@ impl Comparison {
 }
 
 impl Signature {
-    /// Everything the two signatures say about their sets: exact where they carry the sets themselves
-    /// ([`Elements::Kept`](crate::scheme::Elements::Kept) with all 64 bits). Signatures of different schemes are refused, and two
-    /// empty sets are [`Error::Undefined`].
+    /// Compares two signatures. The result is exact if they include the sets themselves
+    /// ([`Elements::Kept`](crate::scheme::Elements::Kept) with all 64 bits). Signatures of different schemes are an
+    /// error, and two empty sets are [`Error::Undefined`].
     pub fn compare(&self, other: &Signature) -> Result<Comparison> {
         let equal = self.count_equal(other)?;
         if self.is_empty() && other.is_empty() {
@@ -401,12 +400,12 @@ impl Signature {
         }
     }
 
-    /// The resemblance with another set: 0 if one of them is empty, undefined if both are.
+    /// The resemblance to another set: 0 if one of them is empty, undefined if both are.
     pub fn resemblance(&self, other: &Signature) -> Result<Estimate> {
         self.compare(other)?.resemblance()
     }
 
-    /// The cosine of the angle to another vector: undefined if one of them is empty, that is, all 0.
+    /// The cosine of the angle to another vector. Undefined if one of them is all zeros.
     pub fn cosine(&self, other: &Signature) -> Result<Estimate> {
         self.compare(other)?.cosine()
     }

@@ -1,4 +1,5 @@
-//! What serde sees of a comparison: the similarity with its error, and the measures that need set sizes where those are known.
+//! The serialized form of a comparison: the similarity with its error, and the measures that need set sizes if those
+//! are known.
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 

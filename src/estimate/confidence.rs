@@ -1,17 +1,17 @@
-//! How sure an interval is.
+//! Confidence levels of intervals.
 
-/// The two levels of confidence that intervals are made for.
+/// The two confidence levels of intervals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Confidence {
     /// 95 %: the interval that is reported beside every estimate.
     P95,
-    /// 99.9 %: the interval that decides whether a pair possibly or certainly reaches a threshold. It selects
-    /// pairs, so it has to be wider than the one that describes them.
+    /// 99.9 %: the interval that decides whether a pair possibly or certainly reaches a threshold. It selects pairs,
+    /// so it must be wider than the one that describes them.
     P999,
 }
 
 impl Confidence {
-    /// The probability that the true value lies beyond one given end.
+    /// The probability that the true value is beyond one given end.
     pub const fn tail(self) -> f64 {
         match self {
             Confidence::P95 => 0.025,
@@ -19,7 +19,7 @@ impl Confidence {
         }
     }
 
-    /// The point of the normal distribution with this tail.
+    /// The quantile of the normal distribution for this tail.
     pub const fn z(self) -> f64 {
         match self {
             Confidence::P95 => super::Z95,
@@ -27,7 +27,7 @@ impl Confidence {
         }
     }
 
-    /// By how much the logarithm of the likelihood may fall below its maximum inside the interval.
+    /// How far the log-likelihood may fall below its maximum inside the interval.
     pub(crate) fn likelihood_drop(self) -> f64 {
         self.z() * self.z() / 2.0
     }

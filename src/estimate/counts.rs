@@ -1,4 +1,4 @@
-//! Two sets compared element by element.
+//! Exact comparison of two sets, element by element.
 
 use super::sizes::Sizes;
 use crate::scheme::Cardinality;

@@ -1,12 +1,12 @@
 //! How much the samples of a set depend on each other, by sampler and set size.
 //!
-//! In: how samples were drawn, their number k and the size of the union of two sets. Out: the factor F on the variance
-//! of full-width agreement, `Var = F R (1-R) / k`. F is 1 for k independent permutations. With
-//! [`Sampling::OnePermutation`] it is [`small_sets::variance_factor`]. With [`Sampling::EveryBin`] each element visits every
-//! bin once, so bins hardly ever see the same element by accident, and F is a third to a half for sets of up to
+//! In: how samples were drawn, their number k, and the size of the union of two sets. Out: the factor F on the
+//! variance of full-width agreement, `Var = F R (1-R) / k`. F is 1 for k independent permutations. For
+//! [`Sampling::OnePermutation`] it is [`small_sets::variance_factor`]. For [`Sampling::EveryBin`] each element visits
+//! every bin once, so bins rarely see the same element by accident, and F is a third to a half for sets of up to
 //! about k elements.
 //!
-//! Both factors are sums over all bins. A comparison needs them many times, so they are computed once for each k at
+//! Both factors are sums over all bins. A comparison needs them many times, so for each k they are computed once at
 //! about 150 union sizes and interpolated.
 
 use std::cell::RefCell;
@@ -16,13 +16,13 @@ use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 use super::pair::Sampling;
 use super::small_sets;
 
-/// Union sizes up to this are tabulated one by one.
+/// Union sizes up to this are all tabulated.
 const EACH_UP_TO: usize = 64;
 
-/// Beyond that, this many for each doubling of the size.
+/// Larger sizes have this many entries per doubling.
 const PER_DOUBLING: f64 = 8.0;
 
-/// From this many elements a bin on, samples are as good as independent.
+/// From this many elements per bin on, samples are practically independent.
 const INDEPENDENT_FROM: f64 = 256.0;
 
 /// The variance factor of the every-bin sampler, for a union of at least two elements:
@@ -42,8 +42,8 @@ pub fn every_bin_factor(union: f64, samples: u32) -> f64 {
         return 1.0;
     }
     let u = union.max(2.0);
-    // With g(l) = (l/k)^u the sum is that of g(l) (g(l+1) - 2 g(l) + g(l-1)). The first factor takes up
-    // (k/(k-1))^(u-1), which alone could overflow.
+    // With g(l) = (l/k)^u this is the sum of g(l) (g(l+1) - 2 g(l) + g(l-1)). The first factor includes
+    // (k/(k-1))^(u-1), which could overflow alone.
     let grow = (u - 1.0) * (-1.0 / k).ln_1p();
     let ln = |l: u32| u * (f64::from(l) / k).ln();
     let (mut before, mut here) = (0.0, ln(1).exp());
@@ -56,7 +56,7 @@ pub fn every_bin_factor(union: f64, samples: u32) -> f64 {
     1.0 - k * sum / (u - 1.0)
 }
 
-/// The factor on the variance of samples drawn in this way, interpolated.
+/// The factor on the variance of samples drawn this way, interpolated.
 pub(crate) fn variance_factor(sampling: Sampling, union: f64, samples: u32) -> f64 {
     let kind = match sampling {
         Sampling::Independent => return 1.0,
@@ -72,11 +72,11 @@ pub(crate) fn variance_factor(sampling: Sampling, union: f64, samples: u32) -> f
     })
 }
 
-/// A table with what it is for.
+/// A table, with its sampling and k.
 type Known = ((Kind, u32), Arc<Table>);
 
 thread_local! {
-    /// The table that this thread used last. Nearly always it is the next one, too, and needs no lock.
+    /// The table that this thread used last. It is nearly always the next one too, and needs no lock.
     static LAST: RefCell<Option<Known>> = const { RefCell::new(None) };
 }
 
@@ -86,7 +86,7 @@ enum Kind {
     EveryBin,
 }
 
-/// F at the union sizes 1, 2, .. [`EACH_UP_TO`], and then at ever larger steps.
+/// F at the union sizes 1, 2, .. [`EACH_UP_TO`], and then at increasing steps.
 struct Table(Vec<f64>);
 
 impl Table {
@@ -121,13 +121,13 @@ fn union_of(place: usize) -> f64 {
     }
 }
 
-/// Its inverse, between entries too.
+/// The inverse, interpolated between entries.
 fn place_of(union: f64) -> f64 {
     let each = EACH_UP_TO as f64;
     if union <= each { union - 1.0 } else { each - 1.0 + PER_DOUBLING * (union / each).log2() }
 }
 
-/// The tables that were needed so far.
+/// The tables so far.
 type Tables = HashMap<(Kind, u32), Arc<Table>>;
 
 fn table(kind: Kind, samples: u32) -> Arc<Table> {

@@ -1,13 +1,13 @@
 //! Intervals for a proportion, and the beta distribution behind them.
 //!
-//! In: x of n agreeing, both real numbers, since dependent samples count as fewer. Out: bounds for the probability at
-//! a level of confidence. Wilson's for many samples, Clopper and Pearson's for few.
+//! In: x of n agree. Both are real numbers, since dependent samples count as fewer. Out: bounds of the probability at
+//! a confidence level: Wilson's interval for many samples, that of Clopper and Pearson for few.
 
 use statrs::function::beta::{checked_beta_reg, checked_ln_beta};
 
 use super::confidence::Confidence;
 
-/// Below this many samples Wilson's approximation is replaced by the exact bounds.
+/// Below this many samples the exact bounds replace Wilson's approximation.
 const FEW_SAMPLES: u32 = 64;
 
 /// The distribution function of Beta(a, b) at x, for any a, b > 0.
@@ -17,12 +17,12 @@ fn beta_cdf(a: f64, b: f64, x: f64) -> f64 {
     } else if x >= 1.0 {
         1.0
     } else {
-        // What is not a number, or no distribution, stays not a number.
+        // NaN and invalid parameters give NaN.
         checked_beta_reg(a, b, x).unwrap_or(f64::NAN)
     }
 }
 
-/// The probability that Beta(a, b) exceeds x, accurate also where it is tiny.
+/// The probability that Beta(a, b) exceeds x. Accurate even if it is tiny.
 pub(crate) fn beta_above(a: f64, b: f64, x: f64) -> f64 {
     beta_cdf(b, a, 1.0 - x)
 }
@@ -36,11 +36,11 @@ pub(crate) fn binomial_at_least(x: u32, n: u32, p: f64) -> f64 {
     }
 }
 
-/// So near to all samples Wilson's upper bound is replaced by the exact one where that is higher: there
-/// the distribution is far from normal, and coverage would fall to .88.
+/// So close to all samples the exact upper bound replaces Wilson's if it is higher. The distribution is far from
+/// normal there, and the coverage would fall to .88.
 const FEW_MISSING: f64 = 4.5;
 
-/// Bounds for the probability behind x of n, with `samples` deciding which rule.
+/// Bounds of the probability behind x of n. `samples` selects the rule.
 pub(crate) fn proportion(x: f64, n: f64, samples: u32, confidence: Confidence) -> (f64, f64) {
     let tail = confidence.tail();
     if samples < FEW_SAMPLES {
@@ -59,7 +59,7 @@ pub(crate) fn wilson(p: f64, n: f64, confidence: Confidence) -> (f64, f64) {
     (centre - half, centre + half)
 }
 
-/// The exact interval: neither tail has more than this.
+/// The exact interval: neither tail exceeds this.
 fn clopper_pearson(x: f64, n: f64, tail: f64) -> (f64, f64) {
     let low = if x <= 0.0 { 0.0 } else { beta_quantile(x, n - x + 1.0, tail) };
     (low, exact_high(x, n, tail))
@@ -70,8 +70,8 @@ fn exact_high(x: f64, n: f64, tail: f64) -> f64 {
     if x >= n { 1.0 } else { beta_quantile(x + 1.0, n - x, 1.0 - tail) }
 }
 
-/// The x with `beta_cdf(a, b, x) = p`: Newton's steps, and a bisection in the place of each that would leave
-/// what is known to hold x. So it cannot fail, and few steps do.
+/// The x with `beta_cdf(a, b, x) = p`, by Newton's method. A step that would leave the bracket is replaced by a
+/// bisection, so it always converges, and few steps are needed.
 fn beta_quantile(a: f64, b: f64, p: f64) -> f64 {
     let Ok(ln_beta) = checked_ln_beta(a, b) else { return f64::NAN };
     let (mut low, mut high) = (0.0, 1.0);

@@ -1,8 +1,8 @@
-//! How often samples agree, by how alike the sets are: the law of a scheme.
+//! The law of a scheme: how often samples agree, given the similarity.
 //!
-//! In: what a scheme measures and packs, and the shares of the universe that sets fill. Out: the probability that samples
-//! agree, for any similarity, and back. Every estimate, threshold and promise goes through here, so that queries, pairs
-//! and plans serve all measures alike.
+//! In: what a scheme measures and packs, and the shares of the universe that sets fill. Out: the probability that
+//! samples agree for any similarity, and the inverse. Every estimate, threshold and recall goes through here, so
+//! queries, pairs and plans treat all measures in the same way.
 
 use std::f64::consts::PI;
 
@@ -11,15 +11,15 @@ use super::half_bit;
 use crate::error::{Error, Result};
 use crate::scheme::{Measure, Packing, Scheme};
 
-/// The law by which samples agree. It rises with the similarity, except where [`Law::HalfBit`] says otherwise.
+/// The law by which samples agree. It increases with the similarity, except as noted at [`Law::HalfBit`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Law {
     /// Samples of sets, weighted or not: `P = C1 + (1 - C2) R` (equation 5).
     Minwise(Chance),
-    /// XOR of pairs of 1-bit samples: `T = P^2 + (1 - P)^2`. Where disjoint sets agree in fewer than half of their
-    /// 1-bit samples, which they do in a bounded universe only, it first falls.
+    /// XOR of pairs of 1-bit samples: `T = P^2 + (1 - P)^2`. In a bounded universe, 1-bit samples of disjoint sets
+    /// may agree less than half of the time. Then T first decreases.
     HalfBit(Chance),
-    /// Signs of projections: `P = 1 - angle / pi`; the similarity is the cosine of the angle.
+    /// Signs of projections: `P = 1 - angle / pi`. The similarity is the cosine of the angle.
     Sign,
 }
 
@@ -30,7 +30,7 @@ impl From<Chance> for Law {
 }
 
 impl Law {
-    /// The law of a scheme, for sets that are tiny against their universe.
+    /// The law of a scheme, for sets that are tiny compared with their universe.
     pub fn of(scheme: &Scheme) -> Law {
         Law::with_chance(scheme, Chance::sparse(u32::from(scheme.bits)))
     }
@@ -48,7 +48,7 @@ impl Law {
         }
     }
 
-    /// The least similarity that there is; the greatest is 1.
+    /// The least possible similarity. The greatest is 1.
     pub fn least(&self) -> f64 {
         match self {
             Law::Sign => -1.0,
@@ -65,9 +65,9 @@ impl Law {
         }
     }
 
-    /// The similarity for an agreement rate. Unbiased for minwise samples, and not cut to what is possible; the
-    /// others are biased to second order (`half_bit::bias`; a cosine by the angle's variance times half of itself).
-    /// Never falls.
+    /// The similarity for an agreement rate. For minwise samples it is unbiased and not clamped. The others have a
+    /// bias of second order (`half_bit::bias`; for a cosine, half of the angle's variance times the cosine). Never
+    /// decreases.
     pub fn similarity(&self, agreement: f64) -> f64 {
         match self {
             Law::Minwise(chance) => chance.resemblance(agreement),
@@ -76,7 +76,7 @@ impl Law {
         }
     }
 
-    /// The variance of the similarity from so many independent samples, by the delta method.
+    /// The variance of the similarity from this many independent samples, by the delta method.
     pub fn variance(&self, agreement: f64, samples: f64) -> f64 {
         match self {
             Law::Minwise(chance) => chance.variance(agreement) / samples,
@@ -88,11 +88,12 @@ impl Law {
         }
     }
 
-    /// What the similarity errs by, on top of its variance, where another one has the same agreement: half bits cannot tell
-    /// P from 1 - P, where that is possible, too. The greater is given, and either may be the true one.
+    /// The additional error if another similarity has the same agreement: half bits cannot distinguish P from 1 - P.
+    /// The estimate is the greater one, and either may be true.
     pub fn ambiguity(&self, agreement: f64, samples: f64) -> f64 {
         let Law::HalfBit(chance) = self else { return 0.0 };
-        // The agreement is itself uncertain. Of sets tiny against their universe no P is below one half.
+        // The agreement is itself uncertain. If sets are tiny compared with their universe, P is never below one
+        // half.
         let error = (agreement * (1.0 - agreement) / samples).sqrt();
         let least = 1.0 - half_bit::one_bit_agreement(agreement - error);
         if chance.c1 >= 0.5 || least < chance.c1 {
@@ -102,13 +103,12 @@ impl Law {
         (chance.resemblance(p) - chance.resemblance((1.0 - p).max(chance.c1))) / 2.0_f64.sqrt()
     }
 
-    /// The similarities whose agreement lies in `low..=high`: the least and the greatest of them, cut to what is
-    /// possible.
+    /// The least and the greatest similarity whose agreement is in `low..=high`, clamped to the possible range.
     pub fn interval(&self, low: f64, high: f64) -> (f64, f64) {
         let possible = |p: f64| self.similarity(p).clamp(self.least(), 1.0);
         let (mut least, greatest) = (possible(low), possible(high));
         if let Law::HalfBit(chance) = self {
-            // T says nothing of P against 1 - P: where the lower of the two is possible, it counts, too.
+            // T does not distinguish P from 1 - P. If the lower of the two is possible, it counts, too.
             let mirrored = |t: f64| 1.0 - half_bit::one_bit_agreement(t);
             if mirrored(low) >= chance.c1 {
                 least = chance.resemblance(mirrored(high).max(chance.c1)).clamp(0.0, least);
@@ -118,7 +118,7 @@ impl Law {
     }
 }
 
-/// Refuses a threshold that the measure of a scheme cannot have.
+/// Rejects a threshold that the measure of a scheme cannot have.
 pub(crate) fn check_threshold(scheme: &Scheme, threshold: f64) -> Result<()> {
     let least = Law::of(scheme).least();
     if (least..=1.0).contains(&threshold) {

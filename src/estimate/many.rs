@@ -1,11 +1,11 @@
-//! The resemblance of three sets and more: the size of the common intersection over that of the union.
+//! The resemblance of three or more sets: the size of the common intersection over that of the union.
 //!
-//! In: in each sample, which of the n sets agree with which ([`Patterns`]). Out: the n-way resemblance
-//! with its error. Signatures of b bits carry it only when `2^b >= n`; fewer bits are a typed error.
+//! In: for each sample, which of the n sets agree with which ([`Patterns`]). Out: the n-way resemblance with its
+//! error. Signatures of b bits suffice only if `2^b >= n`; fewer bits are an error.
 //!
-//! In the open universe a sample in which the sets show d different values weighs
-//! `w(d) = (-1)^(d-1) (d-1)! / ((M-1)(M-2)..(M-d+1))`, M = 2^b, and the mean weight is unbiased (for two
-//! and three sets it is the published estimator). In a bounded universe see [`super::many_dense`].
+//! In the open universe a sample in which the sets have d different values has the weight `w(d) = (-1)^(d-1) (d-1)! /
+//! ((M-1)(M-2)..(M-d+1))`, M = 2^b, and the mean weight is unbiased. For two and three sets it is the published
+//! estimator. For a bounded universe see [`super::many_dense`].
 
 use std::collections::BTreeMap;
 
@@ -17,8 +17,8 @@ use super::{Estimate, Z95};
 use crate::error::{Error, Result};
 use crate::limits::{MAX_SETS_DENSE, MAX_SETS_SPARSE};
 
-/// Which of n sets agree with which, as a restricted growth string: set i has the number of the first
-/// set it agrees with among those that differ, four bits a set, set 0 lowest.
+/// Which of n sets agree with which, as a restricted growth string: sets that agree have the same number, and numbers
+/// are assigned in order of first occurrence. Four bits per set, set 0 lowest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Pattern(u64);
 
@@ -65,7 +65,7 @@ pub struct Patterns {
 }
 
 impl Patterns {
-    /// No samples yet of `sets` sets with samples of `bits` bits.
+    /// Starts without samples, for `sets` sets with samples of `bits` bits.
     pub fn new(sets: usize, bits: u8) -> Result<Patterns> {
         if !(2..=MAX_SETS_SPARSE).contains(&sets) {
             return Err(Error::invalid(
@@ -80,7 +80,7 @@ impl Patterns {
         Ok(Patterns { sets, bits, counts: BTreeMap::new() })
     }
 
-    /// Adds one sample: the values of all sets, in their order.
+    /// Adds one sample: the values of all sets, in order.
     pub fn add(&mut self, values: &[u16]) -> Result<()> {
         self.add_many(values, 1)
     }
@@ -106,8 +106,8 @@ impl Patterns {
         self.counts.keys().all(|pattern| pattern.distinct(self.sets) == 1)
     }
 
-    /// The resemblance of sets that are tiny against their universe. `union` is a lower bound of the
-    /// union's size where samples come from one permutation, as for [`super::Sampling`].
+    /// The resemblance of sets that are tiny compared with their universe. For samples of one permutation, `union` is
+    /// a lower bound of the size of the union, as for [`super::Sampling`].
     pub fn sparse(&self, union: Option<f64>) -> Result<Estimate> {
         let m = f64::from(self.bits).exp2();
         let weight = |pattern: &Pattern| weight(pattern.distinct(self.sets), m);
@@ -118,8 +118,8 @@ impl Patterns {
         })
     }
 
-    /// The resemblance of sets that fill these shares of a bounded universe, above 0 and at most 1. At
-    /// most eight sets.
+    /// The resemblance of sets that fill these shares of a bounded universe, above 0 and at most 1. At most eight
+    /// sets.
     pub fn dense(&self, shares: &[f64], union: Option<f64>) -> Result<Estimate> {
         let possible = shares.iter().all(|share| *share > 0.0 && *share <= 1.0);
         if self.sets > MAX_SETS_DENSE || shares.len() != self.sets || !possible {
@@ -142,9 +142,9 @@ impl Patterns {
         })
     }
 
-    /// The estimate by a method that gives, for shares of patterns, R and k times its variance. For the
-    /// variance half a sample is added to each pattern, of three sets to all five; of more sets there
-    /// are too many patterns, and only those that occurred are.
+    /// The estimate by a method that computes R and k times its variance from the shares of patterns. For the
+    /// variance, half a sample is added to each pattern: to all five patterns of three sets. More sets have too many
+    /// patterns, and only those that occurred are counted.
     fn estimate(
         &self,
         union: Option<f64>,
@@ -170,7 +170,7 @@ impl Patterns {
         let n = (smooth_r * (1.0 - smooth_r) / variance).min(k);
         let (mut low, high) = wilson(r.clamp(0.0, 1.0), n, Confidence::P95);
         if let (true, Some(union)) = (self.all_agree(), union) {
-            // The few elements that are not shared may all have gone unseen.
+            // The few elements that are not shared may all be unseen.
             low = low.min(1.0 - unseen(union, k as u32) / union.max(1.0));
         }
         let std_error = variance.sqrt();
@@ -199,8 +199,8 @@ fn weight(distinct: u64, m: f64) -> f64 {
     (1..distinct).fold(1.0, |w, i| -w * i as f64 / (m - i as f64))
 }
 
-/// k times the variance of a function of agreement rates: the influence of each pattern, by a central
-/// difference towards it, squared and averaged.
+/// k times the variance of a function of agreement rates: the mean square of the influence of each pattern, which is
+/// a central difference.
 fn delta_variance(cells: &Cells, agree: &[f64], value: impl Fn(Rates<'_>) -> f64) -> f64 {
     const STEP: f64 = 1e-5;
     let moved = |pattern: Pattern, step: f64| {

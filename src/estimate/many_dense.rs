@@ -1,26 +1,26 @@
 //! Many-way resemblance in a bounded universe, exactly.
 //!
-//! In: the share r_i of the universe that each set fills, and for each subset of the sets how often
-//! all of its samples agree. Out: the n-way resemblance. Walk the random order: the next element that
-//! hits any of the sets Q still waiting hits exactly the sets h with probability `e(h|Q)/u(Q)`; those
-//! have their minimum there, the others go on waiting and must come to the same low bits by chance:
+//! In: the share r_i of the universe that each set fills, and for each subset of the sets how often all of its
+//! samples agree. Out: the n-way resemblance. Consider the elements in random order. The next element that is in any
+//! of the waiting sets Q is in exactly the sets h with probability `e(h|Q)/u(Q)`. Those sets have their minimum
+//! there. The others keep waiting and must get the same low bits by chance:
 //!
 //! ```text
 //! P(Q) = sum over non-empty h of e(h|Q)/u(Q) F(Q \ h),   F(Q) = A(u(Q), b) P(Q),   F(none) = 1
 //! ```
 //!
-//! with u(Q) the union and e(h|Q) the part of it that lies in exactly the sets h of Q. Both are sums
-//! of intersections with signs, so that with all smaller intersections known, `u(Q) P(Q)` is affine in
-//! the one unknown, the intersection of all of Q: subsets are solved in order of size. For three sets
-//! this is the closed form `s = (P u0 - c0) / (c1 - P)`.
+//! u(Q) is the union, and e(h|Q) the part of it that is in exactly the sets h of Q. Both are signed sums of
+//! intersections. If all smaller intersections are known, `u(Q) P(Q)` is affine in the one unknown, the intersection
+//! of all of Q. So subsets are solved in order of size. For three sets this is the closed form `s = (P u0 - c0) / (c1
+//! - P)`.
 
 use super::chance::a;
 use crate::limits::MAX_SETS_DENSE;
 
 const SUBSETS: usize = 1 << MAX_SETS_DENSE;
 
-/// The n-way resemblance. `agree(subset)` is the share of samples in which all sets of the subset, a
-/// bit mask of at least two, agree.
+/// The n-way resemblance. `agree(subset)` is the share of samples in which all sets of the subset agree. A subset is
+/// a bit mask of at least two sets.
 pub(super) fn resemblance(shares: &[f64], bits: u32, agree: impl Fn(usize) -> f64) -> f64 {
     let all = (1 << shares.len()) - 1;
     let mut intersection = [0.0; SUBSETS];
@@ -59,7 +59,7 @@ impl Affine {
             if h != q {
                 terms.union -= sign(h) * intersection[h];
             }
-            // e(h|Q): the intersections of all t between h and Q, with signs.
+            // e(h|Q): the signed sum of the intersections of all t between h and Q.
             let between = subsets(q ^ h).chain([0]).map(|more| h | more).filter(|t| *t != q);
             let exactly: f64 = between.map(|t| sign(t ^ h) * intersection[t]).sum();
             terms.hits += exactly * follow[q ^ h];
@@ -68,14 +68,14 @@ impl Affine {
         terms
     }
 
-    /// The intersection at which Q agrees as often as observed, `None` where any would do (0/0).
+    /// The intersection at which Q agrees as often as observed, or `None` if any would do (0/0).
     fn solve(&self, observed: f64) -> Option<f64> {
         let divisor = observed * self.union_slope - self.hits_slope;
         (divisor.abs() > 1e-12).then(|| (self.hits - observed * self.union) / divisor)
     }
 }
 
-/// The smallest intersection of all but one of Q's sets: what it is when all sets are equal.
+/// The smallest intersection of all but one of the sets of Q. It is the solution if all sets are equal.
 fn smallest(q: usize, intersection: &[f64; SUBSETS]) -> f64 {
     let sets = (0..MAX_SETS_DENSE).filter(|set| q >> set & 1 == 1);
     sets.map(|set| intersection[q ^ (1 << set)]).fold(f64::INFINITY, f64::min)

@@ -1,14 +1,13 @@
 //! Intersection, union, containment and Hamming distance from resemblance and sizes.
 //!
-//! In: an estimate of R and two sizes, each with the half width of its field. Out: the measure with an
-//! error by the delta method, to which the sizes' own uncertainty is added. R is first cut to what sets
-//! of these sizes can have: these numbers are for reading, and an intersection larger than either set
-//! helps nobody.
+//! In: an estimate of R and two sizes, each with the half width of its field. Out: the measure, with an error by the
+//! delta method that includes the uncertainty of the sizes. R is first clamped to what sets of these sizes can have,
+//! since an intersection larger than either set makes no sense.
 
 use super::Estimate;
 use crate::scheme::Cardinality;
 
-/// What two sizes and a resemblance say. The sizes are not negative.
+/// Two sizes and a resemblance. The sizes are not negative.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measures {
     /// The resemblance.
@@ -19,7 +18,7 @@ pub struct Measures {
     pub second: Cardinality,
 }
 
-/// A measure as a function of R and the two sizes, with its slopes by each of them.
+/// A measure as a function of R and the two sizes, with its partial derivatives.
 struct Formula {
     value: fn(r: f64, f1: f64, f2: f64) -> f64,
     by_r: fn(r: f64, f1: f64, f2: f64) -> f64,
@@ -56,43 +55,43 @@ const CONTAINMENT: Formula = Formula {
 };
 
 impl Measures {
-    /// How many elements both sets have: `R/(1+R) (f1+f2)`.
+    /// The number of elements in both sets: `R/(1+R) (f1+f2)`.
     pub fn intersection(&self) -> Estimate {
         self.apply(&INTERSECTION, upper(self.first).min(upper(self.second)))
     }
 
-    /// How many elements either set has: `(f1+f2)/(1+R)`.
+    /// The number of elements in either set: `(f1+f2)/(1+R)`.
     pub fn union(&self) -> Estimate {
         self.apply(&UNION, f64::INFINITY)
     }
 
-    /// How much of the first set, which is not empty, lies in the second: intersection over f1.
+    /// The share of the first set, which is not empty, that is in the second: intersection over f1.
     pub fn containment_of_first(&self) -> Estimate {
         self.apply(&CONTAINMENT, 1.0)
     }
 
-    /// How much of the second set, which is not empty, lies in the first: intersection over f2.
+    /// The share of the second set, which is not empty, that is in the first: intersection over f2.
     pub fn containment_of_second(&self) -> Estimate {
         Measures { first: self.second, second: self.first, ..*self }.containment_of_first()
     }
 
-    /// How many elements exactly one of the sets has: `(1-R)/(1+R) (f1+f2)`.
+    /// The number of elements in exactly one of the sets: `(1-R)/(1+R) (f1+f2)`.
     pub fn hamming(&self) -> Estimate {
         self.apply(&HAMMING, f64::INFINITY)
     }
 
-    /// All measures are monotonic in each argument, so the interval ends are at corners.
+    /// All measures are monotonic in each argument, so the ends of the interval are at corners.
     fn apply(&self, formula: &Formula, most: f64) -> Estimate {
         let possible = |r: f64| r.clamp(0.0, self.most_resemblance());
         let (r, f1, f2) = (possible(self.resemblance.value), self.first.value, self.second.value);
         let [by_r, by_f1, by_f2] =
             [formula.by_r, formula.by_f1, formula.by_f2].map(|slope| slope(r, f1, f2));
-        // A field's value is anywhere in its level: a uniform error has variance half_width^2 / 3.
+        // The size is anywhere in its level: a uniform error has the variance half_width^2 / 3.
         let level = |by: f64, size: Cardinality| by * by * size.half_width * size.half_width / 3.0;
         let variance = (by_r * self.resemblance.std_error).powi(2)
             + level(by_f1, self.first)
             + level(by_f2, self.second);
-        // At 0 the slopes by sizes vanish, but their signs are those of a larger R.
+        // At R = 0 the derivatives by size are 0, but their signs are those for a larger R.
         let [sign_f1, sign_f2] =
             [formula.by_f1, formula.by_f2].map(|slope| slope(r.max(1e-6), f1, f2));
         let corner = |up: bool| {
@@ -104,7 +103,7 @@ impl Measures {
         };
         let (low, high) = (corner(false), corner(true));
         let value = (formula.value)(r, f1, f2).max(low).min(high);
-        // A number between two ends deviates by half of their distance at the most.
+        // The standard deviation of a number between two ends is at most half of their distance.
         let [one, other] = [0.0, self.most_resemblance()].map(|r| (formula.value)(r, f1, f2));
         let sizes = self.first.half_width + self.second.half_width;
         let widest = ((one - other).abs() / 2.0 + sizes).min(most / 2.0);
@@ -112,7 +111,7 @@ impl Measures {
         Estimate { value, std_error, low, high }
     }
 
-    /// The resemblance of the smaller set if it lies in the larger one.
+    /// The resemblance if the smaller set is contained in the larger one.
     fn most_resemblance(&self) -> f64 {
         let within = |a: Cardinality, b: Cardinality| {
             if lower(b) > 0.0 { upper(a) / lower(b) } else { 1.0 }
@@ -121,12 +120,12 @@ impl Measures {
     }
 }
 
-/// The largest that a size may be.
+/// The largest possible size.
 fn upper(size: Cardinality) -> f64 {
     size.value + size.half_width
 }
 
-/// The smallest that a size may be: a set that is not empty has an element.
+/// The smallest possible size. A set that is not empty has an element.
 fn lower(size: Cardinality) -> f64 {
     (size.value - size.half_width).max(size.value.min(1.0))
 }

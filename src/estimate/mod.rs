@@ -1,13 +1,13 @@
-//! Counts become estimates.
+//! From counts to estimates.
 //!
-//! In: how many samples agree, how many bits they have, and what is known of the sets' sizes. Out: an
-//! [`Estimate`], which never travels without its standard error and its 95 % interval. Pure functions:
-//! nothing here reads a signature except [`comparison`], where two signatures meet.
+//! In: how many samples agree, how many bits they have, and what is known of the sizes of the sets. Out: an
+//! [`Estimate`], always with its standard error and 95 % interval. These are pure functions. Only [`comparison`] and
+//! [`together`] read signatures.
 //!
-//! The formulas are those of Li and König (b-bit minwise hashing; equation numbers in the text are
-//! theirs), with an exact tail, small-set and many-set terms that the papers leave open. `R` is the
-//! resemblance, `P` the probability that two b-bit samples are equal, `k` the number of samples, `r`
-//! the share of a bounded universe that a set fills (0 in the open universe), `f` a set's size.
+//! The formulas are those of Li and König (b-bit minwise hashing); equation numbers are theirs. Exact tails and the
+//! terms for small sets and many sets are additions. `R` is the resemblance, `P` the probability that two b-bit
+//! samples are equal, `k` the number of samples, `r` the share of a bounded universe that a set fills (0 in the open
+//! universe), `f` the size of a set.
 
 pub mod advice;
 mod bounded;
@@ -47,21 +47,21 @@ pub use threshold::Accept;
 pub(crate) use threshold::reaches;
 pub use together::resemblance_of;
 
-/// 97.5 % point of the normal distribution: two-sided intervals of 95 %.
+/// The 97.5 % quantile of the normal distribution, for two-sided 95 % intervals.
 pub(crate) const Z95: f64 = 1.959_963_984_540_054;
 
-/// A value with what is known about its error.
+/// A value with its error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Estimate {
-    /// The estimate. Not cut to the possible range, since that would bias it: a resemblance near 0
-    /// may come out slightly negative. [`Estimate::clamped`] is for display.
+    /// The estimate. It is not clamped to the possible range, since that would bias it: a resemblance near 0 may be
+    /// slightly negative. Use [`Estimate::clamped`] for display.
     pub value: f64,
     /// Its standard error.
     pub std_error: f64,
-    /// Lower end of the 95 % interval, cut to the possible range.
+    /// Lower end of the 95 % interval, clamped to the possible range.
     pub low: f64,
-    /// Upper end of the 95 % interval, cut to the possible range.
+    /// Upper end of the 95 % interval, clamped to the possible range.
     pub high: f64,
 }
 
@@ -71,7 +71,7 @@ impl Estimate {
         Estimate { value, std_error: 0.0, low: value, high: value }
     }
 
-    /// The value cut to 0..=1, for the display of resemblances and containments; not of cosines.
+    /// The value clamped to 0..=1, for the display of resemblances and containments. Not for cosines.
     pub fn clamped(&self) -> f64 {
         self.value.clamp(0.0, 1.0)
     }

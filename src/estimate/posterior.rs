@@ -1,14 +1,14 @@
-//! The distribution of the resemblance, given the count of equal samples and the sizes of both sets.
+//! The posterior distribution of the resemblance, given the count of equal samples and the sizes of both sets.
 //!
 //! In: an [`Evidence`]. Out: its most likely value, and a [`Posterior`] with intervals and probabilities.
 //!
-//! The intersection of sets of f1 and f2 elements has a whole number a of elements, so the resemblance is one of the values
-//! `a / (f1 + f2 - a)`, and at most the size of the smaller set over that of the larger one. Where both sizes are known
-//! the posterior has one atom for each a. Where a field stands for a range of sizes, or the sets are large, it is
-//! a density on a grid between 0 and the largest possible resemblance. The prior is uniform in the resemblance.
+//! The intersection of sets of f1 and f2 elements has a whole number a of elements. So the resemblance is one of the
+//! values `a / (f1 + f2 - a)`, and at most the smaller size over the larger one. If both sizes are known, the
+//! posterior has one atom for each a. If a field stands for a range of sizes, or the sets are large, it is a density
+//! on a grid between 0 and the largest possible resemblance. The prior is uniform in the resemblance.
 //!
-//! The likelihood of x equal samples of k is that of n independent samples of which the same share agrees:
-//! `n^(1/2) exp(-n KL(x/k, P))`. n is k divided by what the dependence of the samples does to the variance
+//! The likelihood of x equal samples of k is that of n independent samples with the same share of agreement: `n^(1/2)
+//! exp(-n KL(x/k, P))`. n is k divided by the factor that the dependence of the samples puts on the variance
 //! ([`dependence`]).
 
 use super::confidence::Confidence;
@@ -18,25 +18,25 @@ use super::pair::{Agreement, Sampling};
 use super::sizes::Sizes;
 use super::small_sets::ln_unseen;
 
-/// Intersections of at most this many elements are looked at one by one.
+/// Intersections of up to this many elements have one atom each.
 const MOST_ATOMS: f64 = 512.0;
 
-/// Cells of the grid. The likelihood falls by [`REACH`] from its maximum to either end.
+/// Cells of the grid. The log-likelihood falls by [`REACH`] from its maximum to either end.
 const CELLS: usize = 128;
 
-/// Cells where the likelihood may have two maxima, so that the grid covers all possible values.
+/// Cells if the likelihood may have two maxima. Then the grid covers all possible values.
 const WIDE_CELLS: usize = 1024;
 
-/// Where the logarithm of the likelihood is this far below its maximum, the grid ends.
+/// The grid ends where the log-likelihood is this far below its maximum.
 const REACH: f64 = 20.0;
 
-/// An interval holds at least two possible values, unless all others together are less likely than this.
+/// An interval has at least two possible values, unless all others together are less likely than this.
 const CERTAIN: f64 = 1e-9;
 
-/// Differences of thresholds and resemblances below this are rounding.
+/// Smaller differences between thresholds and resemblances are rounding errors.
 pub(crate) const TOLERANCE: f64 = 1e-9;
 
-/// What is known about two sets: the count of equal samples and the sizes.
+/// The evidence about two sets: the count of equal samples, and the sizes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Evidence {
     pub(crate) agreement: Agreement,
@@ -44,7 +44,7 @@ pub(crate) struct Evidence {
 }
 
 impl Evidence {
-    /// The possible resemblance that makes the count most likely. Never falls where more samples agree.
+    /// The possible resemblance with the largest likelihood. Never decreases when more samples agree.
     pub(crate) fn most_likely(&self) -> f64 {
         let unbiased = self.agreement.value().clamp(0.0, self.most());
         match self.sizes.known() {
@@ -53,18 +53,18 @@ impl Evidence {
         }
     }
 
-    /// The more likely one of the two possible values around a resemblance.
+    /// The more likely of the two possible values around a resemblance.
     fn nearest_possible(&self, resemblance: f64, (f1, f2): (f64, f64)) -> f64 {
         let (total, law) = (f1 + f2, self.agreement.law);
         let of = |a: f64| a / (total - a);
         let below = (resemblance / (1.0 + resemblance) * total).floor().clamp(0.0, f1.min(f2));
-        // No equal samples are likelier, the less alike sets are.
+        // Without equal samples, a lower resemblance is always more likely.
         if below >= f1.min(f2) || self.agreement.equal == 0 {
             return of(below);
         }
         let above = below + 1.0;
         let (p, q) = (law.agreement(of(below)), law.agreement(of(above)).min(1.0));
-        // The count for which both are equally likely.
+        // The count at which both values are equally likely.
         let less = ((1.0 - p) / (1.0 - q)).ln();
         let even = if q >= 1.0 { 1.0 } else { less / (less + (q / p).ln()) };
         if self.agreement.rate() + TOLERANCE >= even { of(above) } else { of(below) }
@@ -73,12 +73,12 @@ impl Evidence {
     /// The largest resemblance that the sets can have.
     fn most(&self) -> f64 {
         let most = self.sizes.most_resemblance();
-        // Sets that differ in a sample differ in an element.
+        // If a sample differs, the sets differ in an element.
         let differ = self.agreement.equal < self.agreement.samples;
         if differ { most.min(1.0 - 1.0 / self.sizes.largest().max(1.0)) } else { most }
     }
 
-    /// How many independent samples would know as much about sets of this resemblance.
+    /// The number of independent samples with the same variance, for sets of this resemblance.
     pub(super) fn effective_samples(&self, resemblance: f64) -> f64 {
         let Agreement { samples, law, sampling, .. } = self.agreement;
         let k = f64::from(samples);
@@ -94,13 +94,13 @@ impl Evidence {
         }
     }
 
-    /// The logarithm of the likelihood of a resemblance, up to a constant.
+    /// The log-likelihood of a resemblance, up to a constant.
     fn ln_likelihood(&self, resemblance: f64) -> f64 {
         let seen = self.ln_if_seen(resemblance, self.effective_samples(resemblance));
         let Agreement { equal, samples, sampling, .. } = self.agreement;
         let Sampling::OnePermutation { total_size: Some(total) } = sampling else { return seen };
-        // One permutation may miss a few elements altogether: the only ones that are shared, which leaves chance
-        // agreements, or the only ones that are not, and all samples agree.
+        // One permutation may miss a few elements. If it misses the only shared ones, chance agreements remain. If it
+        // misses the only ones that are not shared, all samples agree.
         let union = total / (1.0 + resemblance);
         let (shared, ln_missed) = (union * resemblance, ln_unseen(union, samples));
         let mut all = ln_sum(seen, shared * ln_missed + self.ln_if_seen(0.0, f64::from(samples)));
@@ -110,18 +110,18 @@ impl Evidence {
         all
     }
 
-    /// The same if the samples see the elements that make the resemblance, as n independent ones would.
+    /// The same if the samples see all relevant elements, as n independent ones would.
     fn ln_if_seen(&self, resemblance: f64, n: f64) -> f64 {
         let rate = self.agreement.rate();
         let p = self.agreement.law.agreement(resemblance).clamp(0.0, 1.0);
         let term = |x: f64, p: f64| if x > 0.0 { x * (x / p).ln() } else { 0.0 };
         let divergence = term(rate, p) + term(1.0 - rate, 1.0 - p);
-        // All samples agree with probability P^n, which has no root of n.
+        // All samples agree with probability P^n, without the factor n^(1/2).
         let spread = if rate > 0.0 && rate < 1.0 { 0.5 * n.ln() } else { 0.0 };
         spread - n * divergence
     }
 
-    /// The distribution of the resemblance.
+    /// The posterior distribution of the resemblance.
     pub(crate) fn posterior(&self) -> Posterior {
         let cells = match self.sizes.known() {
             Some((f1, f2)) if f1.min(f2) <= MOST_ATOMS => self.atoms(f1, f2),
@@ -130,8 +130,8 @@ impl Evidence {
         Posterior::new(cells)
     }
 
-    /// The probability that the resemblance is at least this. On the grid, each value stands for those up to half an element
-    /// of the intersection away.
+    /// The probability that the resemblance is at least this. On the grid, each value includes those up to half an
+    /// element of the intersection away.
     pub(crate) fn probability(&self, threshold: f64) -> f64 {
         let has_atoms = matches!(self.sizes.known(), Some((f1, f2)) if f1.min(f2) <= MOST_ATOMS);
         let total = self.sizes.first.value + self.sizes.second.value;
@@ -172,7 +172,7 @@ impl Evidence {
         (0..cells).map(cell).collect()
     }
 
-    /// Where the likelihood has become negligible on the way from its maximum to an end.
+    /// Where the likelihood becomes negligible between its maximum and an end.
     fn reach(&self, peak: f64, end: f64) -> f64 {
         let least = self.ln_likelihood(peak) - REACH;
         if self.ln_likelihood(end) >= least {
@@ -202,12 +202,12 @@ struct Cell {
     ln_likelihood: f64,
 }
 
-/// How much more frequent unlike pairs are than alike ones, where an interval describes a pair that was reported: their density falls
-/// by this power of e from resemblance 0 to 1. In a corpus it does, so that more of the reported pairs are less alike
-/// than they seem than the other way round. The figure was chosen on real sets.
+/// How much more frequent dissimilar pairs are than similar ones, for the interval of a pair that was reported. The
+/// density of pairs falls by this power of e from resemblance 0 to 1. In a real corpus it falls, so more of the
+/// reported pairs are less similar than they seem than the other way round. The figure was chosen on real data.
 const UNLIKE: f64 = 32.0;
 
-/// The distribution of a resemblance: cells in rising order, whose masses add up to 1.
+/// The distribution of a resemblance: cells in ascending order, whose masses sum to 1.
 #[derive(Debug)]
 pub(crate) struct Posterior {
     cells: Vec<Cell>,
@@ -229,7 +229,7 @@ impl Posterior {
 
     /// The standard deviation.
     pub(crate) fn deviation(&self) -> f64 {
-        // Around the likeliest cell, so that a tiny deviation does not drown in rounding.
+        // Relative to the most likely cell, so that a tiny deviation is not lost in rounding.
         let mean_of = |of: &dyn Fn(&Cell) -> f64| -> f64 {
             self.cells.iter().map(|cell| cell.mass * of(cell)).sum()
         };
@@ -258,8 +258,8 @@ impl Posterior {
         above.sum::<f64>().clamp(0.0, 1.0)
     }
 
-    /// The values between the quantiles of both tails, and all others whose likelihood is near the maximum. The lower end of an interval
-    /// that is reported allows for many more unlike pairs ([`UNLIKE`]).
+    /// The values between the quantiles of both tails, and all others whose likelihood is near the maximum. The lower
+    /// end of a reported interval allows for many more dissimilar pairs ([`UNLIKE`]).
     pub(crate) fn interval(&self, confidence: Confidence) -> (f64, f64) {
         let likely = |cell: &&Cell| cell.ln_likelihood >= self.best - confidence.likelihood_drop();
         let low = self.cells.iter().find(likely).map_or(0.0, |cell| cell.low);
@@ -276,7 +276,7 @@ impl Posterior {
         }
     }
 
-    /// A single value, with the likelier of its neighbours if the value is not certain.
+    /// A single value, with its more likely neighbour if the value is not certain.
     fn two_values(&self, value: f64) -> (f64, f64) {
         let Some(at) = self.cells.iter().position(|cell| cell.low >= value) else {
             return (value, value);
@@ -292,7 +292,7 @@ impl Posterior {
         }
     }
 
-    /// The value that is not exceeded with this probability, if the prior falls by a power of e from 0 to 1.
+    /// The quantile of this probability, if the prior falls by a power of e from 0 to 1.
     fn quantile(&self, probability: f64, falls: f64) -> f64 {
         let last = self.cells.last().map_or(1.0, |cell| cell.high);
         let mass = |cell: &Cell| cell.mass * (falls * (last - cell.middle())).exp();

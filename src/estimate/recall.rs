@@ -1,31 +1,31 @@
-//! The chance to be found through slots, for sets of any size.
+//! Recall: the probability that a set is found through slots, for sets of any size.
 //!
-//! In: a scheme, what is asked of its slots, and, where samples are copied, the size of the query's set. Out: the
-//! probability that a set of a given similarity has enough slots in common with the query.
+//! In: a scheme, the condition on its slots, and, if samples are copied, the size of the query's set. Out: the
+//! probability that a set of a given similarity shares enough slots with the query.
 //!
-//! With independent samples each agrees with probability P, a slot of g with `P^g`, and of L slots at least m do by the
-//! binomial distribution: [`planning`]. One-permutation samples find elements in bins, and bins without
-//! an element copy others. Whether a sample of two sets finds a common element is decided by the union of the sets, U
-//! elements of which `I = U R` are common: it does if the least element of the bin that it finds is one of these. What
-//! is not common agrees by chance, anew for each sample, since copies are mixed with the sample's number.
+//! If samples are independent, each agrees with probability P, a slot of g with `P^g`, and at least m of L slots by
+//! the binomial distribution: [`planning`]. One-permutation samples find elements in bins, and bins without an
+//! element copy others. Let U be the size of the union of two sets, of which `I = U R` elements are common. A sample
+//! finds a common element if the least element of its bin is one of these. Other samples agree by chance,
+//! independently, since copies are mixed with the sample's number.
 //!
 //! - Samples of one bin find a common element together or not at all. Samples of different bins find different elements:
-//!   draws without replacement. So two samples that come of one bin with probability s have the correlation
-//!   `s - (1 - s)/(U - 1)`. On average over all pairs of samples it is `(F - 1)/(k - 1)`, F being the
-//!   [factor on the variance](super::small_sets::variance_factor): above 0 for sets smaller than about .85 k, below for
-//!   larger ones, and 0 in the end.
-//! - All slots therefore see a share X of common elements instead of R, as if j of the U elements had been drawn
-//!   and G of them were common: `X = G/j`, G by the hypergeometric distribution. j is such that the variance of X is the
-//!   covariance of two samples, or somewhat more. Slots agree independently given X, and their number is averaged
-//!   over X. What the spread of X changes is scaled to the covariance, sign and all: where the correlation is
-//!   negative, as much is taken the other way.
-//! - Samples of one slot differ from others by how often two and three of them come of one bin under the seed of the
-//!   scheme ([`SharedDonors`]). A slot agrees more or less often by these moments: exactly so for slots of three
-//!   samples, while higher moments of longer ones are left out.
+//!   draws without replacement. So two samples that come from one bin with probability s have the correlation
+//!   `s - (1 - s)/(U - 1)`. Its average over all pairs of samples is `(F - 1)/(k - 1)`, where F is the
+//!   [factor on the variance](super::small_sets::variance_factor). It is above 0 for sets smaller than about .85 k, below 0
+//!   for larger ones, and tends to 0.
+//! - Therefore all slots see a share X of common elements instead of R, as if j of the U elements had been drawn and G of
+//!   them were common: `X = G/j`, where G has the hypergeometric distribution. j is chosen so that the variance of X is at
+//!   least the covariance of two samples. Slots agree independently given X, and the result is averaged over X. The effect
+//!   of the spread of X is then scaled to the covariance, including its sign: if the correlation is negative, the effect is
+//!   reversed.
+//! - How often two and three samples of one slot come from one bin depends on the seed of the scheme ([`SharedDonors`]). This
+//!   changes how often a slot agrees. The correction is exact for slots of three samples. For longer slots the higher
+//!   moments are left out.
 //!
-//! On average over all seeds this is within .002 of the exact probability, for the default and `precise` and sets of any
-//! size, where independent samples are up to .02 off; under a given seed it is within about .015, and they are a few
-//! hundredths off.
+//! Averaged over all seeds, this is within .002 of the exact probability for the presets `default` and `precise` and
+//! sets of any size. Independent samples would be up to .02 off. For a given seed it is within about .015;
+//! independent samples would be a few hundredths off.
 
 use super::law::Law;
 use super::planning;
@@ -33,25 +33,25 @@ use super::small_sets::variance_factor;
 use crate::scheme::Scheme;
 use crate::sketch::SharedDonors;
 
-/// Samples of sets as large as this, or of no known size, are independent.
+/// Samples of sets of this size or of unknown size are treated as independent.
 const LARGE: f64 = 1e9;
 
-/// Most draws j. More would only take longer: fewer spread X more than is needed, and that is made up by scaling.
+/// Most draws j. More would only be slower: fewer draws spread X more than needed, which scaling corrects.
 const MOST_DRAWS: f64 = 128.0;
 
-/// Terms of the distribution of X that are smaller than this share of the largest are left out.
+/// Terms of the distribution of X below this share of the largest are left out.
 const SMALLEST_TERM: f64 = 1e-9;
 
-/// What samples of small sets have in common, as far as the query knows.
+/// What the query knows about the dependence of samples of small sets.
 #[derive(Debug, Clone, Copy)]
 pub struct Copies<'a> {
-    /// The size of the query's set. The sets that are looked for are taken to be as large.
+    /// The size of the query's set. The wanted sets are assumed to be as large.
     pub elements: f64,
-    /// How often samples of a slot come of one bin; without it, as often as any others.
+    /// How often samples of a slot come from one bin. Without it, as often as any other samples.
     pub shared: Option<&'a SharedDonors>,
 }
 
-/// The chance to be found.
+/// The probability of being found.
 #[derive(Debug, Clone, Copy)]
 pub struct Recall<'a> {
     /// The scheme.
@@ -60,12 +60,12 @@ pub struct Recall<'a> {
     pub min_matches: u32,
     /// Whether slot values that differ in one bit match, too.
     pub within_1: bool,
-    /// For one-permutation samples of a set whose size is known; other samples have nothing in common.
+    /// For one-permutation samples of a set of known size. Other samples are independent.
     pub copies: Option<Copies<'a>>,
 }
 
 impl Recall<'_> {
-    /// The probability that a set of this resemblance, or cosine, is found. Sets are tiny against their universe.
+    /// The probability that a set of this resemblance or cosine is found. Sets are tiny compared with their universe.
     pub fn at(&self, similarity: f64) -> f64 {
         let differ = 0.0 < similarity && similarity < 1.0;
         match self.copies {
@@ -78,7 +78,7 @@ impl Recall<'_> {
 
     fn with_copies(&self, resemblance: f64, copies: Copies<'_>) -> f64 {
         let (k, r) = (self.scheme.samples, resemblance);
-        // Different sets of one size, with anything in common, have no fewer.
+        // Different sets of one size that have anything in common have a union of at least this size.
         let union = (2.0 * copies.elements / (1.0 + r)).max(3.0);
         let correlation = (variance_factor(union, k) - 1.0) / (f64::from(k) - 1.0);
         let spread = Spread::new(union, r, correlation.abs());
@@ -91,7 +91,7 @@ impl Recall<'_> {
         (plain + scale * (spread.mean(found) - plain)).clamp(0.0, 1.0)
     }
 
-    /// The probability if slots agree independently and samples of a slot agree together by so much.
+    /// The probability if slots agree independently, with this dependence of the samples of a slot.
     fn with_excess(&self, resemblance: f64, excess: Together) -> f64 {
         let slots = &self.scheme.slots;
         let plain = planning::slot_found(self.scheme, resemblance, self.within_1);
@@ -99,14 +99,14 @@ impl Recall<'_> {
         planning::at_least(self.min_matches, slots.count.into(), slot.clamp(0.0, 1.0))
     }
 
-    /// How much more often a slot agrees for its samples agreeing together: the terms of second and third order. Each
-    /// is a central moment of the agreements of two samples, or three, for all that there are, times the difference
-    /// that so many samples make while the others agree by chance.
+    /// How much more often a slot agrees because of the dependence of its samples: the terms of second and third
+    /// order. Each is a central moment of the agreements of two or three samples, summed over all pairs or triples,
+    /// times the difference that these samples make while the others agree by chance.
     fn by_agreeing_together(&self, resemblance: f64, Together { two, three }: Together) -> f64 {
         let (scheme, r) = (self.scheme, resemblance);
         let (law, g) = (Law::of(scheme), i32::from(scheme.slots.samples_per_slot));
         let (p, step) = (law.agreement(r), 1.0 - law.agreement(0.0));
-        // If others agree, or, within one bit, all but one of them, or one of these samples differs.
+        // If the others agree, or, within one bit, if all but one of them do, or one of these samples differs.
         let near = if self.within_1 { planning::one_bit_of_different(scheme.bits) } else { 0.0 };
         let others = |these: i32| {
             let left = g - these;
@@ -127,8 +127,8 @@ impl Recall<'_> {
     }
 }
 
-/// How much samples find the same or not together: the central moments of two samples, and of three, as multiples of
-/// the second and the third of one, `R (1 - R)` and `R (1 - R) (1 - 2 R)`.
+/// The dependence of samples: the central moments of two and of three samples, as multiples of the second and third
+/// moment of one, `R (1 - R)` and `R (1 - R) (1 - 2 R)`.
 #[derive(Debug, Clone, Copy)]
 struct Together {
     two: f64,
@@ -136,9 +136,10 @@ struct Together {
 }
 
 impl Together {
-    /// That of two and three samples of a slot, for a union of U elements; what is not known is as for `all` samples.
+    /// The dependence of two and three samples of a slot, for a union of U elements. What is unknown is taken from
+    /// `all` samples.
     ///
-    /// Samples of different bins are draws without replacement: a product of moments over different draws is that of
+    /// Samples of different bins are draws without replacement. A product of moments over different draws is that of
     /// one draw times `-1/(U - 1)` for two bins and `2/((U - 1)(U - 2))` for three.
     fn of(shared: &SharedDonors, union: f64, all: Together) -> Together {
         let same = shared.of_two(union);
@@ -152,16 +153,16 @@ impl Together {
     }
 }
 
-/// The distribution of the share X that samples see: G common ones of j draws without replacement.
+/// The distribution of the share X that samples see: G common elements of j draws without replacement.
 pub(super) struct Spread {
-    /// The probability of G, for each.
+    /// The probability of each G.
     terms: Vec<f64>,
 }
 
 impl Spread {
-    /// For a union of U elements, whose common share is R, with draws such that two samples have about this correlation,
-    /// or a greater one. Sizes need not be whole: U is rounded, and `U R` lies between two whole numbers, either of
-    /// which is taken, so that the mean is R.
+    /// For a union of U elements with a common share R. The draws are chosen so that two samples have at least about
+    /// this correlation. Sizes need not be whole: U is rounded, and `U R` is between two whole numbers, which are
+    /// mixed so that the mean is R.
     pub(super) fn new(union: f64, resemblance: f64, correlation: f64) -> Spread {
         let whole = union.round();
         let draws = union / (1.0 + correlation * (union - 1.0));
@@ -206,7 +207,7 @@ impl Spread {
     }
 }
 
-/// The number g and its term, from 1 on, and all that follow by ratios until terms are negligible.
+/// The number g with its term, starting at 1, and the following ones by ratios until terms are negligible.
 fn terms(start: f64, next: impl Fn(f64) -> Option<(f64, f64)>) -> impl Iterator<Item = (f64, f64)> {
     std::iter::successors(Some((start, 1.0)), move |(g, term)| {
         let (g, ratio) = next(*g)?;

@@ -1,14 +1,15 @@
-//! The chance that a query returns a set: the index has to see it, and it has to pass the threshold.
+//! The probability that a query returns a set: the index has to find it, and it has to pass the threshold.
 //!
-//! In: a scheme, what is asked, and the size of the query's set. Out: the probability that a set of a given similarity is
-//! seen, passes, and is returned.
+//! In: a scheme, the query's conditions, and the size of its set. Out: the probability that a set of a given
+//! similarity is found, passes, and is returned.
 //!
-//! Both events depend on the same count: x of k samples are equal, and given x each choice of equal samples is equally
-//! likely. So the distribution of x, cut off where it does not pass, is weighed with the probability that some slots are
-//! equal throughout. The latter is a product of one polynomial for each slot, whose coefficients say how likely x equal samples are.
-//! Samples that depend on each other spread x more or less than independent ones ([`dependence`](super::dependence)); the
-//! distribution is raised to a power that has this spread, and keeps its mean. For one permutation, the chance to be seen also depends
-//! on which bins copy each other ([`Recall`]); the product is scaled by what that makes of it.
+//! Both events depend on the number x of equal samples. Given x, each choice of equal samples is equally likely. So
+//! the distribution of x, restricted to counts that pass, is weighted with the probability that enough slots are
+//! completely equal. The latter is a product of one polynomial per slot, whose coefficients are the probabilities of
+//! x equal samples. Dependent samples spread x more or less than independent ones
+//! ([`dependence`](super::dependence)), so the distribution is raised to a power that has this spread and keeps its
+//! mean. For one permutation, being found also depends on which bins copy each other ([`Recall`]), and the product is
+//! scaled accordingly.
 
 use super::comparison::Comparison;
 use super::law::Law;
@@ -21,32 +22,32 @@ use super::threshold::Accept;
 use crate::scheme::{Cardinality, Sampler, Scheme};
 use crate::sketch::SharedDonors;
 
-/// Steps up to which the joint distribution of seeing and passing is computed. Schemes that need more have so many samples that the
-/// two are as good as independent.
+/// Up to this many steps, the joint distribution of finding and passing is computed. Larger schemes have so many
+/// samples that the two events are practically independent.
 const MOST_STEPS: u64 = 1 << 22;
 
-/// Sizes up to which a set is looked for that can have the resemblance exactly.
+/// Up to this size, a set is searched for that can have the resemblance exactly.
 const SMALL: f64 = 64.0;
 
-/// The chance to be returned.
+/// The probability of being returned.
 #[derive(Debug, Clone, Copy)]
 pub struct Returned<'a> {
     /// The scheme.
     pub scheme: &'a Scheme,
-    /// The least number of slots that must match; 0 if all signatures are compared.
+    /// The least number of slots that must match, or 0 if all signatures are compared.
     pub min_matches: u32,
     /// Whether slot values that differ in one bit match, too.
     pub within_1: bool,
-    /// The size of the query's set, if it is known. The sets that are looked for are taken to be about as large.
+    /// The size of the query's set, if it is known. The wanted sets are assumed to be about as large.
     pub elements: Option<f64>,
-    /// For one permutation, how often samples of a slot come of one bin.
+    /// For one permutation, how often samples of a slot come from one bin.
     pub shared: Option<&'a SharedDonors>,
-    /// The least similarity, if one is asked for, and what must reach it.
+    /// The threshold, if there is one, and what must reach it.
     pub threshold: Option<(f64, Accept)>,
 }
 
 impl Returned<'_> {
-    /// The probability that a set of this similarity is seen by the index.
+    /// The probability that the index finds a set of this similarity.
     pub fn seen(&self, similarity: f64) -> f64 {
         if self.min_matches == 0 {
             return 1.0;
@@ -67,7 +68,7 @@ impl Returned<'_> {
         self.counts(similarity)[self.fewest(similarity) as usize..].iter().sum::<f64>().min(1.0)
     }
 
-    /// The probability that it is returned: seen and passed.
+    /// The probability that it is returned: found and passed.
     pub fn at(&self, similarity: f64) -> f64 {
         if self.min_matches == 0 {
             return self.passes(similarity);
@@ -91,7 +92,7 @@ impl Returned<'_> {
         steps <= MOST_STEPS
     }
 
-    /// Sizes of the query's set and of one like those that are looked for.
+    /// The size of the query's set, and that of a typical wanted set.
     fn sizes(&self, similarity: f64) -> Option<(Cardinality, Cardinality)> {
         let (scheme, f1) = (self.scheme, self.elements?.round().max(1.0));
         let f2 = if f1 <= SMALL { partner(f1, similarity) } else { f1 };
@@ -106,7 +107,7 @@ impl Returned<'_> {
         Comparison::new(self.scheme, equal, self.sizes(similarity), false)
     }
 
-    /// The fewest equal samples that pass; one more than there are if none do.
+    /// The least number of equal samples that passes, or one more than there are if none does.
     fn fewest(&self, similarity: f64) -> u32 {
         let Some((threshold, accept)) = self.threshold else { return 0 };
         let passes = |equal| accept.passes(&self.comparison(similarity, equal), threshold);
@@ -118,7 +119,7 @@ impl Returned<'_> {
         low
     }
 
-    /// The probability of each count of equal samples, 0 to k, and nothing after it.
+    /// The probability of each count of equal samples, 0 to k, followed by nothing.
     fn counts(&self, similarity: f64) -> Vec<f64> {
         let comparison = self.comparison(similarity, 0);
         let k = self.scheme.samples;
@@ -132,7 +133,7 @@ impl Returned<'_> {
         counts
     }
 
-    /// How many independent samples would spread as much, by the true sizes of the sets.
+    /// The number of independent samples with the same spread, by the true sizes of the sets.
     fn effective_samples(&self, similarity: f64, law: Law) -> f64 {
         let samples = self.scheme.samples;
         let Some(f1) = self.elements.map(|elements| elements.round().max(1.0)) else {
@@ -145,7 +146,7 @@ impl Returned<'_> {
         Evidence { agreement, sizes: Sizes { first, second } }.effective_samples(similarity)
     }
 
-    /// The probability that enough slots match and at least so many samples are equal.
+    /// The probability that enough slots match and at least this many samples are equal.
     fn joint(&self, similarity: f64, fewest: u32) -> f64 {
         let comparison = self.comparison(similarity, 0);
         let p = comparison.law().agreement(similarity).clamp(0.0, 1.0);
@@ -160,7 +161,7 @@ impl Returned<'_> {
         terms.map(seen).sum::<f64>().clamp(0.0, 1.0)
     }
 
-    /// For each count x, the probability of x equal independent samples among which fewer slots than needed match.
+    /// For each count x, the probability that x independent samples are equal and too few slots match.
     fn missed(&self, p: f64) -> Vec<f64> {
         let (k, slots) = (self.scheme.samples as usize, self.scheme.slots);
         let (g, count) = (usize::from(slots.samples_per_slot), usize::from(slots.count));
@@ -201,7 +202,7 @@ impl Returned<'_> {
     }
 }
 
-/// The size nearest to f of a set that can have this resemblance with one of f elements, or comes nearest to it.
+/// The size nearest to f of a set that can have this resemblance to one of f elements, or comes closest to it.
 fn partner(f: f64, resemblance: f64) -> f64 {
     if resemblance <= 0.0 || resemblance > 1.0 {
         return f;
@@ -245,7 +246,7 @@ fn binomial(n: u32, p: f64) -> Vec<f64> {
     all
 }
 
-/// A distribution raised to a power, tilted so that it has this mean.
+/// A distribution raised to a power, and tilted to this mean.
 fn with_mean(counts: &[f64], power: f64, mean: f64) -> Vec<f64> {
     let mut tilt = 0.0;
     let mut raised = Vec::new();

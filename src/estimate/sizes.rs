@@ -1,4 +1,4 @@
-//! What the sizes of two sets allow.
+//! What the sizes of two sets imply.
 
 use crate::scheme::Cardinality;
 
@@ -10,12 +10,12 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// Both sizes, if each field can stand for one only.
+    /// Both sizes, if each field can stand for only one size.
     pub(crate) fn known(&self) -> Option<(f64, f64)> {
         self.first.known().zip(self.second.known())
     }
 
-    /// The resemblance if the smaller set lies in the larger one.
+    /// The resemblance if the smaller set is contained in the larger one.
     pub(crate) fn most_resemblance(&self) -> f64 {
         let Sizes { first, second } = self;
         (first.most() / second.least()).min(second.most() / first.least()).clamp(0.0, 1.0)

@@ -1,15 +1,14 @@
-//! How the variance of one-permutation samples differs from that of independent ones.
+//! The variance of one-permutation samples compared with independent ones.
 //!
-//! In: the size f of the union and the number k of bins. Out: the factor F on the variance of
-//! full-width agreement. Throwing f balls into k bins leaves m of them occupied; empty bins copy, which
-//! adds variance (F up to 1.6 for a few elements), and bins sample without replacement, which takes
-//! some away (F down to .77 near f = 3k).
+//! In: the size f of the union and the number k of bins. Out: the factor F on the variance of full-width agreement. f
+//! elements occupy m of k bins. Empty bins copy, which adds variance (F up to 1.6 for a few elements). Bins sample
+//! without replacement, which reduces it (F down to .77 near f = 3k).
 
-/// Below this union size the distribution of m is computed exactly, above from its moments.
+/// Below this union size the distribution of m is computed exactly, above it from its moments.
 const EXACT_BELOW: f64 = 64.0;
 
-/// Up to this many bins four moments are used, above only two: the higher ones are differences of
-/// huge numbers, and by then they are not needed.
+/// Up to this many bins four moments are used, above it only two. The higher ones are differences of huge numbers,
+/// and are not needed there.
 const FOUR_MOMENTS_UP_TO: f64 = 4096.0;
 
 /// `F(f, k) = 1 - (k-1)/(f-1) + f/(f-1) ((k-1) E[1/m] - (E[m]-1)/k)`, and 1 for a single element.
@@ -25,18 +24,18 @@ pub fn variance_factor(union: f64, samples: u32) -> f64 {
     if union >= EXACT_BELOW {
         return combine(union, samples, &moments(union, f64::from(samples)));
     }
-    // A union size is itself an estimate: between two whole numbers, interpolate.
+    // A union size is itself an estimate, so it is interpolated between whole numbers.
     let (whole, part) = (union.floor(), union.fract());
     let at = |f: f64| if f <= 1.0 { 1.0 } else { combine(f, samples, &exact(f as u32, samples)) };
     at(whole) + if part > 0.0 { part * (at(whole + 1.0) - at(whole)) } else { 0.0 }
 }
 
-/// How many elements of a union may all go unseen with a probability of at least 2.5 %: each is the
-/// least of its bin, and so seen at all, with probability `E[m]/f` only.
+/// How many elements of a union may all be unseen with a probability of at least 2.5 %. An element is seen only if it
+/// is the least of its bin, which has probability `E[m]/f`.
 ///
-/// One given element of twenty goes unseen in 7 % of all permutations at k = 128. If it is the only one
-/// that is shared, the sets look disjoint; if it is the only one that is not, they look equal. For
-/// large unions this is the usual bound for "none of k", a share of 3.7/k.
+/// One given element of twenty is unseen in 7 % of all permutations at k = 128. If it is the only shared one, the
+/// sets seem disjoint. If it is the only one that is not shared, they seem equal. For large unions this is the usual
+/// bound for "none of k", a share of 3.7/k.
 pub fn unseen(union: f64, samples: u32) -> f64 {
     unseen_at(union, samples, 0.025)
 }
@@ -49,11 +48,11 @@ pub(crate) fn unseen_at(union: f64, samples: u32, probability: f64) -> f64 {
     (probability.ln() / ln_unseen(union, samples)).floor()
 }
 
-/// The logarithm of the probability that a given element of a union is the least of no bin, and so is not seen at all.
+/// The logarithm of the probability that a given element of a union is unseen, because it is the least of no bin.
 pub(crate) fn ln_unseen(union: f64, samples: u32) -> f64 {
     let k = f64::from(samples);
     let seen = -k * (union.max(1.0) * (-1.0 / k).ln_1p()).exp_m1() / union.max(1.0);
-    // A single element is always seen, but for rounding.
+    // A single element is always seen. The bound avoids rounding errors.
     (-seen.min(1.0)).ln_1p().max(-700.0)
 }
 
@@ -69,7 +68,7 @@ fn combine(f: f64, samples: u32, m: &Occupied) -> f64 {
     1.0 - (k - 1.0) / (f - 1.0) + f / (f - 1.0) * copies
 }
 
-/// From the distribution of m, ball by ball.
+/// From the distribution of m, element by element.
 fn exact(balls: u32, samples: u32) -> Occupied {
     let k = f64::from(samples);
     let most = balls.min(samples) as usize;

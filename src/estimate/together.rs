@@ -1,7 +1,7 @@
-//! The resemblance of several sets together.
+//! The joint resemblance of several sets.
 //!
-//! In: signatures of one scheme. Out: the size of the intersection of all over that of their union, with its error, by the
-//! formula that the scheme asks for, and cut to what the sizes of the sets allow.
+//! In: signatures of one scheme. Out: the size of the intersection of all sets over that of their union, with its
+//! error. The formula depends on the scheme, and the result is clamped to what the sizes of the sets allow.
 
 use super::bounded::{bias_bound, share, tells_size, with_systematic_error};
 use super::many::Patterns;
@@ -10,8 +10,8 @@ use crate::error::{Error, Result};
 use crate::scheme::{Cardinality, Measure, Sampler, Universe};
 use crate::sketch::Signature;
 
-/// The resemblance of two sets or more: the intersection of all over the union of all. It is 0 if any
-/// of them is empty, and undefined if all are.
+/// The resemblance of two or more sets: the intersection of all over the union of all. It is 0 if any of them is
+/// empty, and undefined if all are.
 ///
 /// ```
 /// use ringer::{Scheme, Sketcher, resemblance_of};
@@ -52,7 +52,7 @@ pub fn resemblance_of(signatures: &[&Signature]) -> Result<Estimate> {
     }
     let sizes: Option<Vec<Cardinality>> = signatures.iter().map(|s| s.cardinality()).collect();
     let most = sizes.as_deref().map_or(1.0, most_resemblance);
-    // The largest set is the least that the union can be, which states the larger error.
+    // The union is at least as large as the largest set. This bound gives the larger error.
     let union = match scheme.sampler {
         Sampler::OnePermutation if tells_size(scheme) => {
             sizes.iter().flatten().map(|size| size.value).reduce(f64::max)
@@ -66,7 +66,7 @@ pub fn resemblance_of(signatures: &[&Signature]) -> Result<Estimate> {
     };
     match (scheme.universe, sizes) {
         (Universe::Bounded(universe), Some(sizes)) => {
-            // With all sizes at the middle, the lower and the upper end of their levels.
+            // With all sizes at the middle, the lower end and the upper end of their levels.
             let at = |end: f64| {
                 let shares = sizes.iter().map(|f| share(f.value + end * f.half_width, universe));
                 patterns.dense(&shares.collect::<Vec<_>>(), union)
@@ -85,7 +85,7 @@ pub fn resemblance_of(signatures: &[&Signature]) -> Result<Estimate> {
     }
 }
 
-/// The resemblance by counting, if the signatures carry their sets.
+/// The exact resemblance, if the signatures include their sets.
 fn counted(signatures: &[&Signature]) -> Option<f64> {
     if !signatures.first()?.scheme().elements.are_exact() {
         return None;
@@ -100,14 +100,14 @@ fn counted(signatures: &[&Signature]) -> Option<f64> {
     Some(shared as f64 / union.max(1) as f64)
 }
 
-/// The resemblance of sets of these sizes if the smallest lies in all others, and all of those in the largest.
+/// The resemblance if the sets are nested: the smallest in all others, and all in the largest.
 fn most_resemblance(sizes: &[Cardinality]) -> f64 {
     let smallest = sizes.iter().map(Cardinality::most).fold(f64::INFINITY, f64::min);
     let largest = sizes.iter().map(Cardinality::least).fold(1.0, f64::max);
     (smallest / largest).clamp(0.0, 1.0)
 }
 
-/// The estimate cut to what the sizes allow. No error is larger than the range that is left.
+/// The estimate clamped to what the sizes allow. No error exceeds the remaining range.
 fn at_most(e: Estimate, most: f64) -> Estimate {
     Estimate {
         value: e.value.min(most),

@@ -1,8 +1,7 @@
 //! The kernels for x86-64 with AVX2 and POPCNT.
 //!
-//! Planes of two words (k = 65..128) and of multiples of four (k = 256, 512, ...) have loops of their
-//! own, and so have two planes of one word side by side; all else runs the portable loop, compiled for these
-//! instructions.
+//! There are loops for planes of two words (k = 65..128), for planes of a multiple of four words (k = 256, 512, ...),
+//! and for two adjacent planes of one word. All other shapes run the portable loop, compiled for these instructions.
 #![allow(unsafe_code, reason = "vector loads and stores, and calls of functions for one CPU kind")]
 
 use std::arch::x86_64::*;
@@ -126,12 +125,13 @@ fn count_equal(query: Rows<'_>, rows: Rows<'_>, next: Rows<'_>, counts: &mut [u1
     }
 }
 
-/// How one or two planes lie: one alone, plane 1 of all rows after plane 0 of all, or both of each row side by side.
+/// The layout of one or two planes: one alone, plane 1 of all rows after plane 0 of all rows, or both of each row
+/// adjacent.
 const ONE: u8 = 0;
 const APART: u8 = 1;
 const SIDE_BY_SIDE: u8 = 2;
 
-/// One or two planes of two words: sixteen rows a step.
+/// One or two planes of two words, sixteen rows per step.
 #[target_feature(enable = "avx2,popcnt")]
 fn two_words_few_planes<const BLOCK: usize, const LIE: u8>(
     query: Rows<'_>,
@@ -140,7 +140,7 @@ fn two_words_few_planes<const BLOCK: usize, const LIE: u8>(
     counts: &mut [u16],
 ) {
     let samples = _mm_set1_epi16(query.samples() as i16);
-    // A vector has both planes of a row: their halves of two rows change places.
+    // A vector has both planes of a row. The halves of two rows are exchanged.
     let join = |x, y| {
         _mm256_or_si256(
             _mm256_permute2x128_si256::<0x20>(x, y),
@@ -155,7 +155,7 @@ fn two_words_few_planes<const BLOCK: usize, const LIE: u8>(
     });
 }
 
-/// One or two planes of four words: eight rows a step.
+/// One or two planes of four words, eight rows per step.
 #[target_feature(enable = "avx2,popcnt")]
 fn four_words_few_planes<const BLOCK: usize, const LIE: u8>(
     query: Rows<'_>,
@@ -170,13 +170,13 @@ fn four_words_few_planes<const BLOCK: usize, const LIE: u8>(
     });
 }
 
-/// One or two planes, which `LIE` in one of three ways, of `32 / STEP` words, two or four. A step takes `BLOCK` words of
-/// `first`: 32, or 64 of two planes side by side, of which `join` makes one vector of two. `finish` gets the differing
-/// samples of each pair of words, 16 pairs in 16-bit lanes: pairs 0, 2, 4, ... and pairs 1, 3, 5, ...
+/// One or two planes of `32 / STEP` words, two or four, in the layout `LIE`. A step takes `BLOCK` words of `first`: 32,
+/// or 64 for two adjacent planes, where `join` makes one vector of two. `finish` gets the number of differing samples
+/// of each pair of words, 16 pairs in 16-bit lanes: pairs 0, 2, 4, ... and pairs 1, 3, 5, ...
 ///
-/// On data in the cache the loop is bound by the number of vector operations, whichever they are; on other
-/// data it waits for memory, so it asks for what comes later: also for the start of `next`, but for nothing
-/// past the end of `rows`, where other planes may stand that nobody wants.
+/// On cached data the loop is bound by the number of vector operations. On other data it waits for memory, so it
+/// prefetches later rows, and the start of `next`. It prefetches nothing past the end of `rows`, where planes may
+/// follow that are not needed.
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
 fn few_planes<const STEP: usize, const BLOCK: usize, const LIE: u8>(
@@ -204,7 +204,7 @@ fn few_planes<const STEP: usize, const BLOCK: usize, const LIE: u8>(
             prefetch(blocks1, next1, i + AHEAD);
         }
         let (fours0, fours1) = (words0.as_chunks::<4>().0, words1.as_chunks::<4>().0);
-        // Differing samples of four words, in bytes.
+        // The differing samples of four words, per byte.
         let differ = |i: usize| {
             let different = |q, four| _mm256_xor_si256(q, load(four));
             count_in_bytes(match LIE {
@@ -217,14 +217,14 @@ fn few_planes<const STEP: usize, const BLOCK: usize, const LIE: u8>(
             _mm256_packs_epi32(sum_pairs(differ(0), differ(1)), sum_pairs(differ(2), differ(3)));
         let high =
             _mm256_packs_epi32(sum_pairs(differ(4), differ(5)), sum_pairs(differ(6), differ(7)));
-        // Sums have 64-bit lanes of their own; each of two packs leaves half of that.
+        // Sums are in 64-bit lanes. Each of two packs halves the width.
         let sums = _mm256_packs_epi32(low, high);
         finish(out, _mm256_castsi256_si128(sums), _mm256_extracti128_si256::<1>(sums));
     }
     portable::count_equal(query, rows.range(done, rows.len()), counts_left);
 }
 
-/// Two planes of one word, side by side: sixteen rows a step.
+/// Two adjacent planes of one word, sixteen rows per step.
 #[target_feature(enable = "avx2,popcnt")]
 fn one_word_two_planes(query: Rows<'_>, rows: Rows<'_>, next: Rows<'_>, counts: &mut [u16]) {
     let samples = _mm_set1_epi16(query.samples() as i16);
@@ -235,14 +235,14 @@ fn one_word_two_planes(query: Rows<'_>, rows: Rows<'_>, next: Rows<'_>, counts: 
     for (i, (words, out)) in blocks.iter().zip(outs).enumerate() {
         prefetch(blocks, next, i + AHEAD);
         let fours = words.as_chunks::<4>().0;
-        // Differing samples of rows 0, 2 and 1, 3 of four, in 64-bit lanes.
+        // The differing samples of rows 0, 2 and 1, 3 of four, in 64-bit lanes.
         let differ = |i: usize| {
             let x = _mm256_xor_si256(q, load(&fours[2 * i]));
             let y = _mm256_xor_si256(q, load(&fours[2 * i + 1]));
             count_bits(_mm256_or_si256(_mm256_unpacklo_epi64(x, y), _mm256_unpackhi_epi64(x, y)))
         };
         let two = |i: usize| _mm256_or_si256(differ(i), _mm256_slli_epi64::<32>(differ(i + 1)));
-        // Rows 0, 4, 2, 6, 8, 12, 10, 14 in 16-bit lanes of the lower half, those after each in the upper one.
+        // The lower half has rows 0, 4, 2, 6, 8, 12, 10, 14 in 16-bit lanes, the upper half the row after each.
         let sums = _mm256_packs_epi32(two(0), two(2));
         let even = _mm256_castsi256_si128(sums);
         let odd = _mm256_extracti128_si256::<1>(sums);
@@ -256,8 +256,8 @@ fn one_word_two_planes(query: Rows<'_>, rows: Rows<'_>, next: Rows<'_>, counts: 
     portable::count_equal(query, rows.range(done, rows.len()), counts_left);
 }
 
-/// Sums of the bytes of each half of two vectors, in 64-bit lanes: the low halves, then the high ones. The
-/// bytes are at most 8.
+/// The sums of the bytes of each half of two vectors, in 64-bit lanes: first the low halves, then the high ones.
+/// Bytes are at most 8.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn sum_pairs(a: __m256i, b: __m256i) -> __m256i {
@@ -265,7 +265,7 @@ fn sum_pairs(a: __m256i, b: __m256i) -> __m256i {
     _mm256_sad_epu8(eights, _mm256_setzero_si256())
 }
 
-/// The bits set in each number of four bits, to be looked up.
+/// A lookup table of the bit counts of all four-bit numbers.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn bits_of_halves() -> __m256i {
@@ -275,7 +275,7 @@ fn bits_of_halves() -> __m256i {
     )
 }
 
-/// The bits set in each byte.
+/// The bit count of each byte.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn count_in_bytes(x: __m256i) -> __m256i {
@@ -286,7 +286,7 @@ fn count_in_bytes(x: __m256i) -> __m256i {
     _mm256_add_epi8(low, high)
 }
 
-/// Three and more planes of two words: a vector holds two planes, and the halves are joined at the end.
+/// Three or more planes of two words. A vector holds two planes, and its halves are combined at the end.
 #[target_feature(enable = "avx2,popcnt")]
 fn two_words(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
     let (query_first, _) = query.first().as_chunks::<4>();
@@ -309,10 +309,10 @@ fn two_words(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
     }
 }
 
-/// In place of a number of vectors that the compiler knows.
+/// Stands for a number of vectors that is not a compile-time constant.
 const ANY: usize = 0;
 
-/// Planes of `4 V` words: a vector holds part of one plane, and four rows are summed up together.
+/// Planes of `4 V` words. A vector holds part of one plane, and four rows are summed together.
 #[target_feature(enable = "avx2,popcnt")]
 fn four_words<const V: usize>(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
     let (query_first, _) = query.first().as_chunks::<4>();
@@ -346,8 +346,8 @@ fn four_words<const V: usize>(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16
 /// Some planes of a query and of a row.
 type Planes<'a> = (&'a [[u64; 4]], &'a [[u64; 4]]);
 
-/// How many samples of a row differ from the query's, summed up in each 64-bit lane: in the first planes or in the others,
-/// each of so many vectors.
+/// The number of samples in which a row differs from the query in any plane, summed in each 64-bit lane. `planes` are
+/// the first planes and the others; each plane has `vectors` vectors.
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
 fn unequal_in_lanes(vectors: usize, planes: [Planes<'_>; 2]) -> __m256i {
@@ -382,8 +382,8 @@ fn occupied(bins: &[u64], words: &mut [u64]) {
     portable::occupied(left, &mut words[groups.len()..]);
 }
 
-/// The bits set in each 64-bit lane. The two halves of a byte are looked up as 4 + bits and 4 - bits: the
-/// differences, of which one instruction takes the sum, are the bits of whole bytes.
+/// The bit count of each 64-bit lane. The two halves of a byte are looked up as 4 + bits and 4 - bits. Their
+/// difference is the bit count of the byte, and one instruction sums the differences.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn count_bits(x: __m256i) -> __m256i {
@@ -402,7 +402,7 @@ fn count_ones128(x: __m128i) -> u32 {
     low.count_ones() + high.count_ones()
 }
 
-/// Asks for the first words of some, 1 KiB: after that the processor sees by itself what comes.
+/// Prefetches the first 1 KiB. After that the hardware prefetcher recognises the pattern.
 #[inline]
 #[target_feature(enable = "sse")]
 fn ask(words: &[u64]) {
@@ -411,10 +411,10 @@ fn ask(words: &[u64]) {
     }
 }
 
-/// How far ahead of the count words are asked for, in blocks of 32: 6 KiB.
+/// How far ahead words are prefetched, in blocks of 32: 6 KiB.
 const AHEAD: usize = 24;
 
-/// Asks for block `i` of some, or of those that come after them.
+/// Prefetches block `i` of some words, or of those that come after them.
 #[inline]
 #[target_feature(enable = "sse")]
 fn prefetch<const BLOCK: usize>(blocks: &[[u64; BLOCK]], next: &[[u64; BLOCK]], i: usize) {

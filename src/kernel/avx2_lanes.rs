@@ -1,4 +1,4 @@
-//! The kernels for x86-64 with AVX2 that pack samples and look for the least words of rows.
+//! The kernels for x86-64 with AVX2 that pack samples and find the least words of rows.
 #![allow(unsafe_code, reason = "vector loads and stores")]
 
 use std::arch::x86_64::*;
@@ -6,7 +6,7 @@ use std::arch::x86_64::*;
 use super::avx2::load;
 use super::least::{self, LANES, Least};
 
-/// Samples become bytes, 32 to a vector, and the sign bits of bytes are gathered by one instruction.
+/// Converts samples to bytes, 32 per vector. One instruction then collects the sign bits of all bytes.
 #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
 pub(super) fn pack(samples: &[u64], first: &mut [u64], rest: &mut [u64]) {
     let words = samples.len().div_ceil(64);
@@ -31,13 +31,13 @@ pub(super) fn pack(samples: &[u64], first: &mut [u64], rest: &mut [u64]) {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn sign_bits_of(bytes: [__m256i; 2], bit: usize) -> u64 {
-    // A shift of 16-bit lanes moves each byte's bit to its sign; what crosses over is not looked at.
+    // Shifting 16-bit lanes moves the bit of each byte to its sign. Bits that cross bytes are ignored.
     let shift = _mm_cvtsi64_si128(7 - bit as i64);
     let signs = |x| _mm256_movemask_epi8(_mm256_sll_epi16(x, shift)) as u32;
     u64::from(signs(bytes[0])) | u64::from(signs(bytes[1])) << 32
 }
 
-/// The bytes of 32 samples at bit `shift`, in their order.
+/// The bytes of 32 samples at bit `shift`, in order.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn low_bytes(samples: &[u64; 32], shift: i64) -> __m256i {
@@ -50,7 +50,7 @@ fn low_bytes(samples: &[u64; 32], shift: i64) -> __m256i {
         let low = _mm256_and_si256(_mm256_srl_epi64(load(four), shift), byte);
         merged = _mm256_or_si256(_mm256_slli_epi64::<8>(merged), low);
     }
-    // Within each half: bytes (l, j), (l + 1, j) side by side; then the halves interleaved.
+    // Within each half, bytes (l, j) and (l + 1, j) become adjacent. Then the halves are interleaved.
     let pairs = _mm256_setr_epi8(
         0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15, 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5,
         13, 6, 14, 7, 15,
@@ -97,7 +97,7 @@ pub(super) fn least_of(table: &[u16], starts: &[u32], lane: usize, least: &mut L
     }
     let words = [a, b, c, d];
     let mut rows = [_mm256_setzero_si256(); 4];
-    // How often the least word was found, below 0.
+    // The negated number of times the least word was found.
     let mut found = rows;
     let mut number = _mm256_setzero_si256();
     for start in starts {
@@ -121,7 +121,7 @@ pub(super) fn least_of(table: &[u16], starts: &[u32], lane: usize, least: &mut L
     store_bytes(&mut least.rows, [narrow(rows[0], rows[1]), narrow(rows[2], rows[3])]);
 }
 
-/// The entry of a table for each byte. All bytes are below 16.
+/// The table entry of each byte. All bytes are below 16.
 #[target_feature(enable = "avx2")]
 pub(super) fn pick_of_16(table: &[u32; 256], bytes: &[u8; LANES], picked: &mut [u32; LANES]) {
     let (eights, _) = table.as_chunks::<8>();
@@ -129,7 +129,7 @@ pub(super) fn pick_of_16(table: &[u32; 256], bytes: &[u8; LANES], picked: &mut [
     let seven = _mm256_set1_epi32(7);
     for (bytes, picked) in bytes.as_chunks::<8>().0.iter().zip(picked.as_chunks_mut::<8>().0) {
         let index = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(i64::from_le_bytes(*bytes)));
-        // An index of 8 lanes is taken modulo 8.
+        // Indexes into 8 lanes are taken modulo 8.
         let (a, b) =
             (_mm256_permutevar8x32_epi32(low, index), _mm256_permutevar8x32_epi32(high, index));
         let entries = _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi32(index, seven));
@@ -145,14 +145,14 @@ fn load_eight(words: &[u32; 8]) -> __m256i {
     unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
 }
 
-/// 16-bit lanes below 256 as bytes, in their order.
+/// Converts 16-bit lanes below 256 to bytes, in order.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn narrow(a: __m256i, b: __m256i) -> __m256i {
     _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packus_epi16(a, b))
 }
 
-/// 16-bit lanes that are 0 or -1 as bytes, in their order.
+/// Converts 16-bit lanes that are 0 or -1 to bytes, in order.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn narrow_signed(a: __m256i, b: __m256i) -> __m256i {

@@ -1,4 +1,4 @@
-//! Which of many elements go to an open bin ([`super::visits`]), for x86-64 with AVX2: 32 elements a step.
+//! Which elements go to an open bin ([`super::visits`]), for x86-64 with AVX2: 32 elements per step.
 #![allow(unsafe_code, reason = "vector loads")]
 
 use std::arch::x86_64::*;
@@ -11,14 +11,14 @@ pub(super) fn visits(visitors: Visitors<'_>, moment: Moment<'_>, masks: &mut [u3
     let (open, _) = open.as_chunks::<16>();
     let open = [twice(&open[0]), twice(&open[1])];
     let Some(steps) = moment.steps.as_chunks::<16>().0.first_chunk() else { return };
-    // 256 bins are 0 in a byte, which is what the arithmetic of bytes wants.
+    // 256 bins are 0 as a byte, which is right in byte arithmetic.
     let bins = _mm256_set1_epi8(moment.ranks.len() as u8 as i8);
     let starts = visitors.bins.as_chunks::<VISITS>().0;
     let rows = visitors.rows.as_chunks::<VISITS>().0;
     for (mask, (start, row)) in masks.iter_mut().zip(starts.iter().zip(rows)) {
         let (start, row) = (load(start), load(row));
         let step = look_up_256(steps, row);
-        // Past the last bin if the first one is not below `bins - step`.
+        // The bin wraps around if the first bin is not below `bins - step`.
         let rest = _mm256_sub_epi8(bins, step);
         let past = _mm256_cmpeq_epi8(_mm256_max_epu8(start, rest), start);
         let bin = _mm256_sub_epi8(_mm256_add_epi8(start, step), _mm256_and_si256(past, bins));
@@ -50,7 +50,7 @@ fn open_bins(moment: &Moment<'_>) -> [u8; 32] {
 #[target_feature(enable = "avx2")]
 fn has_bit(bits: [__m256i; 2], index: __m256i) -> u32 {
     let byte = _mm256_and_si256(_mm256_srli_epi16::<3>(index), _mm256_set1_epi8(0x0F));
-    // The highest bit of an index tells the half.
+    // The highest bit of an index selects the half.
     let byte = _mm256_blendv_epi8(
         _mm256_shuffle_epi8(bits[0], byte),
         _mm256_shuffle_epi8(bits[1], byte),
@@ -61,11 +61,11 @@ fn has_bit(bits: [__m256i; 2], index: __m256i) -> u32 {
     _mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_and_si256(byte, bit), bit)) as u32
 }
 
-/// Looks up bytes in a table of 256.
+/// Looks up bytes in a table of 256 entries.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn look_up_256(table: &[[u8; 16]; 16], index: __m256i) -> __m256i {
-    // Bits 4 to 7 of the index, each as the highest of a byte. What crosses over from other bytes is lower.
+    // Moves bits 4 to 7 of the index to the highest bit of a byte. Bits that cross from other bytes are lower ones.
     let bit4 = _mm256_slli_epi16::<3>(index);
     let bit5 = _mm256_slli_epi16::<2>(index);
     let bit6 = _mm256_slli_epi16::<1>(index);
@@ -86,7 +86,7 @@ fn look_up_256(table: &[[u8; 16]; 16], index: __m256i) -> __m256i {
     _mm256_blendv_epi8(found[0], found[1], index)
 }
 
-/// The same 16 bytes in both halves.
+/// Copies 16 bytes to both halves.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn twice(bytes: &[u8; 16]) -> __m256i {

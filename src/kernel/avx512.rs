@@ -1,9 +1,9 @@
 //! The kernels for x86-64 with AVX-512 and its vector bit count (VPOPCNTDQ).
 //!
-//! A vector holds eight words. When a plane has 1, 2 or 4 words, the same lane of every vector of
-//! a row belongs to the same word of a plane, so the whole row is XORed and ORed straight through and
-//! the lanes are folded at the end: one loop for every b. Wider planes are walked eight words at a
-//! time; every other width runs the portable loop, compiled for these instructions.
+//! A vector holds eight words. If a plane has 1, 2 or 4 words, the same lane of every vector of a row belongs to the
+//! same word of a plane. So the whole row is processed with XOR and OR, and the lanes are folded at the end: one loop
+//! for every b. Planes of a multiple of eight words are processed eight words at a time. All other shapes run the
+//! portable loop, compiled for these instructions.
 #![allow(unsafe_code, reason = "vector loads and stores, and calls of functions for one CPU kind")]
 
 use std::arch::x86_64::*;
@@ -32,7 +32,7 @@ impl Avx512 {
         Avx2::new().filter(|_| has).map(Avx512)
     }
 
-    /// The loops that have no version of their own here.
+    /// The kernel for loops without an AVX-512 version.
     pub(super) fn avx2(self) -> Avx2 {
         self.0
     }
@@ -98,7 +98,7 @@ fn count_equal(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
     }
 }
 
-/// One plane of two words: four rows a vector, eight rows a step.
+/// One plane of two words: four rows per vector, eight rows per step.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,popcnt")]
 fn two_words_one_plane(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
     let q = [query.first(), query.first(), query.first(), query.first()].concat();
@@ -110,7 +110,7 @@ fn two_words_one_plane(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
         let (low, high) = words.split_at(8);
         let a = _mm512_popcnt_epi64(_mm512_xor_si512(q, load_part(low)));
         let b = _mm512_popcnt_epi64(_mm512_xor_si512(q, load_part(high)));
-        // Even lanes of both, and odd lanes of both, in the order of the rows.
+        // The even lanes of both, and the odd lanes of both, in the order of the rows.
         let even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
         let odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
         let unequal = _mm512_add_epi64(
@@ -126,7 +126,7 @@ fn two_words_one_plane(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
     }
 }
 
-/// Planes of 1, 2 or 4 words: lane l of every vector of the row is word `l mod words` of a plane.
+/// Planes of 1, 2 or 4 words. Lane l of every vector of the row is word `l mod words` of a plane.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,popcnt")]
 fn folded(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
     let words = query.words();
@@ -189,7 +189,7 @@ fn first_lanes(count: usize) -> __mmask8 {
     u8::MAX >> (8 - count.clamp(1, 8))
 }
 
-/// Up to eight words; the lanes past them are zero.
+/// Up to eight words. The other lanes are zero.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn load_part(words: &[u64]) -> __m512i {

@@ -1,5 +1,5 @@
-//! Which hashes come early in their bin ([`super::early`]), for x86-64 with AVX-512: 16 hashes a step, and up to 128 bins, whose limits
-//! stay in four registers.
+//! Which hashes come early in their bin ([`super::early`]), for x86-64 with AVX-512: 16 hashes per step. The limits
+//! of up to 128 bins stay in four registers.
 #![allow(unsafe_code, reason = "vector loads and stores")]
 
 use std::arch::x86_64::*;
@@ -7,7 +7,7 @@ use std::arch::x86_64::*;
 use super::BLOCK;
 use super::early::{FOUND, HASHES};
 
-/// For 64 or 128 bins. `None` for any other number.
+/// For 64 or 128 bins. Returns `None` for any other number.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,popcnt")]
 pub(super) fn early(
     hashes: &[u64; HASHES],
@@ -33,7 +33,7 @@ fn early_in<const BINS: usize>(
     let (low, high) = (&vectors[..2], &vectors[vectors.len() - 2..]);
     let (low, high) =
         ([limits_of(&low[0]), limits_of(&low[1])], [limits_of(&high[0]), limits_of(&high[1])]);
-    // The high half of each hash: the odd ones of 32 half words.
+    // The high half of each hash: the odd lanes of 32-bit words.
     let odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
     let ones = _mm512_set1_epi32(0xFFFF);
     let mut count = 0;
@@ -45,13 +45,14 @@ fn early_in<const BINS: usize>(
         } else {
             (_mm512_srli_epi32::<25>(half), _mm512_slli_epi32::<7>(half))
         };
-        // An index of 64 lanes is taken modulo 64. The other lanes of 16 bits look up something too, and are shifted away.
+        // Indexes into 64 lanes are taken modulo 64. The other 16-bit lanes look up something too, which is shifted
+        // out.
         let mut limit = _mm512_permutex2var_epi16(low[0], bin, low[1]);
         if BINS == 128 {
             let above = _mm512_permutex2var_epi16(high[0], bin, high[1]);
             limit = _mm512_mask_mov_epi32(limit, _mm512_movepi32_mask(half), above);
         }
-        // All bits below the limit are set: what follows the 16 bits of a hash does not count.
+        // All bits below the limit are set, so the bits after the first 16 of a hash do not matter.
         let limit = _mm512_or_si512(_mm512_slli_epi32::<16>(limit), ones);
         let [first, second] = _mm512_cmple_epu32_mask(rest, limit).to_le_bytes();
         count = append(found, count, first, a);
@@ -60,7 +61,7 @@ fn early_in<const BINS: usize>(
     count
 }
 
-/// The first bit of each part of a bitmap. No branch depends on which word of a block it is in.
+/// The first bit of each part of a bitmap. No branch depends on which word of a block has it.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,popcnt,bmi1,bmi2")]
 pub(super) fn first_bits(bitmap: &[[u8; BLOCK]], per_part: usize, firsts: &mut [u16]) -> bool {
     let mut all = true;
@@ -74,7 +75,7 @@ pub(super) fn first_bits(bitmap: &[[u8; BLOCK]], per_part: usize, firsts: &mut [
             }
             at += 1;
         }
-        // Without a bit the number is that of a word past the end.
+        // Without a bit, the number is that of a word past the end.
         let word = 8 * at + filled.trailing_zeros() as usize;
         let bits = blocks.as_flattened().as_chunks::<8>().0.get(word);
         all &= bits.is_some();
@@ -84,7 +85,7 @@ pub(super) fn first_bits(bitmap: &[[u8; BLOCK]], per_part: usize, firsts: &mut [
     all
 }
 
-/// Stores the lanes of a mask side by side from `count` on; returns where they end.
+/// Stores the lanes of a mask next to each other from `count` on. Returns where they end.
 #[inline]
 #[target_feature(enable = "avx512f,popcnt")]
 fn append(found: &mut [u64; FOUND], count: usize, mask: __mmask8, hashes: __m512i) -> usize {

@@ -1,7 +1,7 @@
-//! Which kernel runs on this machine.
+//! Selection of the kernel for this machine.
 //!
-//! A variant for an instruction set can only be had from a constructor that asked the processor, so
-//! holding one is the proof that its instructions may be used.
+//! In: what the processor supports. Out: a [`Kernel`]. The variant of an instruction set can only be constructed
+//! after asking the processor, so holding one proves that its instructions may be used.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ use super::{BLOCK, Row, Rows, portable};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2::Avx2, avx512::Avx512};
 
-/// One way to run the loops. All give the same bits.
+/// A set of implementations of all loops. All give the same bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kernel(Chosen);
 
@@ -29,8 +29,8 @@ enum Chosen {
     Neon(Neon),
 }
 
-/// A loop of some other room, written once, that [`Kernel::run`] compiles for each instruction set. That holds for what is
-/// inlined into it: `run` and what it calls are `#[inline(always)]`, or they are compiled for every machine.
+/// A loop of another module that [`Kernel::run`] compiles for each instruction set. This only affects code that is
+/// inlined into it, so `run` and everything it calls must be `#[inline(always)]`.
 pub(crate) trait Work {
     type Done;
     fn run(self) -> Self::Done;
@@ -40,12 +40,12 @@ static BEST: LazyLock<Kernel> =
     LazyLock::new(|| Kernel::available().pop().unwrap_or(Kernel(Chosen::Portable)));
 
 impl Kernel {
-    /// The fastest kernel of this machine, found once.
+    /// The fastest kernel of this machine, determined once.
     pub fn best() -> Kernel {
         *BEST
     }
 
-    /// Every kernel that this machine can run, the slowest first.
+    /// All kernels that this machine can run, slowest first.
     pub fn available() -> Vec<Kernel> {
         let all = [
             Some(Chosen::Portable),
@@ -59,7 +59,7 @@ impl Kernel {
         all.into_iter().flatten().map(Kernel).collect()
     }
 
-    /// Whether [`Kernel::run`] does arithmetic of four words in one go.
+    /// Whether [`Kernel::run`] has vectors of four words or more.
     pub(crate) fn is_wide(self) -> bool {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
@@ -90,11 +90,11 @@ impl Kernel {
         self.count_equal_before(rows.range(rows.len(), rows.len()), query, rows, counts);
     }
 
-    /// The same, and asks for the start of the rows that will be counted next, which may lie elsewhere: with few
-    /// planes memory is what the loop waits for.
+    /// The same, and prefetches the start of the rows that are counted next, which may be elsewhere. With few planes
+    /// the loop is bound by memory.
     ///
     /// # Panics
-    /// As `count_equal` does. The rows that come next may have any shape.
+    /// As `count_equal` does. The next rows may have any shape.
     pub fn count_equal_before(
         self,
         next: Rows<'_>,
@@ -117,10 +117,10 @@ impl Kernel {
         }
     }
 
-    /// Counts, for rows that lie apart, the samples that equal those of `query`, which is one row.
+    /// Counts the samples that equal those of `query`, which is one row, for rows that are not adjacent.
     ///
     /// # Panics
-    /// When `query` is not one row, a row is not as long as it, or `counts` is not as long as `rows`.
+    /// If `query` is not one row, a row has another length, or `counts` is not as long as `rows`.
     pub fn count_equal_each<'r>(
         self,
         query: Rows<'_>,
@@ -141,11 +141,10 @@ impl Kernel {
         }
     }
 
-    /// Marks which samples of two rows are equal: bit i of `mask` stands for sample i, and bits past
-    /// the last sample are 0.
+    /// Marks which samples of two rows are equal. Bit i of `mask` is for sample i; bits past the last sample are 0.
     ///
     /// # Panics
-    /// When either is not one row, the shapes differ, or `mask` is not as long as a plane.
+    /// If either is not one row, the shapes differ, or `mask` is not as long as a plane.
     pub fn equal_mask(self, a: Rows<'_>, b: Rows<'_>, mask: &mut [u64]) {
         assert_same_shape(a, b);
         assert!(b.len() == 1 && mask.len() == a.words(), "one row and a mask as long as a plane");
@@ -160,11 +159,11 @@ impl Kernel {
         }
     }
 
-    /// Packs samples into bit planes: bit i of sample j goes to bit `j mod 64` of word `j / 64` of plane
-    /// i. The planes are `first` and then `rest`, and all of them start at zero.
+    /// Packs samples into bit planes: bit i of sample j becomes bit `j mod 64` of word `j / 64` of plane i. The
+    /// planes are `first` followed by `rest`, and all of them must be zero.
     ///
     /// # Panics
-    /// When the planes are not as long as the samples need, or there are more than 16 of them.
+    /// If the planes do not have the length that the samples need, or there are more than 16 of them.
     pub fn pack(self, samples: &[u64], first: &mut [u64], rest: &mut [u64]) {
         let words = samples.len().div_ceil(64);
         let whole = |planes: &[u64]| planes.len().is_multiple_of(words);
@@ -197,11 +196,11 @@ impl Kernel {
         }
     }
 
-    /// Finds, of 64 lanes of rows of a table, the least word, whose it is, and whether several have it although it is not 0. Row number i
-    /// starts at `starts[i]`; the lanes are those from `lane` on. There are 1 to 255 rows.
+    /// For 64 lanes of rows of a table, finds the least word, the row that has it, and whether several rows have it
+    /// (unless it is 0). Row i starts at `starts[i]`; the lanes start at `lane`. There are 1 to 255 rows.
     ///
     /// # Panics
-    /// When there are no rows, or too many, or the table ends before one of them does.
+    /// If there are no rows or too many, or the table ends within a row.
     pub(crate) fn least(self, table: &[u16], starts: &[u32], lane: usize, least: &mut Least) {
         assert!((1..=least::MAX_ROWS).contains(&starts.len()), "1 to 255 rows");
         match self.0 {
@@ -215,7 +214,7 @@ impl Kernel {
         }
     }
 
-    /// The entry of a table for each of 64 bytes, which are all below `most`.
+    /// The table entry of each of 64 bytes, which are all below `most`.
     pub(crate) fn pick(
         self,
         table: &[u32; 256],
@@ -223,7 +222,7 @@ impl Kernel {
         bytes: &[u8; LANES],
         picked: &mut [u32; LANES],
     ) {
-        // A vector holds 16 entries. Other processors look each one up.
+        // A vector holds 16 entries. Other processors look up each entry.
         #[cfg_attr(
             not(target_arch = "x86_64"),
             expect(unused_variables, reason = "x86-64 alone has such a vector")
@@ -238,10 +237,10 @@ impl Kernel {
         }
     }
 
-    /// Marks the visitors that go to an open bin: bit i of mask j stands for element `32 j + i`.
+    /// Marks the visitors that go to an open bin. Bit i of mask j is for element `32 j + i`.
     ///
     /// # Panics
-    /// When there are no bins or more than 256, or not as many elements as the masks have bits.
+    /// If there are no bins or more than 256, or not as many elements as the masks have bits.
     pub(crate) fn visits(self, visitors: Visitors<'_>, moment: Moment<'_>, masks: &mut [u32]) {
         assert!((1..=256).contains(&moment.ranks.len()), "1 to 256 bins");
         let elements = VISITS * masks.len();
@@ -258,7 +257,7 @@ impl Kernel {
         }
     }
 
-    /// Whether [`Kernel::early`] is faster than looking at every hash, for this number of bins.
+    /// Whether [`Kernel::early`] is faster than comparing every hash, for this number of bins.
     pub(crate) fn finds_early(self, bins: usize) -> bool {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
@@ -267,11 +266,11 @@ impl Kernel {
         }
     }
 
-    /// Finds the hashes that do not exceed the limit of their bin, in their order; returns how many they are. The number of
+    /// Finds the hashes that do not exceed the limit of their bin, in order, and returns their number. The number of
     /// bins is a power of two.
     ///
     /// # Panics
-    /// When there are fewer than 2 bins, or their number is no power of two.
+    /// If there are fewer than 2 bins, or their number is not a power of two.
     pub(crate) fn early(
         self,
         hashes: &[u64; HASHES],
@@ -287,11 +286,11 @@ impl Kernel {
         done.unwrap_or_else(|| early::portable(hashes, limits, found))
     }
 
-    /// Cuts a bitmap into as many equal parts as there are `firsts`, and finds the number of the first bit that is set in
-    /// each part, or 0. Returns whether every part has one.
+    /// Divides a bitmap into as many equal parts as there are `firsts`, and finds the first bit that is set in each
+    /// part, or 0. Returns whether every part has one.
     ///
     /// # Panics
-    /// When the blocks cannot be shared out evenly, or a part has more than 2^16 bits.
+    /// If the blocks cannot be divided evenly, or a part has more than 2^16 bits.
     pub(crate) fn first_bits(self, bitmap: &[[u8; BLOCK]], firsts: &mut [u16]) -> bool {
         let per_part = bitmap.len() / firsts.len();
         assert!((1..=128).contains(&per_part), "1 to 128 blocks a part");
@@ -303,10 +302,10 @@ impl Kernel {
         }
     }
 
-    /// Marks the bins that hold anything but `u64::MAX`: bit i of `words` stands for bin i.
+    /// Marks the bins that hold anything but `u64::MAX`. Bit i of `words` is for bin i.
     ///
     /// # Panics
-    /// When there is not one word for each 64 bins.
+    /// If there is not one word for each 64 bins.
     pub fn occupied(self, bins: &[u64], words: &mut [u64]) {
         assert_eq!(words.len(), bins.len().div_ceil(64), "a bit for each bin");
         match self.0 {
@@ -318,8 +317,8 @@ impl Kernel {
         }
     }
 
-    /// Does work with the instructions of this kernel. Numbers come out the same to the last bit: additions and
-    /// multiplications are done several at a time, but never fused or in another order.
+    /// Runs work with the instructions of this kernel. Results are the same to the last bit: floating-point additions
+    /// and multiplications are vectorised, but never fused or reordered.
     #[inline]
     pub(crate) fn run<W: Work>(self, work: W) -> W::Done {
         match self.0 {

@@ -1,18 +1,18 @@
-//! Which hashes come early in their bin, and where the first bits of parts of a bitmap are.
+//! Which hashes come early in their bin, and the first bits of the parts of a bitmap.
 //!
-//! In: hashes, and a limit for each bin. The first bits of a hash are the number of its bin; the 16 bits after them are compared with
-//! the limit. Out: the hashes that do not exceed it, in their order. Where there are instructions for it, the limits
-//! of all bins stay in registers, and no branch depends on the hashes.
+//! In: hashes, and a limit for each bin. The leading bits of a hash are its bin number; the next 16 bits are compared
+//! with the limit. Out: the hashes that do not exceed it, in order. Where the instruction set allows, the limits of
+//! all bins stay in registers, and no branch depends on the hashes.
 
 use super::BLOCK;
 
-/// Hashes that are looked at in one call.
+/// Hashes per call.
 pub(crate) const HASHES: usize = 128;
 
-/// Room for what a call finds. Vectors are stored whole, so that there is a little more than can be found.
+/// Space for the results of a call. Whole vectors are stored, so it is a little more than can be found.
 pub(crate) const FOUND: usize = HASHES + 8;
 
-/// The loop for every machine. There are 2 bins or more, a power of two.
+/// The portable loop. The number of bins is a power of two, at least 2.
 pub(super) fn portable(hashes: &[u64; HASHES], limits: &[u16], found: &mut [u64; FOUND]) -> usize {
     let bits = limits.len().trailing_zeros();
     let mut count = 0;
@@ -25,7 +25,7 @@ pub(super) fn portable(hashes: &[u64; HASHES], limits: &[u16], found: &mut [u64;
     count
 }
 
-/// The first bit of each part, on every machine.
+/// The first bit of each part, portable.
 pub(super) fn first_bits(bitmap: &[[u8; BLOCK]], per_part: usize, firsts: &mut [u16]) -> bool {
     let mut all = true;
     for (blocks, first) in bitmap.chunks_exact(per_part).zip(firsts) {

@@ -1,22 +1,23 @@
 //! The least of several rows, lane by lane.
 //!
-//! In: a table of 16-bit words, and places in it where rows start. Out: the least word of each of 64 lanes, the number of the row
-//! that has it, and in which lanes several rows do, unless the word is 0. For the instruction sets that matter the loops are written by hand:
-//! compilers keep the running minima in memory instead of in registers.
+//! In: a table of 16-bit words, and the starts of rows in it. Out: the least word of each of 64 lanes, the row that
+//! has it, and the lanes in which several rows have it (unless the word is 0). The loops are written by hand for the
+//! common instruction sets, because compilers keep the running minima in memory instead of registers.
 
-/// Lanes that are looked at together.
+/// Lanes that are compared together.
 pub(crate) const LANES: usize = 64;
 
-/// Most rows: their numbers are bytes.
+/// Most rows. Row numbers are bytes.
 pub(crate) const MAX_ROWS: usize = 255;
 
-/// What is known of 64 lanes.
+/// The result for 64 lanes.
 pub(crate) struct Least {
     /// The least word.
     pub(crate) words: [u16; LANES],
     /// The number of a row that has it.
     pub(crate) rows: [u8; LANES],
-    /// A bit for each lane in which several rows have it. The caller has other means to tell rows apart that have a 0.
+    /// A bit for each lane in which several rows have the least word. Not set for the word 0, whose rows the caller
+    /// tells apart.
     pub(crate) several: u64,
 }
 
@@ -29,7 +30,7 @@ impl Default for Least {
 /// The 64 words of a row.
 ///
 /// # Panics
-/// When the table ends before.
+/// If the table ends before them.
 #[inline(always)]
 pub(super) fn row(table: &[u16], start: usize) -> &[u16; LANES] {
     let Some(row) = table.get(start..).and_then(|rest| rest.first_chunk()) else {
@@ -38,7 +39,7 @@ pub(super) fn row(table: &[u16], start: usize) -> &[u16; LANES] {
     row
 }
 
-/// The loop for every machine.
+/// The portable loop.
 pub(super) fn portable(table: &[u16], starts: &[u32], lane: usize, least: &mut Least) {
     least.words = [u16::MAX; LANES];
     for start in starts {
@@ -63,7 +64,7 @@ pub(super) fn portable(table: &[u16], starts: &[u32], lane: usize, least: &mut L
     }
 }
 
-/// The entry of a table for each of 64 bytes, on every machine.
+/// The table entry of each of 64 bytes, portable.
 #[inline(always)]
 pub(super) fn pick(table: &[u32; 256], bytes: &[u8; LANES], picked: &mut [u32; LANES]) {
     for (entry, byte) in picked.iter_mut().zip(bytes) {

@@ -1,10 +1,10 @@
 //! One bit for each byte.
 #![allow(unsafe_code, reason = "calls of functions for one CPU kind")]
 
-/// Bytes that are marked in one go: as many as a word has bits.
+/// Bytes that are marked per call: as many as a word has bits.
 pub const BLOCK: usize = 64;
 
-/// Which bytes have their highest bit set: bit i of the mask stands for byte i.
+/// Which bytes have their highest bit set. Bit i of the mask is for byte i.
 #[inline(always)]
 pub fn marks(bytes: &[u8; BLOCK]) -> u64 {
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -13,7 +13,7 @@ pub fn marks(bytes: &[u8; BLOCK]) -> u64 {
     portable(bytes)
 }
 
-/// With an instruction that is compiled for anyway.
+/// Uses SSE2, which every x86-64 build has.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline(always)]
 fn sse2(bytes: &[u8; BLOCK]) -> u64 {
@@ -35,7 +35,7 @@ fn portable(bytes: &[u8; BLOCK]) -> u64 {
     let (eights, _) = bytes.as_chunks::<8>();
     eights.iter().rev().fold(0, |mask, eight| {
         let ones = (u64::from_le_bytes(*eight) >> 7) & 0x0101_0101_0101_0101;
-        // Brings bit 8i to bit 56 + i.
+        // Moves bit 8i to bit 56 + i.
         mask << 8 | ones.wrapping_mul(0x0102_0408_1020_4080) >> 56
     })
 }

@@ -1,13 +1,13 @@
-//! The loops over words that are worth writing once for each kind of processor.
+//! Loops that are written once for each kind of processor.
 //!
-//! In: signatures as bit planes ([`Rows`]), or samples on their way there; blocks of bytes. Out: counts of equal
-//! samples, masks of which, planes; a bit for each byte ([`marks()`]). Equality of b-bit samples is XOR, OR over the planes, and a count of bits:
-//! one loop for every b. Each loop is written for every machine ([`portable`]) and again for each
-//! instruction set that does it faster; all give the same bits. Loops that only want to be compiled for wider instructions stay
-//! where they belong, and are run from here ([`Work`]). This is the only folder with unsafe
-//! code, and what little there is, is loads and stores of whole arrays, and calls of single instructions.
+//! In: signatures as bit planes ([`Rows`]), samples to pack, or blocks of bytes. Out: counts and masks of equal
+//! samples, planes, and masks of bytes ([`marks()`]). b-bit samples are compared by XOR, OR over the planes, and a
+//! bit count: one loop for every b. Each loop has a [`portable`] version, and another for each instruction set that
+//! is faster. All give the same bits. Loops that only need to be compiled for wider instructions stay in their own
+//! module and are run from here ([`Work`]). This is the only module with unsafe code: loads and stores of whole
+//! arrays, and calls of single instructions.
 //!
-//! What sets, samples and counts mean is no business of this folder.
+//! This module must not know what sets, samples and counts mean.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

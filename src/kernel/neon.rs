@@ -1,7 +1,7 @@
 //! The kernels for 64-bit ARM with NEON.
 //!
-//! A vector holds two words. Planes of an even number of words have a loop of their own; every other
-//! width runs the portable loop.
+//! A vector holds two words. There is a loop for planes of an even number of words. All other shapes run the portable
+//! loop.
 #![allow(unsafe_code, reason = "vector loads, and calls of functions for one CPU kind")]
 
 use std::arch::aarch64::*;
@@ -49,7 +49,7 @@ fn count_equal(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
     }
 }
 
-/// Planes of an even number of words: a vector holds part of one plane.
+/// Planes of an even number of words. A vector holds part of one plane.
 #[target_feature(enable = "neon")]
 fn two_words(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
     let (query_first, _) = query.first().as_chunks::<2>();
@@ -70,7 +70,7 @@ fn two_words(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
                     at += vectors;
                 }
             }
-            // At most 128 bits, so their sum fits the byte that vaddvq_u8 gives.
+            // At most 128 bits, so their sum fits into the byte that vaddvq_u8 returns.
             unequal += u32::from(vaddvq_u8(vcntq_u8(vreinterpretq_u8_u64(x))));
         }
         *out = portable::equal(query.samples(), unequal);

@@ -1,7 +1,7 @@
-//! The kernels in plain Rust, and the loops that the others fall back on.
+//! The kernels in plain Rust, which the others fall back on.
 //!
-//! The functions are inlined into their callers on purpose: inside a function that may use an
-//! instruction set they are compiled for it.
+//! The functions are always inlined. Inside a function that is compiled for an instruction set, they are compiled for
+//! it, too.
 
 use super::{Row, Rows};
 
@@ -19,7 +19,7 @@ pub(super) fn count_equal(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
     }
 }
 
-/// Planes of `W` words, `F` of them first: numbers that the compiler knows.
+/// Planes of `W` words, `F` of them first. Both are compile-time constants.
 #[inline(always)]
 fn fixed<const W: usize, const F: usize>(query: Rows<'_>, rows: Rows<'_>, counts: &mut [u16]) {
     let (rest, _) = rows.rest().as_chunks::<W>();
@@ -31,7 +31,7 @@ fn fixed<const W: usize, const F: usize>(query: Rows<'_>, rows: Rows<'_>, counts
     }
 }
 
-/// A query of planes of `W` words, `F` of them first.
+/// A query with planes of `W` words, `F` of them first.
 struct FixedQuery<'a, const W: usize, const F: usize> {
     samples: u32,
     first: [[u64; W]; F],
@@ -63,8 +63,8 @@ impl<'a, const W: usize, const F: usize> FixedQuery<'a, W, F> {
     }
 }
 
-/// Counts the samples of rows that lie apart. Nothing in the loop depends on a row before, so the
-/// processor waits for several of them at once.
+/// Counts the equal samples of rows that are not adjacent. No iteration depends on the one before, so the processor
+/// waits for several rows at once.
 #[inline(always)]
 pub(super) fn count_equal_each<'r>(
     query: Rows<'_>,
@@ -121,7 +121,7 @@ pub(super) fn equal_mask(a: Rows<'_>, b: Rows<'_>, mask: &mut [u64]) {
     }
 }
 
-/// Word w of the mask of samples that differ, in some plane, between the query and a row.
+/// Word w of the mask of samples in which the query and a row differ in any plane.
 #[inline(always)]
 fn differ(query: Rows<'_>, first: &[u64], rest: &[u64], w: usize) -> u64 {
     let words = query.words();
@@ -134,14 +134,14 @@ fn differ(query: Rows<'_>, first: &[u64], rest: &[u64], w: usize) -> u64 {
     differ
 }
 
-/// Samples that are equal when `unequal` of them differ. At most 16,384, so it fits. More than all can
-/// differ only in rows that break the rule of zero bits past the last sample.
+/// The number of equal samples if `unequal` differ. At most 16,384, so it fits. `unequal` exceeds the number of
+/// samples only in rows that violate the rule that bits past the last sample are zero.
 #[inline(always)]
 pub(super) fn equal(samples: u32, unequal: u32) -> u16 {
     samples.saturating_sub(unequal) as u16
 }
 
-/// Packs samples into the first planes and the planes after them, all of which start at zero (SIG-2, SIG-3).
+/// Packs samples into the first planes and the others, all of which must be zero (SIG-2, SIG-3).
 #[inline(always)]
 pub(super) fn pack(samples: &[u64], first: &mut [u64], rest: &mut [u64]) {
     let (groups, last) = samples.as_chunks::<64>();
@@ -167,8 +167,8 @@ pub(super) fn pack_short(samples: &[u16], first: &mut [u64], rest: &mut [u64]) {
     }
 }
 
-/// Packs 64 samples into one word, of so many, of every plane. Bytes first: narrowing is a vector operation, and then
-/// eight bytes give up one bit each by one multiplication.
+/// Packs up to 64 samples into one word of every plane. First they are narrowed to bytes, which is vectorised. Then
+/// one multiplication extracts a bit from each of eight bytes.
 #[inline(always)]
 fn pack_word(
     samples: &[u64; 64],
@@ -190,7 +190,7 @@ fn pack_word(
     }
 }
 
-/// A bit for each bin that holds anything but `u64::MAX`, 64 bins a word.
+/// A bit for each bin that holds anything but `u64::MAX`, 64 bins per word.
 #[inline(always)]
 pub(super) fn occupied(bins: &[u64], words: &mut [u64]) {
     for (group, word) in bins.chunks(64).zip(words) {

@@ -1,8 +1,7 @@
-//! Telling the processor what will be read soon.
+//! Prefetching.
 #![allow(unsafe_code, reason = "the hint takes a pointer")]
 
-/// Asks for the cache line in which some words or bytes start. Changes nothing but time; without such an
-/// instruction it does nothing.
+/// Prefetches the cache line in which some words or bytes start. Does nothing if there is no such instruction.
 #[inline(always)]
 pub fn prefetch<T>(start: &[T]) {
     #[cfg(target_arch = "x86_64")]

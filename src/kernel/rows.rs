@@ -1,13 +1,13 @@
 //! A view of signatures as the words that kernels read.
 //!
-//! Row-major except that the first planes of all rows stand before the others: `first` holds plane 0 of each
-//! row, or with three planes and more planes 0 and 1 of each, side by side; `rest` holds the other planes of
-//! each row, or nothing where [only the first](Rows::first_only) are looked at. A plane has `W = ceil(k / 64)`
-//! words. Bits past sample k are zero in every plane, so they never differ.
+//! Rows are in row-major order, except that the first planes of all rows precede the others. `first` holds plane 0 of
+//! each row, or planes 0 and 1, adjacent, if there are three planes or more. `rest` holds the other planes of each
+//! row, or nothing if [only the first](Rows::first_only) are compared. A plane has `W = ceil(k / 64)` words. Bits
+//! past sample k are zero in every plane, so they never differ.
 
 use crate::scheme::{self, Scheme};
 
-/// One row that lies anywhere: its first planes, and the other planes one after the other.
+/// One row in memory anywhere: its first planes, and its other planes.
 pub type Row<'a> = (&'a [u64], &'a [u64]);
 
 /// Signatures of one scheme, borrowed.
@@ -22,8 +22,8 @@ pub struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Rows of a scheme, or `None` when the lengths do not fit each other. Bits past the last sample must
-    /// be zero: those that differ would count as samples that differ.
+    /// Rows of a scheme, or `None` if the lengths do not match. Bits past the last sample must be zero, since
+    /// differing bits would count as differing samples.
     pub fn new(scheme: &Scheme, first: &'a [u64], rest: &'a [u64]) -> Option<Rows<'a>> {
         let words = scheme.first_words();
         let others = scheme.words_per_signature() - words;
@@ -32,13 +32,12 @@ impl<'a> Rows<'a> {
         fits.then(|| Rows::of_whole(scheme, first, rest))
     }
 
-    /// Rows whose lengths are known to fit.
+    /// Rows whose lengths are known to match.
     pub(crate) fn of_whole(scheme: &Scheme, first: &'a [u64], rest: &'a [u64]) -> Rows<'a> {
         Rows::of_planes(scheme.samples, scheme.bits, first, rest)
     }
 
-    /// Rows as if samples had fewer bits: the lowest planes are a signature, too. The lengths must fit each
-    /// other.
+    /// Rows as if samples had fewer bits. The lowest planes are a signature, too. The lengths must match.
     pub(crate) fn of_planes(
         samples: u32,
         planes: u8,
@@ -58,7 +57,7 @@ impl<'a> Rows<'a> {
         self.bits
     }
 
-    /// How many planes of a row stand in [`first`](Rows::first).
+    /// The number of planes of a row in [`first`](Rows::first).
     pub fn first_planes(&self) -> u8 {
         self.first_planes
     }
@@ -74,12 +73,12 @@ impl<'a> Rows<'a> {
         (self.words() * planes.0, self.words() * (planes.1 - planes.0))
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.first.len() / self.words_of_row().0
     }
 
-    /// Whether there are none.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.first.is_empty()
     }
@@ -94,7 +93,7 @@ impl<'a> Rows<'a> {
         self.rest
     }
 
-    /// The same rows as if samples had only the bits of the first planes: those alone are a signature, too.
+    /// The same rows as if samples had only the bits of the first planes. Those alone are a signature, too.
     pub fn first_only(&self) -> Rows<'a> {
         Rows { bits: self.first_planes, rest: &[], ..*self }
     }
@@ -102,13 +101,13 @@ impl<'a> Rows<'a> {
     /// One row: its words of the first planes, and those of the other planes.
     ///
     /// # Panics
-    /// When there is no such row.
+    /// If there is no such row.
     pub fn row(&self, i: usize) -> Row<'a> {
         let (words, others) = self.words_of_row();
         (&self.first[i * words..][..words], &self.rest[i * others..][..others])
     }
 
-    /// Rows `from..to`, which must lie inside.
+    /// Rows `from..to`, which must exist.
     pub(crate) fn range(&self, from: usize, to: usize) -> Rows<'a> {
         let (words, others) = self.words_of_row();
         Rows {

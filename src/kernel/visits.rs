@@ -1,13 +1,13 @@
-//! Which of many elements go to a bin that is still open.
+//! Which elements go to a bin that is still open.
 //!
-//! In: the first bin and the order of each element as bytes, and how far each of 256 orders has come; at most 256 bins, whose ranks
-//! say which are open. Out: a bit for each element. A table of 256 bytes is looked up in registers where there are instructions for
-//! it, many elements at a time.
+//! In: the first bin and the order of each element as bytes, how far each of 256 orders has come, and the ranks of at
+//! most 256 bins, which say which are open. Out: a bit for each element. Where the instruction set allows, tables of
+//! 256 bytes are looked up in registers, many elements at a time.
 
-/// Elements of a mask.
+/// Elements per mask.
 pub(crate) const VISITS: usize = 32;
 
-/// Elements that move through at most 256 bins, in whole masks.
+/// Elements that move through at most 256 bins, padded to whole masks.
 #[derive(Clone, Copy)]
 pub(crate) struct Visitors<'a> {
     /// The first bin of each.
@@ -19,11 +19,11 @@ pub(crate) struct Visitors<'a> {
 /// The state of the bins at one time.
 #[derive(Clone, Copy)]
 pub(crate) struct Moment<'a> {
-    /// How far from the first bin the elements of each order are. Less than there are bins.
+    /// The distance of the elements of each order from their first bin. Less than the number of bins.
     pub(crate) steps: &'a [u8; 256],
     /// A rank for each bin, 1 to 256 of them.
     pub(crate) ranks: &'a [u16],
-    /// Bins of this rank and higher ones are open.
+    /// Bins of at least this rank are open.
     pub(crate) least: u16,
 }
 
@@ -37,7 +37,7 @@ impl Moment<'_> {
     }
 }
 
-/// The loop for every machine.
+/// The portable loop.
 pub(super) fn portable(visitors: Visitors<'_>, moment: Moment<'_>, masks: &mut [u32]) {
     let bins = visitors.bins.as_chunks::<VISITS>().0;
     let rows = visitors.rows.as_chunks::<VISITS>().0;

@@ -1,19 +1,19 @@
-//! How many samples of signatures agree.
+//! Counts of equal samples.
 //!
-//! In: signatures of one scheme. Out: counts, chance agreements included. What the counts mean is for
-//! [`crate::estimate`] to say.
+//! In: signatures of one scheme. Out: counts, including chance agreements. [`crate::estimate`] knows what the counts
+//! mean.
 
 use super::signature::{Signature, Signatures};
 use crate::error::Result;
 use crate::kernel::Kernel;
 
-/// Rows counted in one go by [`Signatures::for_each_count`]: their counts stay in the fastest cache.
+/// Rows counted per call in [`Signatures::for_each_count`]. Their counts stay in the L1 cache.
 const ROWS_PER_CALL: usize = 1024;
 
 impl Signature {
-    /// How many of the k samples agree with those of another signature of the same scheme. Chance
-    /// agreements are counted too; [`Signature::resemblance`] takes them out. The samples of empty sets are
-    /// all zero and mean nothing.
+    /// How many of the k samples agree with those of another signature of the same scheme. The count includes chance
+    /// agreements; [`Signature::resemblance`] corrects for them. The samples of an empty set are all zero and mean
+    /// nothing.
     pub fn count_equal(&self, other: &Signature) -> Result<u32> {
         self.check_scheme(other.shared_scheme())?;
         let mut count = [0];
@@ -31,8 +31,7 @@ impl Signature {
 }
 
 impl Signatures {
-    /// How many samples of each row agree with those of `query`, into `counts`, which is made as long
-    /// as there are rows.
+    /// How many samples of each row agree with those of `query`. `counts` is resized to the number of rows.
     pub fn count_equal(&self, query: &Signature, counts: &mut Vec<u16>) -> Result<()> {
         query.check_scheme(self.shared_scheme())?;
         counts.clear();
@@ -41,9 +40,9 @@ impl Signatures {
         Ok(())
     }
 
-    /// Calls `visit(row, equal samples)` for every row from `from` on that has at least `least` equal
-    /// samples with `query`, without storing the counts of the others. Empty sets resemble nothing: they
-    /// are not visited, and an empty query visits no row.
+    /// Calls `visit(row, equal samples)` for every row from `from` on that has at least `least` equal samples with
+    /// `query`. The counts of other rows are not stored. Empty sets resemble nothing, so they are not visited, and an
+    /// empty query visits no row.
     pub fn for_each_count(
         &self,
         query: &Signature,

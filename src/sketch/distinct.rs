@@ -1,9 +1,9 @@
-//! How many distinct elements there are, exactly.
+//! Exact counts of distinct elements.
 //!
-//! In: elements in any order, with repeats. Out: whether each was new, and how many were. A stream has
-//! an open table at most half full; a whole slice is chained by place, and only elements whose place was
-//! taken are compared. The hash has a key drawn anew for each process: the count does not depend on it,
-//! and elements chosen to collide cannot know it.
+//! In: elements in any order, with repeats. Out: whether each was new, and the number of distinct ones. Streams use
+//! an open hash table that is at most half full. Slices are chained by hash, and only elements whose place was taken
+//! are compared. The hash key is random per process. The count does not depend on it, and nobody can choose elements
+//! that collide.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
@@ -13,18 +13,18 @@ use crate::kernel::{Kernel, Work};
 
 static KEY: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0_u64));
 
-/// Places for each element of a slice.
+/// Places per element of a slice.
 const PLACES: usize = 4;
 
-/// Most places of memory that is kept from set to set: a few megabytes.
+/// Tables up to this many places are kept for the next set: a few megabytes.
 const KEPT: usize = 1 << 19;
 
-/// So few elements are compared with each other.
+/// Up to this many elements are compared with each other.
 const FEW: usize = 8;
 
-/// A set of elements that only knows what it has seen.
+/// A set of elements that only records which elements it has seen.
 pub(crate) struct Distinct {
-    /// 0 marks a free place: the element 0 is kept apart.
+    /// 0 marks a free place. The element 0 is recorded in `zero`.
     table: Vec<u64>,
     shift: u32,
     zero: bool,
@@ -54,7 +54,7 @@ impl Distinct {
         self.table.len() + self.chains.last.len() <= KEPT
     }
 
-    /// The number of distinct elements of a slice. A strictly ascending slice is counted by looking.
+    /// The number of distinct elements of a slice. A strictly ascending slice needs no counting.
     pub(crate) fn count_of(&mut self, elements: &[u64]) -> u64 {
         if elements.is_sorted_by(|a, b| a < b) {
             return elements.len() as u64;
@@ -78,7 +78,7 @@ impl Distinct {
         self.count as u64 + u64::from(self.zero)
     }
 
-    /// Forgets everything and makes room for `elements` distinct ones.
+    /// Removes all elements and makes room for `elements` distinct ones.
     pub(crate) fn reset(&mut self, elements: usize) {
         let size = (elements.max(8) * 2).next_power_of_two();
         self.table.clear();
@@ -88,7 +88,7 @@ impl Distinct {
         self.count = 0;
     }
 
-    /// Inserts an element, growing when half full; says whether it was new.
+    /// Inserts an element and returns whether it was new. Grows when half full.
     pub(crate) fn insert(&mut self, x: u64) -> bool {
         if (self.count + 1) * 2 > self.table.len() {
             self.grow();
@@ -138,7 +138,7 @@ impl Distinct {
     }
 }
 
-/// The number of distinct elements, by comparing all with all. No branch depends on them.
+/// The number of distinct elements, by comparing all pairs. No branch depends on the elements.
 fn count_few(elements: &[u64]) -> u64 {
     let mut repeats = 0;
     for (i, x) in elements.iter().enumerate() {
@@ -148,7 +148,7 @@ fn count_few(elements: &[u64]) -> u64 {
     elements.len() as u64 - repeats
 }
 
-/// A number of an element, from 1 on; 0 stands for none.
+/// The number of an element, from 1 on. 0 means none.
 trait Number: Copy + Default + PartialEq {
     fn of(number: usize) -> Self;
     fn get(self) -> usize;
@@ -178,23 +178,22 @@ impl Number for u32 {
     }
 }
 
-/// The elements of a slice chained by place, the last one first.
+/// The elements of a slice, chained by place. Each chain starts at its last element.
 #[derive(Default)]
 struct Chains<T> {
     /// The last element at each place.
     last: Vec<T>,
-    /// The one before each element at its place.
+    /// The element before each element at the same place.
     before: Vec<T>,
     /// Elements whose place was taken.
     second: Vec<T>,
 }
 
 impl<T: Number> Chains<T> {
-    /// How many elements are equal to an earlier one. Their numbers fit.
+    /// How many elements equal an earlier one. `T` must hold their numbers.
     ///
-    /// The place is the top of a product with a random odd number: two elements share one of m places
-    /// with a probability of at most 2/m (Dietzfelbinger et al., 1997), whatever they are, so long as who
-    /// chose them does not know the number.
+    /// The place is the top bits of a product with a random odd factor. Two elements share one of m places with a
+    /// probability of at most 2/m (Dietzfelbinger et al., 1997), whoever chose them, as long as the factor is secret.
     fn repeats(&mut self, elements: &[u64], key: u64) -> usize {
         let (count, size) = (elements.len(), (PLACES * elements.len()).next_power_of_two());
         self.last.clear();
@@ -221,7 +220,7 @@ impl<T: Number> Chains<T> {
     }
 }
 
-/// The loop that chains the elements and says how many found their place taken.
+/// Chains the elements and returns how many found their place taken.
 struct Chain<'a, T> {
     elements: &'a [u64],
     factor: u64,
@@ -233,7 +232,7 @@ struct Chain<'a, T> {
 impl<T: Number> Work for Chain<'_, T> {
     type Done = usize;
 
-    /// Places first, several at a time, then the chains. No branch depends on the elements.
+    /// Computes several places at a time, then chains. No branch depends on the elements.
     #[inline(always)]
     fn run(self) -> usize {
         let Chain { elements, factor, last, before, second } = self;

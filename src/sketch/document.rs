@@ -1,7 +1,8 @@
-//! Documents become signatures, by the features that the scheme chose.
+//! From documents to signatures, by the features of the scheme.
 //!
-//! In: a text, a page or any bytes. Out: features, or the signature of their set. It must not know how features are made:
-//! an [`Extractor`] does that. A scheme whose sets are given by the caller has no extractor, and refuses documents.
+//! In: a text, an HTML page or bytes. Out: features, or the signature of their set. An [`Extractor`] makes the
+//! features; this file must not know how. Schemes whose sets are given by the caller have no extractor and reject
+//! documents.
 
 use std::cell::Cell;
 
@@ -41,11 +42,11 @@ impl<'a> Document<'a> {
 }
 
 impl Sketcher {
-    /// The signature of a text, whose features are those of the scheme: shingles, grams or spots of the text, chunks of its
-    /// bytes, or the parts of a URL. A scheme of `tokens` or `ids` has no such features, and refuses with
+    /// The signature of a text. Its features are those of the scheme: shingles, grams or spots of the text, chunks of
+    /// its bytes, or the parts of a URL. A scheme of `tokens` or `ids` has no features of documents and returns
     /// [`Error::NotDocuments`].
     ///
-    /// The [limits](crate::features::Limits) of a document are the default ones.
+    /// Documents have the default [limits](crate::features::Limits).
     ///
     /// ```
     /// use ringer::{Scheme, Sketcher, features};
@@ -59,13 +60,12 @@ impl Sketcher {
         self.sketch_document(Document::text(text))
     }
 
-    /// The same for the bytes of a file. Where the scheme's features are made of text, they are read as UTF-8, and what is
-    /// not UTF-8 as U+FFFD.
+    /// The signature of the bytes of a file. Features of text read them as UTF-8, with U+FFFD for invalid bytes.
     pub fn sketch_bytes(&self, bytes: &[u8]) -> Result<Signature> {
         self.sketch_document(Document::bytes(bytes))
     }
 
-    /// The same for an HTML page, of which features of text see the visible text only.
+    /// The signature of an HTML page. Features of text see only the visible text.
     pub fn sketch_html(&self, page: &[u8]) -> Result<Signature> {
         self.sketch_document(Document::html(page))
     }
@@ -74,7 +74,7 @@ impl Sketcher {
         self.sketch(&self.features_of(document)?)
     }
 
-    /// The features of a document, in their order and with repeats.
+    /// The features of a document, in order and with repeats.
     pub(crate) fn features_of(&self, document: Document<'_>) -> Result<Vec<u64>> {
         let scheme = self.scheme();
         check_documents(scheme)?;
@@ -90,7 +90,7 @@ impl Sketcher {
     }
 }
 
-/// Refuses schemes whose sets the caller gives.
+/// Rejects documents if the caller gives the sets of this scheme.
 fn check_documents(scheme: &Scheme) -> Result<()> {
     let features = scheme.features;
     let instead = match features {

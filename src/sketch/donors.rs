@@ -1,13 +1,12 @@
-//! Which bin an empty bin copies: densification of one-permutation signatures.
+//! Densification of one-permutation signatures: which bin an empty bin copies.
 //!
-//! In: which bins are occupied. Out: for each empty bin i the occupied bin j with the least place
-//! under permutation i of the bins (SAMPLE-6), in other words sample i of the set of occupied bins.
-//! All of this is the same for all sets, so two sets that agree on what is occupied copy alike.
+//! In: which bins are occupied. Out: for each empty bin i, the occupied bin j with the least place under permutation
+//! i of the bins (SAMPLE-6). In other words, sample i of the set of occupied bins. The permutations are the same for
+//! all sets, so two sets with the same occupied bins make the same copies.
 //!
-//! With m of k bins occupied the donor stands at about place k/m: either the order is walked until it
-//! comes, or the places of the m occupied bins are compared, whichever is less work. Up to 1,024 bins all
-//! orders are kept as tables, since sets of a few elements are common and would otherwise be the
-//! slowest of all.
+//! With m of k bins occupied, the donor is at about place k/m. Either the order is walked to that place, or the
+//! places of the m occupied bins are compared, whichever is less work. Up to 1,024 bins all orders are kept as
+//! tables. Otherwise sets of a few elements, which are common, would be the slowest of all.
 
 use std::sync::OnceLock;
 
@@ -16,10 +15,10 @@ use super::permutation::Permutation;
 use crate::kernel::Kernel;
 use crate::scheme::Scheme;
 
-/// Up to this many bins the orders are kept as tables of bytes.
+/// Up to this many bins, the orders are tables of bytes.
 const MAX_IN_BYTES: usize = 256;
 
-/// Up to this many bins the orders are kept as tables of 16-bit words, 4 MiB at most.
+/// Up to this many bins, the orders are tables of 16-bit words, 4 MiB at most.
 const MAX_TABLED: usize = 1024;
 
 /// The orders of donors of all bins.

@@ -1,7 +1,8 @@
-//! The elements of a set as a scheme keeps them, and how many of them two sets have in common.
+//! The elements of a set as a scheme keeps them, and the intersection of two sets.
 //!
-//! In: elements in any order, with repeats. Out: distinct ones, rising. A scheme that keeps all 64 bits keeps
-//! the elements themselves; one that keeps fewer keeps the low bits of a hash of each (SIG-7). How they are stored is no business of this folder.
+//! In: elements in any order, with repeats. Out: distinct elements, ascending. A scheme that keeps all 64 bits keeps
+//! the elements themselves. One that keeps fewer bits keeps the low bits of a hash of each (SIG-7). This file must
+//! not know how they are stored.
 
 use super::hash::{Keys, Purpose, mix};
 use super::signature::Signature;
@@ -13,12 +14,12 @@ use crate::scheme::{Elements, Scheme};
 /// How elements of one scheme are kept.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Keeping {
-    /// What elements are mixed with, and the bits that stay. `None` where elements stay as they are.
+    /// The hash key and the mask of the bits that are kept. `None` if elements are kept as they are.
     hash: Option<(u64, u64)>,
 }
 
 impl Keeping {
-    /// How a scheme keeps elements; `None` if it does not.
+    /// How a scheme keeps elements, or `None` if it does not.
     pub(crate) fn of(scheme: &Scheme) -> Option<Keeping> {
         let Elements::Kept { bits } = scheme.elements else { return None };
         let hash = (bits < MAX_KEPT_BITS).then(|| {
@@ -28,7 +29,7 @@ impl Keeping {
         Some(Keeping { hash })
     }
 
-    /// What is kept of distinct, rising elements.
+    /// What is kept of distinct, ascending elements.
     pub(crate) fn keep(self, mut distinct: Vec<u64>) -> Vec<u64> {
         if let Some((key, mask)) = self.hash {
             distinct.iter_mut().for_each(|x| *x = mix(*x ^ key) & mask);
@@ -40,7 +41,7 @@ impl Keeping {
 }
 
 impl Sketcher {
-    /// Whether a signature can be that of the set that is kept with it (KEPT-10). It is if no set is.
+    /// Whether a signature can belong to the set that is kept with it (KEPT-10). True if no set is kept.
     pub(crate) fn is_consistent(&self, signature: &Signature) -> Result<bool> {
         let Some(elements) = signature.elements() else { return Ok(true) };
         if self.scheme().elements.are_exact() {
@@ -52,7 +53,7 @@ impl Sketcher {
     }
 }
 
-/// The distinct elements of a slice, rising. More than can be kept are refused.
+/// The distinct elements of a slice, ascending. An error if there are more than can be kept.
 pub(crate) fn distinct(elements: &[u64]) -> Result<Vec<u64>> {
     let mut distinct = elements.to_vec();
     if !distinct.is_sorted_by(|a, b| a < b) {
@@ -63,7 +64,7 @@ pub(crate) fn distinct(elements: &[u64]) -> Result<Vec<u64>> {
     Ok(distinct)
 }
 
-/// Refuses more elements than can be kept.
+/// Rejects more elements than can be kept.
 pub(crate) fn check_count(count: usize) -> Result<()> {
     if count <= MAX_KEPT_ELEMENTS {
         return Ok(());
@@ -76,13 +77,14 @@ pub(crate) fn check_count(count: usize) -> Result<()> {
     ))
 }
 
-/// A step is doubled from 1 until it passes the next element, so a search costs the logarithm of the distance.
+/// From this ratio of sizes on, the smaller set is searched for in the larger one. The search doubles its step until
+/// it passes the element, so it costs the logarithm of the distance.
 const GALLOP_FROM: usize = 16;
 
-/// How many elements two sets have in common. Both slices must rise strictly.
+/// The size of the intersection of two sets. Both slices must be strictly ascending.
 ///
-/// Sets of similar size are merged; if one is [much larger](GALLOP_FROM), each element of the smaller one is searched
-/// for in the larger one, from where the last search ended.
+/// Sets of similar size are merged. If one is [much larger](GALLOP_FROM), each element of the smaller set is searched
+/// for in the larger one, starting where the last search ended.
 ///
 /// ```
 /// use ringer::sketch::intersection_size;
@@ -97,7 +99,7 @@ pub fn intersection_size(a: &[u64], b: &[u64]) -> usize {
     }
 }
 
-/// Without a branch that depends on the elements.
+/// A merge without a branch that depends on the elements.
 fn merge(a: &[u64], b: &[u64]) -> usize {
     let (mut i, mut j, mut common) = (0, 0, 0);
     while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
@@ -115,7 +117,7 @@ fn gallop(small: &[u64], mut large: &[u64]) -> usize {
         while large.get(step - 1).is_some_and(|y| y < x) {
             step *= 2;
         }
-        // Everything before half a step is smaller, and nothing from the step on is.
+        // Everything before `step / 2` is smaller than x, and nothing from `step` on is.
         let window = &large[..large.len().min(step)];
         let from = (step / 2).min(window.len());
         let at = from + window[from..].partition_point(|y| y < x);

@@ -1,11 +1,12 @@
-//! The mixing function and the keys derived from a seed. Normative: `format-spec/hashing.md`.
+//! The mixing function, and the keys derived from a seed. Normative: `format-spec/hashing.md`.
 //!
-//! Everything a sampler draws comes from here, so that every version and machine draws the same.
+//! In: a seed or a word. Out: keys and hashes. All randomness of the samplers comes from here, so every version and
+//! machine draws the same.
 
 /// The odd increment between the keys of a stream: 2^64 over the golden ratio.
 pub(crate) const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// A bijection of 64-bit words whose high bits depend on every input bit: good to order by (HASH-1).
+/// A bijection of 64-bit words whose high bits depend on every input bit. Good to order by (HASH-1).
 #[inline(always)]
 pub(crate) const fn stir(mut x: u64) -> u64 {
     x ^= x >> 27;
@@ -14,7 +15,7 @@ pub(crate) const fn stir(mut x: u64) -> u64 {
     x.wrapping_mul(0x1C69_B3F7_4AC4_AE35)
 }
 
-/// Brings the high bits of a stirred word into its low ones (HASH-1).
+/// Mixes the high bits of a stirred word into its low bits (HASH-1).
 #[inline(always)]
 pub(crate) const fn settle(x: u64) -> u64 {
     x ^ (x >> 27)
@@ -26,30 +27,30 @@ pub(crate) const fn mix(x: u64) -> u64 {
     settle(stir(x))
 }
 
-/// What a stream of keys is for (HASH-3). Streams of one seed are unrelated.
+/// The purpose of a stream of keys (HASH-3). Streams of one seed are unrelated.
 #[derive(Clone, Copy)]
 pub(crate) enum Purpose {
-    /// The key that elements of the open universe are mixed with.
+    /// The key for elements of the open universe.
     Elements = 1,
-    /// One key for each sample, to mix it with.
+    /// One key per sample, to mix it with.
     Samples = 2,
-    /// One key for each permutation of a bounded universe.
+    /// One key per permutation of a bounded universe.
     Permutations = 3,
-    /// One key for each slot that a copied sample may be remixed for.
+    /// One key per bin, to remix a sample that is copied into it.
     Copies = 4,
-    /// One key for each empty bin's order of donors.
+    /// One key per bin, for its order of donors.
     Donors = 5,
-    /// One key for each block of lazy samples.
+    /// One key per block of lazy samples.
     Blocks = 6,
-    /// One key for each sample, to settle ties.
+    /// One key per sample, to settle ties.
     Ties = 7,
-    /// One key for each weighted sample.
+    /// One key per weighted sample.
     Weights = 8,
-    /// One key for each projection.
+    /// One key per projection.
     Projections = 9,
-    /// One key for each order in which elements visit the bins.
+    /// One key per order in which elements visit the bins.
     Visits = 10,
-    /// The key that elements are hashed with before fewer than all of their bits are kept.
+    /// The key for the hashes of kept elements, where fewer than 64 bits are kept.
     Kept = 15,
 }
 
@@ -63,7 +64,7 @@ impl Keys {
         Keys(mix(seed.wrapping_add(GOLDEN.wrapping_mul(purpose as u64))))
     }
 
-    /// The keys that hang from another key (HASH-2).
+    /// The keys derived from another key (HASH-2).
     pub(crate) const fn below(key: u64) -> Keys {
         Keys(key)
     }

@@ -1,24 +1,27 @@
 //! A bitmap of the hashes of a set, in the order of the hashes.
 //!
-//! In: the elements of a set. Out: a lower bound of the number of distinct elements, and where the least hash of each bin lies. Bit i
-//! stands for all hashes whose first bits are the number i. Equal elements share a bit, and so do a few different ones:
-//! there are [`BITS_PER_ELEMENT`] bits or more for each element, so that a random set loses less than one in a hundred. Elements
+//! In: the elements of a set. Out: a lower bound of the number of distinct elements, and about where the least hash of each bin
+//! is. Bit i stands for all hashes whose leading bits are the number i. Equal elements share a bit, and so do a few different
+//! ones. There are at least [`BITS_PER_ELEMENT`] bits per element, so a random set loses less than 1 % of its elements. Elements
 //! chosen to share bits make the bound useless, but never wrong.
 
 use super::hash::stir;
 use crate::kernel::{BLOCK, Kernel, Work};
 
-/// Fewest bits for each element.
+/// Least number of bits per element.
 const BITS_PER_ELEMENT: usize = 64;
 
-/// Fewest elements. Those of smaller sets are counted faster.
+/// Smallest set that gets a bitmap. Counting a smaller one exactly is faster.
 const MIN_ELEMENTS: usize = 128;
 
-/// Most elements. Their bitmap takes 64 KiB; a larger one would not stay in the cache.
+/// Largest set that gets a bitmap. Its bitmap takes 64 KiB; a larger one would not stay in the cache.
 const MAX_ELEMENTS: usize = 8192;
 
-/// Elements that are hashed together.
+/// Elements that are hashed together, in vectors.
 const ROUND: usize = 64;
+
+/// Most elements in which repeats are looked for first. For smaller sets it is a quarter of the elements.
+const MAX_TRIED: usize = 256;
 
 /// The bitmap of one set. It serves set after set.
 #[derive(Default)]
@@ -27,26 +30,47 @@ pub(crate) struct HashBitmap {
 }
 
 impl HashBitmap {
-    /// Whether a set of this many elements should have a bitmap.
+    /// Whether a bitmap can be worthwhile for a set of this many elements.
     pub(crate) fn suits(elements: usize) -> bool {
         (MIN_ELEMENTS..=MAX_ELEMENTS).contains(&elements)
     }
 
-    /// Replaces the bitmap by that of the elements hashed with `key`. Their number [suits](HashBitmap::suits).
-    pub(crate) fn fill(&mut self, key: u64, elements: &[u64]) {
-        let bits = BITS_PER_ELEMENT * elements.len().clamp(MIN_ELEMENTS, MAX_ELEMENTS);
-        self.bytes.clear();
-        self.bytes.resize(bits.next_power_of_two() / 8, 0);
-        Kernel::best().run(Fill { key, elements, bytes: &mut self.bytes });
+    /// The expected number of elements that share a bit with an earlier one if all are distinct: about n^2 / 2m for m bits.
+    pub(crate) fn expected_collisions(elements: usize) -> u64 {
+        (elements * elements / (2 * bits_for(elements))) as u64
     }
 
-    /// The number of bits that are set: there are at least as many distinct elements.
+    /// Replaces the bitmap by that of the elements hashed with `key`. Their number [suits](HashBitmap::suits).
+    ///
+    /// Returns false, and leaves the bitmap incomplete, if the first elements show that the set has too many repeats: they are
+    /// extrapolated to a number of distinct elements, and `is_useful` says whether that number is high enough.
+    pub(crate) fn fill(
+        &mut self,
+        key: u64,
+        elements: &[u64],
+        is_useful: impl Fn(u64) -> bool,
+    ) -> bool {
+        self.bytes.clear();
+        self.bytes.resize(bits_for(elements.len()) / 8, 0);
+        let tried = (elements.len() / 4).next_multiple_of(ROUND).min(MAX_TRIED);
+        let (tried, rest) = elements.split_at(tried.min(elements.len()));
+        let (kernel, bytes) = (Kernel::best(), &mut self.bytes);
+        let new = kernel.run(Fill::<true> { key, elements: tried, bytes });
+        // Repeats become more frequent as more elements are known, so the share of repeats in the whole set is hardly lower.
+        if new < tried.len() && !is_useful((elements.len() * new / tried.len()) as u64) {
+            return false;
+        }
+        kernel.run(Fill::<false> { key, elements: rest, bytes });
+        true
+    }
+
+    /// The number of bits that are set. There are at least as many distinct elements.
     pub(crate) fn count(&self) -> u64 {
         Kernel::best().run(Count(&self.bytes))
     }
 
-    /// For each bin, 16 bits after those that tell the bin: the least hash of the bin does not exceed them. False if that of a
-    /// bin is not known, because the bin is empty or has too few or too many bits. The number of bins is a power of two.
+    /// An upper limit of the least hash of each bin: the 16 bits of the hash that follow the bin number. Returns false if a limit is
+    /// unknown, because a bin is empty or has too few or too many bits. The number of bins is a power of two.
     pub(crate) fn limits(&self, limits: &mut [u16]) -> bool {
         let (blocks, _) = self.bytes.as_chunks::<BLOCK>();
         let per_bin = blocks.len() / limits.len();
@@ -63,23 +87,36 @@ impl HashBitmap {
     }
 }
 
-struct Fill<'a> {
+/// The bits of the bitmap of so many elements, a power of two.
+fn bits_for(elements: usize) -> usize {
+    (BITS_PER_ELEMENT * elements.clamp(MIN_ELEMENTS, MAX_ELEMENTS)).next_power_of_two()
+}
+
+/// Sets the bits of elements. Returns how many bits were not set before if `COUNT`, else 0.
+struct Fill<'a, const COUNT: bool> {
     key: u64,
     elements: &'a [u64],
     bytes: &'a mut [u8],
 }
 
-impl Work for Fill<'_> {
-    type Done = ();
+impl<const COUNT: bool> Work for Fill<'_, COUNT> {
+    type Done = usize;
 
-    /// Addresses and bits first, many at a time.
+    /// Computes addresses and bits of a round first, in vectors, then sets the bits one by one.
     #[inline(always)]
-    fn run(self) {
+    fn run(self) -> usize {
         let Fill { key, elements, bytes } = self;
         let mask = bytes.len() - 1;
         let shift = u64::BITS - bytes.len().trailing_zeros() - 3;
         let (rounds, left) = elements.as_chunks::<ROUND>();
-        let (mut places, mut bits) = ([0_u32; ROUND], [0_u8; ROUND]);
+        let (mut places, mut bits, mut new) = ([0_u32; ROUND], [0_u8; ROUND], 0);
+        let mut set = |place: u32, bit: u8| {
+            let byte = &mut bytes[place as usize & mask];
+            if COUNT {
+                new += usize::from(*byte & bit == 0);
+            }
+            *byte |= bit;
+        };
         for round in rounds {
             for i in 0..ROUND {
                 let number = (stir(round[i] ^ key) >> shift) as u32;
@@ -87,13 +124,14 @@ impl Work for Fill<'_> {
                 bits[i] = 1 << (number & 7);
             }
             for i in 0..ROUND {
-                bytes[places[i] as usize & mask] |= bits[i];
+                set(places[i], bits[i]);
             }
         }
         for x in left {
-            let number = stir(x ^ key) >> shift;
-            bytes[(number >> 3) as usize & mask] |= 1 << (number & 7);
+            let number = (stir(x ^ key) >> shift) as u32;
+            set(number >> 3, 1 << (number & 7));
         }
+        new
     }
 }
 
@@ -123,12 +161,42 @@ mod tests {
         let mut bitmap = HashBitmap::default();
         for (count, distinct) in [(128, 128), (129, 3), (1000, 900), (200, 200), (8192, 8192)] {
             let elements = elements(count, distinct);
-            bitmap.fill(7, &elements);
+            assert!(bitmap.fill(7, &elements, |_| true));
             let width = (64 * count).next_power_of_two().trailing_zeros();
             let firsts: HashSet<u64> =
                 elements.iter().map(|x| stir(x ^ 7) >> (64 - width)).collect();
             assert_eq!(bitmap.count(), firsts.len() as u64, "{count} {distinct}");
             assert!(bitmap.count() <= distinct && bitmap.count() as f64 > 0.98 * distinct as f64);
+        }
+    }
+
+    /// Random sets lose about as many elements as expected.
+    #[test]
+    fn expected_collisions_are_those_of_random_sets() {
+        let mut bitmap = HashBitmap::default();
+        for count in [1000_usize, 1070, 2000, 5000, 8192] {
+            let lost: u64 = (0..50)
+                .map(|key| {
+                    assert!(bitmap.fill(key, &elements(count, count as u64), |_| true));
+                    count as u64 - bitmap.count()
+                })
+                .sum();
+            let (mean, expected) = (lost as f64 / 50.0, HashBitmap::expected_collisions(count));
+            // A standard error of the mean is about sqrt(expected / 50).
+            let error = 4.0 * (expected as f64 / 50.0).sqrt() + 1.0;
+            assert!((mean - expected as f64).abs() < error, "{count}: {mean} {expected}");
+        }
+    }
+
+    /// Repeats among the first elements are noticed, and stand for the whole set.
+    #[test]
+    fn useless_bitmaps_are_abandoned() {
+        let mut bitmap = HashBitmap::default();
+        for count in [128, 200, 1000, 8192] {
+            assert!(!bitmap.fill(7, &elements(count, 16), |bound| bound > count as u64 / 2));
+            assert!(
+                bitmap.fill(7, &elements(count, count as u64), |bound| bound > count as u64 / 2)
+            );
         }
     }
 
@@ -146,7 +214,7 @@ mod tests {
             (64, 128, false),
         ] {
             let elements = elements(count.max(128), count as u64);
-            bitmap.fill(3, &elements);
+            assert!(bitmap.fill(3, &elements, |_| true));
             let mut limits = vec![0; bins];
             let is_known = bitmap.limits(&mut limits);
             assert_eq!(is_known, known, "{count} {bins}");

@@ -1,20 +1,20 @@
 //! `Independent`: k permutations, and the least image of the set under each. The reference sampler.
 //!
-//! In: the elements of a set that is not empty. Out: as many samples as are drawn. Normative: `format-spec/hashing.md`.
-//! Cost: k hashes an element, except for dense sets of a bounded universe ([`Members`]).
+//! In: the elements of a set that is not empty. Out: the samples. Normative: `format-spec/hashing.md`. Cost: k hashes
+//! per element, except for dense sets of a bounded universe ([`Members`]).
 
 use super::hash::{Keys, Purpose, mix, stir};
 use super::members::Members;
 use super::permutation::Permutation;
 use crate::scheme::{Scheme, Universe};
 
-/// The sampler with its keys or permutations made ready.
+/// The sampler, with its keys or permutations.
 pub(crate) struct Independent {
     permutations: Permutations,
 }
 
 enum Permutations {
-    /// Permutations of all 64-bit words: a key for the elements and one for each sample.
+    /// Permutations of all 64-bit words: one key for the elements and one per sample.
     Open { element_key: u64, sample_keys: Vec<u64> },
     /// Permutations of `{0..size-1}`.
     Bounded { size: u64, each: Vec<Permutation> },
@@ -40,7 +40,7 @@ impl Independent {
         Independent { permutations }
     }
 
-    /// Takes elements into samples that start at `u64::MAX` (SAMPLE-2, SAMPLE-3).
+    /// Adds elements to samples that start at `u64::MAX` (SAMPLE-2, SAMPLE-3).
     pub(crate) fn absorb(&self, elements: &[u64], samples: &mut [u64]) {
         match &self.permutations {
             Permutations::Open { element_key, sample_keys } => {

@@ -1,37 +1,36 @@
-//! `Lazy`: the distribution of independent permutations for a hash or two an element. The thought is that of Manasse's *On the
-//! Efficient Determination of Most Near Neighbors*, chapter 4: compare the random numbers of elements bit by bit, and draw no bit
-//! that is not looked at.
+//! `Lazy`: samples with the distribution of independent permutations, for one or two hashes per element. After
+//! Manasse, *On the Efficient Determination of Most Near Neighbors*, chapter 4: compare the random numbers of
+//! elements bit by bit, and draw only the bits that are compared.
 //!
-//! In: the elements of a set that is not empty. Out: as many samples as are drawn. Normative:
-//! `format-spec/hashing.md`.
+//! In: the elements of a set that is not empty. Out: the samples. Normative: `format-spec/hashing.md`.
 //!
-//! For each block of m samples an element draws in how many of them it has the leading "zero" that one in m
-//! elements has, and in which: it *claims* those samples. Claims are settled by the bits that follow, the
-//! extension, and those by a word of its own where they are equal. Every sample thus has an order of all elements,
-//! and its winner is the first of the set: taking other elements away never changes it. A sample that nobody claims is
-//! won by the tie words of all elements, for which they have to be looked at once more.
+//! Samples form blocks. In a block, m is the reciprocal of the probability with which an element *claims* a sample.
+//! For each block an element draws how many samples it claims, and which. Competing claims are settled by the bits
+//! that follow, the extension, and equal extensions by a tie word. So every sample has an order of all elements, and
+//! its winner is the first one of the set: removing other elements never changes it. A sample without a claim is won
+//! by the least tie word of all elements, which requires a second pass over them.
 //!
-//! What is drawn: for each element one word of 64 bits a block and one a claim, and of a block of w samples it claims w/m on
-//! average. That is 1 bit for each element and sample at 128 samples and 4 bits at 32, where `Independent` draws 64; not the
-//! quarter to third of a bit of the literature, which draws single bits, but words are what costs. In addition a word
-//! for each element and unclaimed sample: `64 (1 - 1/m)^n` bits in sets of n elements, at 128 samples 59 for n = 10, 29 for 100
-//! and 0.03 for 1,000.
+//! Random bits: an element draws one 64-bit word per block and one per claim, and it claims w/m samples of a block of
+//! w on average. That is 1 bit per element and sample at 128 samples, and 4 bits at 32. `Independent` draws 64. The
+//! literature draws a quarter to a third of a bit, but it draws single bits, and here words are what costs. Unclaimed
+//! samples need another word per element: `64 (1 - 1/m)^n` bits in sets of n elements. At 128 samples that is 59 bits
+//! for n = 10, 29 for 100 and 0.03 for 1,000.
 //!
-//! What it costs (`benches/sketch.rs`): at 128 samples it is as fast as `Independent` for sets of 5 elements, 1.2 times as
-//! fast for 10, 2.3 times for 100, over 20 times for 1,000 and about 30 times for 10,000; at 32 samples 0.9, 1.2, 4, 7 and 8 times.
-//! A single element takes it twice as long. `OnePermutation` is 1.7 times as fast as `Lazy` for 10 elements, 6 to 14
-//! times for 100 and 5 to 8 times from 1,000 on.
+//! Speed (`benches/sketch.rs`): compared with `Independent` at 128 samples, it is as fast for 5 elements, 1.2 times
+//! as fast for 10, 2.3 times for 100, over 20 times for 1,000 and about 30 times for 10,000. At 32 samples it is 0.9,
+//! 1.2, 4, 7 and 8 times as fast. For a single element it takes twice as long. `OnePermutation` is 1.7 times as fast
+//! as `Lazy` for 10 elements, 6 to 14 times for 100 and 5 to 8 times from 1,000 on.
 
 use super::hash::{Keys, Purpose, mix, stir};
 use crate::scheme::Scheme;
 
-/// Most samples of a block (SAMPLE-8). In sets of a thousand elements nearly all are claimed.
+/// Most samples of a block (SAMPLE-8). Sets of a thousand elements claim nearly all of them.
 const BLOCK: usize = 128;
 
-/// Elements that are drawn for before their claims are looked at.
+/// Elements whose claims are drawn before any claim is compared.
 const CHUNK: usize = 128;
 
-/// The sampler with its keys and tables made ready.
+/// The sampler, with its keys and tables.
 pub(crate) struct Lazy {
     element_key: u64,
     sample_keys: Vec<u64>,
@@ -39,37 +38,37 @@ pub(crate) struct Lazy {
     blocks: Vec<Block>,
 }
 
-/// Samples that an element draws its claims of together.
+/// A block: samples whose claims an element draws together.
 struct Block {
     key: u64,
     start: usize,
     width: usize,
     /// An element claims as many samples as there are thresholds that its word reaches.
     thresholds: Vec<u64>,
-    /// The first three once more, less one. Those that are not there are never exceeded.
+    /// The first three thresholds less one. Missing ones are never exceeded.
     below: [u64; 3],
 }
 
-/// What is known of the elements that were looked at. Working memory: it serves set after set.
+/// The claims so far. Working memory, reused from set to set.
 #[derive(Default)]
 pub(crate) struct Claims {
     best: Vec<Best>,
-    /// Samples that were claimed with the extension 0, which elsewhere means that nobody claims them. As good as never
-    /// are there any; but who knows the seed can make elements that do so.
+    /// Samples that were claimed with the extension 0, which elsewhere means unclaimed. There are hardly ever any,
+    /// but someone who knows the seed can construct such elements.
     zeros: Vec<usize>,
-    /// Made when they are needed: other samplers do without.
+    /// Allocated on first use, since other samplers do not need it.
     chunk: Option<Box<Chunk>>,
     open: Option<Box<Open>>,
 }
 
-/// The best claims of a block: of each sample the greatest extension, and the hash of the element it belongs to. Arrays
-/// of their full size, so that no place has to be checked.
+/// The best claims of a block: for each sample the greatest extension, and the hash of the element that has it. The
+/// arrays have their full size, which avoids bounds checks.
 struct Best {
     extensions: [u64; BLOCK],
     holders: [u64; BLOCK],
 }
 
-/// Elements on their way through a block.
+/// The elements of a chunk while a block is computed.
 struct Chunk {
     hashes: [u64; CHUNK],
     draws: [u64; CHUNK],
@@ -77,7 +76,7 @@ struct Chunk {
     sorted: [[u8; CHUNK]; 3],
 }
 
-/// The samples of a block that nobody claims, and the least tie word of each so far.
+/// The unclaimed samples of a block, and the least tie word of each so far.
 struct Open {
     places: [u8; BLOCK],
     words: [u64; BLOCK],
@@ -120,7 +119,7 @@ impl Lazy {
         }
     }
 
-    /// No claims yet.
+    /// Removes all claims.
     pub(crate) fn start(&self, claims: &mut Claims) {
         claims.zeros.clear();
         claims.best.resize_with(self.blocks.len(), Best::default);
@@ -129,7 +128,7 @@ impl Lazy {
         }
     }
 
-    /// Takes the claims of elements (SAMPLE-8, SAMPLE-9).
+    /// Adds the claims of elements (SAMPLE-8, SAMPLE-9).
     pub(crate) fn absorb(&self, elements: &[u64], claims: &mut Claims) {
         let Claims { best, zeros, chunk, .. } = claims;
         let chunk = chunk.get_or_insert_default();
@@ -143,12 +142,12 @@ impl Lazy {
         }
     }
 
-    /// Whether every sample is claimed: then elements that were looked at are needed no more.
+    /// Whether every sample is claimed. Then the elements so far are no longer needed.
     pub(crate) fn complete(&self, claims: &Claims) -> bool {
         self.unclaimed(claims) == 0
     }
 
-    /// How many samples nobody claims.
+    /// The number of unclaimed samples.
     pub(crate) fn unclaimed(&self, claims: &Claims) -> usize {
         let open = self.blocks.iter().zip(&claims.best).map(|(block, best)| {
             let extensions = best.extensions[..block.width].iter().enumerate();
@@ -158,7 +157,7 @@ impl Lazy {
         open.sum()
     }
 
-    /// The samples (SAMPLE-9). `elements` are all that were absorbed, unless the claims are complete.
+    /// Makes the samples (SAMPLE-9). `elements` are all that were added, unless every sample is claimed.
     pub(crate) fn finish(&self, elements: &[u64], claims: &mut Claims, samples: &mut [u64]) {
         let Claims { best, zeros, chunk, open } = claims;
         let (chunk, open) = (chunk.get_or_insert_default(), open.get_or_insert_default());
@@ -196,8 +195,8 @@ impl Chunk {
         &self.hashes[..elements.len()]
     }
 
-    /// Draws how many samples of a block each of the first `count` elements claims, and sorts them by it: so many claim
-    /// one sample, two, and more. Without a branch, which nothing could foresee.
+    /// Draws how many samples of a block each of the first `count` elements claims. Returns how many elements claim
+    /// one sample, two, and more. Has no branches, since they would be unpredictable.
     #[inline(never)]
     fn draw(&mut self, block: &Block, count: usize) -> [usize; 3] {
         let [one, two, more] = &mut self.sorted;
@@ -206,7 +205,7 @@ impl Chunk {
         for (i, (draw, h)) in hashed.enumerate().take(count) {
             *draw = mix(h ^ block.key);
             let reaches = block.below.map(|below| usize::from(*draw > below));
-            // None of the three counts is above i: the remainders only spare a check.
+            // None of the three counts exceeds i. The remainders only avoid bounds checks.
             one[ones % CHUNK] = i as u8;
             two[twos % CHUNK] = i as u8;
             more[mores % CHUNK] = i as u8;
@@ -218,7 +217,7 @@ impl Chunk {
     }
 }
 
-/// The claims of one block on their way to the best.
+/// Compares the claims of one block with the best ones.
 struct Race<'a> {
     block: &'a Block,
     best: &'a mut Best,
@@ -227,7 +226,7 @@ struct Race<'a> {
 }
 
 impl Race<'_> {
-    /// The claims of a chunk's elements, of which so many claim one sample, two, and more (SAMPLE-8).
+    /// Adds the claims of a chunk's elements, given how many claim one sample, two, and more (SAMPLE-8).
     #[inline(never)]
     fn run(&mut self, chunk: &Chunk, [ones, twos, mores]: [usize; 3]) {
         let of = |i: &u8| {
@@ -252,7 +251,7 @@ impl Race<'_> {
         }
     }
 
-    /// The claims of an element by the letter of SAMPLE-8, however many they are.
+    /// Adds any number of claims of one element, exactly as SAMPLE-8 defines them.
     fn claim_several(&mut self, draw: u64, h: u64) {
         let count = self.block.thresholds.iter().take_while(|t| **t <= draw).count();
         let mut taken = 0_u128;
@@ -267,8 +266,8 @@ impl Race<'_> {
         }
     }
 
-    /// One claim. Which of two is better is a matter of chance, so that there is no branch on it; but there is on their
-    /// being equal.
+    /// Adds one claim. Which of two claims is better is random, so there is no branch on it. Equal claims are rare,
+    /// so there is a branch on that.
     #[inline(always)]
     fn claim(&mut self, place: usize, extension: u64, h: u64) {
         let held = &mut self.best.extensions[place % BLOCK];
@@ -281,8 +280,8 @@ impl Race<'_> {
         *holder = if wins { h } else { *holder };
     }
 
-    /// A claim whose extension is the one that is held: that of an element which comes again, or 0, or, as good as never,
-    /// another's (SAMPLE-9).
+    /// Settles a claim whose extension equals the best one: a repeated element, or 0, or, hardly ever, another
+    /// element (SAMPLE-9).
     #[cold]
     fn tie(&mut self, place: usize, extension: u64, h: u64) {
         let holder = &mut self.best.holders[place % BLOCK];
@@ -299,7 +298,7 @@ impl Race<'_> {
 }
 
 impl Open {
-    /// Finds the samples of a block that nobody claims.
+    /// Finds the unclaimed samples of a block.
     fn find(&mut self, block: &Block, best: &Best, zeros: &[usize]) {
         self.count = 0;
         for (i, extension) in best.extensions[..block.width].iter().enumerate() {
@@ -310,8 +309,8 @@ impl Open {
         self.words[..self.count].fill(u64::MAX);
     }
 
-    /// The least tie words, and whose they are (SAMPLE-9). Words of different elements differ. Sample by sample, so that
-    /// what changes stays in registers.
+    /// The least tie words, and the elements that have them (SAMPLE-9). Words of different elements differ. The outer
+    /// loop is over samples, so that what changes stays in registers.
     #[inline(never)]
     fn settle(&mut self, hashes: &[u64], tie_keys: &[u64], holders: &mut [u64; BLOCK]) {
         for (place, least) in self.places.iter().zip(&mut self.words).take(self.count) {
@@ -333,8 +332,8 @@ fn split(draw: u64, index: u64, range: u64) -> (usize, u64) {
     ((z >> 64) as usize, z as u64)
 }
 
-/// `T_v = 2^64 Pr[c <= v]`, where c is how many of `width` samples an element claims, each with probability
-/// 1/m; as far as that is possible (SAMPLE-8).
+/// The thresholds `T_v = 2^64 Pr[c <= v]`. c is the number of samples, of `width`, that an element claims, each with
+/// probability 1/m (SAMPLE-8). The list ends before the first v of probability 0.
 fn thresholds(width: usize, m: usize) -> Vec<u64> {
     let (width, m) = (width as u128, m as u128);
     let mut probability = (0..width).fold(1_u128 << 96, |p, _| p * (m - 1) / m);

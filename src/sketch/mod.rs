@@ -1,8 +1,8 @@
-//! Sets become signatures.
+//! Sketching: from sets to signatures.
 //!
-//! In: sets of 64-bit features. Out: [`Signature`]s, a few dozen bytes each, whose agreement tells
-//! how alike the sets are. One file a sampler; [`Sketcher`] is the front of all of them. Knows nothing
-//! of what agreement means, nor of how signatures are stored or searched.
+//! In: sets of 64-bit elements. Out: [`Signature`]s of a few dozen bytes, whose agreement tells how similar the sets
+//! are. Each sampler has a file; [`Sketcher`] is the interface to all of them. This module must not know what
+//! agreement means, nor how signatures are stored or searched.
 
 mod agreement;
 mod distinct;

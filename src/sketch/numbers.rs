@@ -1,13 +1,13 @@
-//! Random numbers from hashed words: uniform and normal ones. Normative: `format-spec/hashing.md`.
+//! Uniform and normal random numbers from hashed words. Normative: `format-spec/hashing.md`.
 //!
-//! In: 64 random bits. Out: a double, the same on every machine: nothing but additions, multiplications,
-//! divisions and square roots, which IEEE 754 fixes to the last bit, and a logarithm in plain code. Nothing branches without need:
-//! in loops, several numbers are computed at once.
+//! In: 64 random bits. Out: a double, the same on every machine. Uses only additions, multiplications, divisions and
+//! square roots, which IEEE 754 defines to the last bit, and its own logarithm. There are hardly any branches, so
+//! loops over these functions are vectorised.
 
-/// A number between 0 and 1, neither of which it is (HASH-5).
+/// A number between 0 and 1, exclusive (HASH-5).
 #[inline(always)]
 pub(crate) fn unit(word: u64) -> f64 {
-    // The bits of 1 + floor(w / 2^12) / 2^52. Everything after that is exact.
+    // The bits of 1 + floor(w / 2^12) / 2^52. All later steps are exact.
     let above_1 = f64::from_bits(0x3FF << 52 | word >> 12);
     above_1 - 1.0 + f64::EPSILON / 2.0
 }
@@ -15,14 +15,14 @@ pub(crate) fn unit(word: u64) -> f64 {
 /// The product of two numbers between 0 and 1, one from each half of a word (HASH-5).
 #[inline(always)]
 pub(crate) fn product(word: u64) -> f64 {
-    // The bits of 2^52 + x for x < 2^32: a conversion that many words can go through at once.
+    // The bits of 2^52 + x for x < 2^32. This conversion can be vectorised.
     let half = |x: u64| f64::from_bits(0x433 << 52 | x) - (4_503_599_627_370_496.0 - 0.5);
     const SCALE: f64 = 1.0 / 4_294_967_296.0;
     half(word >> 32) * SCALE * (half(word & 0xFFFF_FFFF) * SCALE)
 }
 
-/// The natural logarithm of a positive number that is not subnormal: what [`libm::log`] computes, in the same steps and thus to the
-/// same bit, but without its exceptions, so that many can be computed at once.
+/// The natural logarithm of a positive number that is not subnormal. Takes the same steps as [`libm::log`], so the
+/// result has the same bits. It has no special cases, so it can be vectorised.
 #[inline(always)]
 #[expect(clippy::excessive_precision, reason = "as printed")]
 pub(crate) fn ln(x: f64) -> f64 {
@@ -35,7 +35,7 @@ pub(crate) fn ln(x: f64) -> f64 {
     ];
     const EVEN: [f64; 3] =
         [3.999999999940941908e-01, 2.222219843214978396e-01, 1.531383769920937332e-01];
-    // x = 2^k (1 + f), and 1 + f is between the roots of 1/2 and 2; the upper half of the latter is HALF_ROOT.
+    // x = 2^k (1 + f), where 1 + f is between sqrt(1/2) and sqrt(2). The upper half of the latter is HALF_ROOT.
     const HALF_ROOT: u32 = 0x3FE6_A09E;
     let high = ((x.to_bits() >> 32) as u32).wrapping_add(0x3FF0_0000 - HALF_ROOT);
     let k = f64::from((high >> 20) as i32 - 0x3FF);
@@ -50,10 +50,10 @@ pub(crate) fn ln(x: f64) -> f64 {
     s * (half_square + (odd + even)) + k * LN2[1] - half_square + f + k * LN2[0]
 }
 
-/// The integer below a number of magnitude up to 2^51.
+/// The largest integer below a number of magnitude up to 2^51.
 #[inline(always)]
 pub(crate) fn floor(x: f64) -> f64 {
-    // Next to this number doubles are integers.
+    // Near this number, doubles are integers.
     const INTEGERS: f64 = 6_755_399_441_055_744.0;
     let nearest = (x + INTEGERS) - INTEGERS;
     if nearest > x { nearest - 1.0 } else { nearest }
@@ -62,7 +62,7 @@ pub(crate) fn floor(x: f64) -> f64 {
 /// Most words whose normal deviates are computed together.
 pub(crate) const DEVIATES: usize = 64;
 
-/// Working memory for deviates that are not central: where they stand, and their probabilities.
+/// Working memory for deviates that are not central: their indexes and probabilities.
 pub(crate) struct Far {
     place: [usize; DEVIATES],
     p: [f64; DEVIATES],
@@ -74,8 +74,8 @@ impl Far {
     }
 }
 
-/// Normally distributed numbers (HASH-6) for up to [`DEVIATES`] words. All are taken for central ones at first; those that are
-/// not, one in seven, are then computed anew, side by side.
+/// Normally distributed numbers (HASH-6) for up to [`DEVIATES`] words. First all are computed as central ones. The
+/// others, one in seven, are then collected and computed again.
 #[inline(always)]
 pub(crate) fn normals(words: &[u64], deviates: &mut [f64], far: &mut Far) {
     for (word, deviate) in words.iter().zip(&mut *deviates) {
@@ -83,13 +83,13 @@ pub(crate) fn normals(words: &[u64], deviates: &mut [f64], far: &mut Far) {
     }
     let mut count = 0;
     for (i, word) in words.iter().enumerate() {
-        // The next one takes its place unless it stays.
+        // The next one overwrites this one unless it is kept.
         let p = unit(*word);
         (far.place[count % DEVIATES], far.p[count % DEVIATES]) = (i, p);
         count += usize::from((p - 0.5).abs() > CENTRAL);
     }
     let count = count.min(DEVIATES);
-    // A few too many, so that they are computed by fours.
+    // A few too many, so that they are computed four at a time.
     let filled = count.next_multiple_of(4).min(DEVIATES);
     far.p[..filled].iter_mut().for_each(|p| *p = tail(*p));
     for (place, far) in far.place[..count].iter().zip(&far.p) {
@@ -97,7 +97,7 @@ pub(crate) fn normals(words: &[u64], deviates: &mut [f64], far: &mut Far) {
     }
 }
 
-/// Probabilities as far as this from one half have the simplest formula.
+/// Probabilities up to this distance from one half are central and have the simplest formula.
 const CENTRAL: f64 = 0.425;
 
 #[inline(always)]
@@ -107,7 +107,7 @@ fn central(p: f64) -> f64 {
     q * horner(&A, y) / horner(&B, y)
 }
 
-/// The deviate of a probability that is not central. Infinite if it is one for [`farthest`].
+/// The deviate of a probability that is not central. Infinite if [`farthest`] has to compute it.
 #[inline(always)]
 fn tail(p: f64) -> f64 {
     let y = (-ln(p.min(1.0 - p))).sqrt();

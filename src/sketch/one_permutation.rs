@@ -1,9 +1,9 @@
-//! `OnePermutation`: one hash an element, k bins, the least image in each; empty bins copy others.
-//! The sampler of bounded universes, and of databases that were made with it.
+//! `OnePermutation`: one hash per element, k bins, and the least image in each. Empty bins copy others. The sampler
+//! of bounded universes, and of databases that were created with it.
 //!
-//! In: the elements of a set that is not empty. Out: k samples. Normative: `format-spec/hashing.md`.
-//! A copied sample is remixed with the slot it fills: otherwise chance agreements of b-bit samples
-//! would repeat, and the variance of small sets would be up to 6.5 times too large.
+//! In: the elements of a set that is not empty. Out: k samples. Normative: `format-spec/hashing.md`. A copied sample
+//! is remixed with the number of the bin it fills. Otherwise chance agreements of b-bit samples would repeat, and the
+//! variance of small sets would be up to 6.5 times too large.
 
 use std::sync::{Arc, OnceLock};
 
@@ -15,12 +15,12 @@ use super::shared_donors::SharedDonors;
 use crate::kernel::{Kernel, Work};
 use crate::scheme::{Scheme, Slots, Universe};
 
-/// The sampler with its keys and tables made ready.
+/// The sampler, with its keys and tables.
 pub(crate) struct OnePermutation {
     order: Order,
     copy_keys: Vec<u64>,
     donors: Donors,
-    /// Found out when first asked for.
+    /// Computed on first use.
     shared: OnceLock<Option<Arc<SharedDonors>>>,
     slots: Slots,
 }
@@ -49,13 +49,13 @@ impl OnePermutation {
         OnePermutation { order, copy_keys, donors, shared: OnceLock::new(), slots }
     }
 
-    /// How often samples of a slot come of one bin.
+    /// How often samples of a slot come from the same bin.
     pub(crate) fn shared_donors(&self) -> Option<Arc<SharedDonors>> {
         let count = || SharedDonors::new(&self.donors, self.slots).map(Arc::new);
         self.shared.get_or_init(count).clone()
     }
 
-    /// Takes elements into bins that start at `u64::MAX` (SAMPLE-4, SAMPLE-5).
+    /// Adds elements to bins that start at `u64::MAX` (SAMPLE-4, SAMPLE-5).
     pub(crate) fn absorb(&self, elements: &[u64], bins: &mut [u64]) {
         match &self.order {
             Order::Open { element_key } => absorb_open(*element_key, elements, bins),
@@ -74,18 +74,17 @@ impl OnePermutation {
         }
     }
 
-    /// Fills the empty bins and turns places into samples (SAMPLE-4 to SAMPLE-7). The set was not
-    /// empty.
+    /// Fills the empty bins and turns places into samples (SAMPLE-4 to SAMPLE-7). The set must not be empty.
     pub(crate) fn finish(&self, bins: &mut [u64]) {
         let mut occupied = Occupied::of(bins);
         if occupied.count() == 0 {
-            // Every element hashed to 2^64 - 1, which reads as "empty": it is the last bin's.
+            // Every element hashed to 2^64 - 1, which reads as "empty". It belongs to the last bin.
             occupied.insert(bins.len() - 1);
         }
         let k = bins.len() as u64;
         match self.order {
             Order::Open { .. } => {
-                // Occupied bins are settled here, and copies too: mix is stir, then settle.
+                // Occupied bins and copies are settled here: mix is stir, then settle.
                 self.donors.for_each_empty(&occupied, |i, donor| {
                     bins[i] = stir(bins[donor] ^ self.copy_keys[i]);
                 });
@@ -106,8 +105,8 @@ fn bin_start(i: u64, size: u64, k: u64) -> u64 {
     (u128::from(i) * u128::from(size)).div_ceil(u128::from(k)) as u64
 }
 
-/// Bin `floor(h k / 2^64)`. With k a power of two known to the compiler that is one shift and no
-/// bounds check, which makes the loop more than twice as fast.
+/// Bin `floor(h k / 2^64)`. If k is a power of two known to the compiler, that is one shift without a bounds check,
+/// which makes the loop more than twice as fast.
 pub(super) fn absorb_open(key: u64, elements: &[u64], bins: &mut [u64]) {
     macro_rules! for_power_of_two {
         ($($k:literal)+) => {
@@ -142,8 +141,8 @@ pub(super) fn take<const K: usize>(h: u64, bins: &mut [u64; K]) {
     *bin = (*bin).min(h);
 }
 
-/// Four hashes, then four minima: a fifth faster than one by one. Not inlined: inside a larger function
-/// the loop's constants and pointers would not all stay in registers.
+/// Computes four hashes, then four minima: 20 % faster than one by one. Not inlined, since the constants and pointers
+/// of the loop would not all stay in registers inside a larger function.
 #[inline(never)]
 fn absorb_by_four<const K: usize>(key: u64, elements: &[u64], bins: &mut [u64; K]) {
     let (fours, left) = elements.as_chunks::<4>();
@@ -153,8 +152,8 @@ fn absorb_by_four<const K: usize>(key: u64, elements: &[u64], bins: &mut [u64; K
     left.iter().for_each(|x| take(stir(x ^ key), bins));
 }
 
-/// A round of hashes, then as many minima. Where a vector holds four words or more this takes half of the time; elsewhere it
-/// would take longer.
+/// Computes a round of hashes, then as many minima. This takes half of the time if a vector holds four words or more,
+/// and more time otherwise.
 struct ByRound<'a, const K: usize> {
     key: u64,
     elements: &'a [u64],

@@ -1,16 +1,16 @@
-//! True permutations of `{0..n-1}`, forwards and backwards. Normative: `format-spec/hashing.md`.
+//! Permutations of `{0..n-1}` and their inverses. Normative: `format-spec/hashing.md`.
 //!
-//! In: a size and a key. Out: the place of an element, and the element at a place. A Feistel network
-//! of six rounds on just enough bits, walked until it lands inside: at most two walks on average,
-//! since n is more than half of the network's domain (unless n is below 33).
+//! In: a size and a key. Out: the place of an element, and the element at a place. A Feistel network of six rounds on
+//! just enough bits is repeated until the result is below n (cycle walking). That takes at most two passes on
+//! average, since n is more than half of the network's domain (unless n is below 33).
 
 use super::hash::{Keys, mix};
 
-/// Rounds of the network (HASH-4). Four already show no fault in the variance of densification
-/// and six leave a margin.
+/// Rounds of the network (HASH-4). Four rounds already show no fault in the variance of densification; six leave a
+/// margin.
 const ROUNDS: usize = 6;
 
-/// Fewest bits of the network (HASH-4). On fewer, half of it would be a bit or two, and some elements
+/// Least number of bits of the network (HASH-4). With fewer, a half would have one or two bits, and some elements
 /// would come first up to 4 % too often.
 const MIN_WIDTH: u32 = 6;
 

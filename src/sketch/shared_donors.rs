@@ -1,25 +1,24 @@
-//! How often samples of one slot come of one bin.
+//! How often samples of one slot come from the same bin.
 //!
 //! In: the orders in which the samples of a one-permutation signature look for an element, and the slots. Out: the
-//! probability that two samples of a slot, or three, find the same bin, for any number of elements thrown into the
-//! bins.
+//! probability that two or three samples of a slot find the same bin, for any number of elements.
 //!
-//! Of sets with fewer elements than samples most samples are copies, and the orders of donors are the same for all
-//! sets. On average over all seeds two samples find the same bin as often wherever they stand. Under one seed they do
-//! not: a few dozen pairs of orders decide how often the samples of a slot are copies of each other, which moves the
-//! share of sets that are found by a few hundredths. So the orders of the scheme itself are looked at here.
+//! If a set has fewer elements than samples, most samples are copies. The orders of donors are the same for all sets.
+//! On average over all seeds, all pairs of samples find the same bin equally often. Under one seed they do not: a few
+//! dozen pairs of orders decide how often the samples of a slot are copies of each other, and that changes recall by
+//! a few hundredths. So this file examines the orders of the scheme itself.
 
 use super::donors::Donors;
 use crate::scheme::Slots;
 
-/// Most words of bitmaps to look at: that takes a few milliseconds, once for a sketcher. What would take more has so
-/// many pairs of samples that they are as good as average.
+/// Most words of bitmaps to examine, which takes a few milliseconds per sketcher. Larger schemes have so many pairs
+/// of samples that the average over all seeds is accurate.
 const MOST_WORDS: u64 = 1 << 23;
 
-/// Most bins: more are not worth the memory, since hardly any set is small against them.
+/// Most bins. More are not worth the memory, since hardly any set is small compared with them.
 const MOST_BINS: usize = 1024;
 
-/// What the samples of one slot find, over all slots.
+/// How often the samples of one slot find the same bin, over all slots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedDonors {
     pairs: Chances,
@@ -27,7 +26,7 @@ pub struct SharedDonors {
 }
 
 impl SharedDonors {
-    /// `None` if slots have one sample each, or there are too many samples to look at all pairs.
+    /// `None` if slots have one sample each, or there are too many pairs of samples to examine.
     pub(super) fn new(donors: &Donors, slots: Slots) -> Option<SharedDonors> {
         let (bins, count) = (donors.bins(), u64::from(slots.count));
         let g = u64::from(slots.samples_per_slot);
@@ -58,22 +57,23 @@ impl SharedDonors {
         Some(SharedDonors { pairs, triples })
     }
 
-    /// The probability that two samples of a slot find the same bin, on average over all slots, when so many elements
-    /// fall into the bins at random, at least one.
+    /// The probability that two samples of a slot find the same bin, averaged over all slots, when this many elements
+    /// (at least one) fall into the bins at random.
     pub fn of_two(&self, elements: f64) -> f64 {
         self.pairs.probability(elements)
     }
 
-    /// The same for three samples of a slot. `None` if slots have fewer, or too many to look at.
+    /// The same for three samples of a slot. `None` if slots have fewer, or if there are too many triples to examine.
     pub fn of_three(&self, elements: f64) -> Option<f64> {
         self.triples.as_ref().map(|triples| triples.probability(elements))
     }
 }
 
-/// How often samples find one bin, over many groups of samples.
+/// How often samples find the same bin, over many groups of samples.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Chances {
-    /// Entry s: the groups, with a bin each, such that all find this bin if it is occupied and s others are not.
+    /// Entry s counts the pairs of group and bin for which all samples find the bin if it is occupied and s others
+    /// are empty.
     by_others: Vec<u64>,
     groups: u64,
 }
@@ -83,7 +83,7 @@ impl Chances {
         Chances { by_others: vec![0; bins], groups: 0 }
     }
 
-    /// Adds a group of samples, by the bins that come before each bin in any of their orders.
+    /// Adds a group of samples, given the bins before each bin in any of their orders.
     fn add(&mut self, before: &Order) {
         for others in before.words.chunks_exact(before.words_per_bin) {
             let others: u32 = others.iter().map(|word| word.count_ones()).sum();
@@ -92,8 +92,8 @@ impl Chances {
         self.groups += 1;
     }
 
-    /// A bin is what all find if it is occupied and all bins before it, in any of the orders, are empty: s bins are
-    /// empty with probability `(1 - s/k)^n`.
+    /// All samples find a bin if it is occupied and all bins before it, in any of the orders, are empty. s given bins
+    /// are empty with probability `(1 - s/k)^n`.
     fn probability(&self, elements: f64) -> f64 {
         let bins = self.by_others.len() as f64;
         let empty = |s: usize| (1.0 - s as f64 / bins).powf(elements);
@@ -103,7 +103,7 @@ impl Chances {
     }
 }
 
-/// The order in which a sample looks for an element, or those of several: for each bin a bitmap of the bins before it.
+/// The order in which one or several samples look for an element: for each bin, a bitmap of the bins before it.
 struct Order {
     words: Vec<u64>,
     words_per_bin: usize,
@@ -121,7 +121,7 @@ impl Order {
         Order { words, words_per_bin }
     }
 
-    /// The bins before each bin in this order or the other.
+    /// The bins before each bin in either order.
     fn or(&self, other: &Order) -> Order {
         let words = self.words.iter().zip(&other.words).map(|(a, b)| a | b).collect();
         Order { words, words_per_bin: self.words_per_bin }

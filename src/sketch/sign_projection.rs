@@ -1,4 +1,4 @@
-//! `SignProjection`: on which side of k random planes a vector lies. For the cosine; also called simhash.
+//! `SignProjection`, also called simhash: on which side of k random planes a vector is. For the cosine.
 //!
 //! In: a vector as a weighted set that is not empty ([`super::weights`]). Out: samples of one bit, which agree with
 //! probability `1 - angle / pi`. Normative: `format-spec/hashing.md`.
@@ -8,7 +8,7 @@ use super::numbers::{DEVIATES, Far, normals};
 use crate::kernel::{Kernel, Work};
 use crate::scheme::Scheme;
 
-/// The sampler with its keys made ready.
+/// The sampler, with its keys.
 pub(crate) struct SignProjection {
     element_key: u64,
     projection_keys: Vec<u64>,
@@ -23,14 +23,14 @@ impl SignProjection {
         }
     }
 
-    /// The samples of a vector, given by its coordinates other than 0, their elements rising (SAMPLE-11).
+    /// The samples of a vector, given its nonzero coordinates, elements ascending (SAMPLE-11).
     pub(crate) fn sample(&self, vector: &[(u64, f64)], samples: &mut [u64]) {
         self.sample_by(Kernel::best(), vector, samples);
     }
 
     fn sample_by(&self, kernel: Kernel, vector: &[(u64, f64)], samples: &mut [u64]) {
         let largest = vector.iter().map(|(_, weight)| weight.abs()).fold(0.0, f64::max);
-        // Lengths do not matter for the angle, and sums of scaled coordinates cannot overflow.
+        // Length does not affect the angle, and sums of scaled coordinates cannot overflow.
         let exponent = libm::ilogb(largest);
         let scaled: Vec<(u64, f64)> = vector
             .iter()

@@ -1,9 +1,8 @@
-//! Signatures: k samples cut to b bits and laid out in bit planes.
+//! Signatures: k samples of b bits, stored as bit planes.
 //!
-//! In: k full samples. Out: plane i holds bit i of all samples, 64 to a word, so that equality of
-//! samples is XOR, OR over the planes, and a count of bits, the same loop for every b. Normative:
-//! `format-spec/signature.md`. What agreement of signatures means is no business of this folder: see
-//! [`crate::estimate`].
+//! In: k full samples. Out: plane i holds bit i of all samples, 64 per word. Samples are compared by XOR, OR over the
+//! planes, and a bit count, with the same loop for every b. Normative: `format-spec/signature.md`. This file must not
+//! know what agreement means: see [`crate::estimate`].
 
 use std::sync::Arc;
 
@@ -11,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Rows};
 use crate::scheme::{Cardinality, Scheme};
 
-/// Samples that are to be packed: the low bits of each.
+/// Samples to pack. Their low bits are kept.
 #[derive(Clone, Copy)]
 pub(crate) enum Samples<'a> {
     /// Words of 64 bits.
@@ -29,20 +28,20 @@ impl Samples<'_> {
     }
 }
 
-/// What is kept of one set.
+/// The signature of one set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
     scheme: Arc<Scheme>,
     planes: Box<[u64]>,
     cardinality_code: u32,
     empty: bool,
-    /// Present exactly if the scheme keeps sets, but for signatures made to be estimated from only.
+    /// Present exactly if the scheme keeps sets, except in signatures that are only used for estimates.
     elements: Option<Arc<[u64]>>,
 }
 
 impl Signature {
-    /// Packs samples. `samples` are ignored for the empty set, whose planes are zero (SIG-4). `elements` are there
-    /// if the scheme keeps sets: distinct and rising.
+    /// Packs samples. `samples` are ignored for the empty set, whose planes are zero (SIG-4). `elements` are present
+    /// if the scheme keeps sets: distinct and ascending.
     pub(crate) fn new(
         scheme: Arc<Scheme>,
         samples: Samples<'_>,
@@ -57,8 +56,8 @@ impl Signature {
         Signature::from_planes(scheme, planes, cardinality_code, empty, elements)
     }
 
-    /// A signature that was stored. Its words and code must be what the scheme allows, and its elements, distinct and
-    /// rising, must be there exactly if the scheme keeps sets.
+    /// A signature that was stored. Words and code must be valid for the scheme. Elements must be present exactly if
+    /// the scheme keeps sets, distinct and ascending.
     pub(crate) fn from_planes(
         scheme: Arc<Scheme>,
         planes: Box<[u64]>,
@@ -71,7 +70,7 @@ impl Signature {
         Signature { scheme, planes, cardinality_code, empty, elements }
     }
 
-    /// A signature to estimate from, whose set was not read although the scheme may keep it. It must not be stored.
+    /// A signature for estimates, without its set even if the scheme keeps sets. It must not be stored.
     pub(crate) fn without_elements(
         scheme: Arc<Scheme>,
         planes: Box<[u64]>,
@@ -80,7 +79,7 @@ impl Signature {
         Signature { scheme, planes, cardinality_code, empty: false, elements: None }
     }
 
-    /// The scheme it was made with.
+    /// The scheme of the signature.
     pub fn scheme(&self) -> &Scheme {
         &self.scheme
     }
@@ -106,14 +105,14 @@ impl Signature {
         })
     }
 
-    /// The elements of the set, distinct and rising, if the scheme [keeps](crate::scheme::Elements) them. Where it keeps
-    /// fewer than 64 bits, these are the low bits of hashes.
+    /// The elements of the set, distinct and ascending, if the scheme [keeps](crate::scheme::Elements) them. If it
+    /// keeps fewer than 64 bits, these are the low bits of hashes.
     pub fn elements(&self) -> Option<&[u64]> {
         self.elements.as_deref()
     }
 
-    /// The size of the set as far as the cardinality field keeps it. Where sets are kept, [`elements`](Signature::elements)
-    /// has their number.
+    /// The size of the set as the cardinality field stores it. If the scheme keeps sets, the length of
+    /// [`elements`](Signature::elements) is exact.
     pub fn cardinality(&self) -> Option<Cardinality> {
         if self.empty {
             return Some(Cardinality::exact(0));
@@ -121,7 +120,7 @@ impl Signature {
         self.scheme.cardinality.decode(self.cardinality_code, self.scheme.universe)
     }
 
-    /// The stored code of the size (SIG-5).
+    /// The cardinality code (SIG-5).
     pub fn cardinality_code(&self) -> u32 {
         self.cardinality_code
     }
@@ -132,7 +131,7 @@ impl Signature {
         Rows::of_whole(&self.scheme, first, rest)
     }
 
-    /// Refuses a signature of another scheme.
+    /// Rejects a signature of another scheme.
     pub(crate) fn check_scheme(&self, other: &Arc<Scheme>) -> Result<()> {
         check_schemes(&self.scheme, other)
     }
@@ -143,7 +142,7 @@ impl Signature {
     }
 }
 
-/// Only signatures of equal schemes may meet (SIG-6).
+/// Only signatures of equal schemes can be compared (SIG-6).
 fn check_schemes(stored: &Arc<Scheme>, asked: &Arc<Scheme>) -> Result<()> {
     if Arc::ptr_eq(stored, asked) || stored == asked {
         return Ok(());
@@ -152,8 +151,8 @@ fn check_schemes(stored: &Arc<Scheme>, asked: &Arc<Scheme>) -> Result<()> {
     Err(Error::SchemeMismatch { stored, asked })
 }
 
-/// Many signatures of one scheme, in the order of a signature page: the first planes row by row, then the
-/// other planes. A scan reads one or two planes in b until a row looks promising.
+/// Many signatures of one scheme, in the order of a signature page: the first planes row by row, then the other
+/// planes. A scan reads only one or two of the b planes unless a row looks promising.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signatures {
     scheme: Arc<Scheme>,
@@ -161,32 +160,32 @@ pub struct Signatures {
     rest: Vec<u64>,
     cardinality_codes: Vec<u32>,
     empty: Vec<bool>,
-    /// One for each signature if the scheme keeps sets, otherwise none.
+    /// One per signature if the scheme keeps sets, otherwise none.
     elements: Vec<Arc<[u64]>>,
 }
 
 impl Signatures {
-    /// No signatures yet.
+    /// An empty collection.
     pub fn new(scheme: &Scheme) -> Signatures {
         Signatures::with_room(Arc::new(scheme.clone()), 0)
     }
 
-    /// The scheme of all of them.
+    /// The scheme of all signatures.
     pub fn scheme(&self) -> &Scheme {
         &self.scheme
     }
 
-    /// How many there are.
+    /// The number of signatures.
     pub fn len(&self) -> usize {
         self.empty.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no signatures.
     pub fn is_empty(&self) -> bool {
         self.empty.is_empty()
     }
 
-    /// Appends one. A signature of another scheme is refused.
+    /// Appends a signature. One of another scheme is an error.
     pub fn push(&mut self, signature: &Signature) -> Result<()> {
         check_schemes(&self.scheme, &signature.scheme)?;
         let (first, rest) = signature.planes.split_at(self.scheme.first_words());
@@ -198,7 +197,7 @@ impl Signatures {
         Ok(())
     }
 
-    /// No signatures yet, with room for `rows`.
+    /// An empty collection with capacity for `rows`.
     pub(crate) fn with_room(scheme: Arc<Scheme>, rows: usize) -> Signatures {
         let words = scheme.first_words();
         let others = scheme.words_per_signature() - words;
@@ -221,7 +220,7 @@ impl Signatures {
         self.elements.append(&mut other.elements);
     }
 
-    /// Appends a row from its full samples, without an allocation of its own. `elements` are there if the scheme keeps sets.
+    /// Appends a row from its full samples, without an allocation. `elements` are present if the scheme keeps sets.
     pub(crate) fn push_samples(
         &mut self,
         samples: Samples<'_>,

@@ -1,8 +1,8 @@
-//! The front of the samplers: sets in, signatures out.
+//! The interface to the samplers: from sets to signatures.
 //!
-//! In: slices, streams, or many sets at once. Out: [`Signature`] and [`Signatures`]. Repeated elements
-//! count once, and where elements have weights these add up. The empty set has a signature of its own, equal to no
-//! other.
+//! In: slices, streams, or many sets at once. Out: [`Signature`] and [`Signatures`]. Repeated elements count once;
+//! where elements have weights, the weights of repeats are added. The empty set has its own signature, which equals
+//! no other.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -28,20 +28,20 @@ use crate::error::{Error, Result};
 use crate::scheme::{Measure, Packing, Sampler, Scheme, Universe};
 use crate::sync::can_spread;
 
-/// Most weighted elements whose memory is kept from set to set: a megabyte.
+/// Up to this many weighted elements, the memory is kept for the next set: a megabyte.
 const MAX_KEPT_WEIGHTS: usize = 1 << 16;
 
-/// Sets for one thread to sketch before it hands them over.
+/// Sets that a thread sketches per task.
 const SETS_PER_TASK: usize = 256;
 
 thread_local! {
-    /// Working memory of a thread that sketches set by set: making and freeing it each time would take longer than sketching
+    /// Working memory of a thread that sketches set by set. Allocating it each time would take longer than sketching
     /// a small set.
     static KEPT: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
 }
 
-/// Turns sets into signatures of one scheme. Making one prepares tables (a few hundred microseconds
-/// at 128 samples); keep it, and share it between threads.
+/// Turns sets into signatures of one scheme. Creating one prepares tables, which takes a few hundred microseconds at
+/// 128 samples. Keep it, and share it between threads.
 ///
 /// ```
 /// use ringer::{Scheme, Sketcher};
@@ -56,7 +56,7 @@ pub struct Sketcher {
     sampler: Tables,
     slots: SlotReader,
     keeping: Option<Keeping>,
-    /// What elements of the open universe are hashed with.
+    /// The hash key for elements of the open universe.
     pub(super) element_key: u64,
 }
 
@@ -69,10 +69,10 @@ enum Tables {
     EveryBin(Box<EveryBin>),
 }
 
-/// Working memory of one thread. It serves sketchers of all schemes.
+/// Working memory of one thread, for sketchers of all schemes.
 #[derive(Default)]
 pub(super) struct Scratch {
-    /// As many as are drawn; those that are kept come to stand first.
+    /// All samples that are drawn. The ones that are kept come first.
     samples: Vec<u64>,
     pub(super) distinct: Distinct,
     pub(super) bitmap: HashBitmap,
@@ -82,24 +82,24 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// Whether it may be kept for the next set. What the samplers keep does not grow with sets.
+    /// Whether it is small enough to be kept for the next set. The samplers' own memory does not grow with the sets.
     fn is_small(&self) -> bool {
         self.distinct.is_small() && self.weighted.capacity() <= MAX_KEPT_WEIGHTS
     }
 }
 
-/// A set as the caller has it.
+/// A set as the caller gives it.
 #[derive(Clone, Copy)]
 enum Set<'a> {
     Features(&'a [u64]),
     Weighted(&'a [(u64, f64)]),
 }
 
-/// What is known of a set beside its samples.
+/// What a signature holds beside the samples.
 pub(super) struct Sampled {
     pub(super) code: u32,
     pub(super) empty: bool,
-    /// What is kept of the elements, if the scheme keeps sets.
+    /// The kept elements, if the scheme keeps sets.
     pub(super) elements: Option<Arc<[u64]>>,
 }
 
@@ -131,19 +131,19 @@ impl Sketcher {
         }
     }
 
-    /// The scheme of all signatures it makes.
+    /// The scheme of its signatures.
     pub fn scheme(&self) -> &Scheme {
         &self.scheme
     }
 
-    /// Reads the slot values of the signatures it makes.
+    /// Reads the slot values of its signatures.
     pub fn slot_reader(&self) -> &SlotReader {
         &self.slots
     }
 
-    /// How often samples of one slot come of one bin. `None` unless the sampler is
-    /// [`OnePermutation`](Sampler::OnePermutation), if slots have one sample each, and if there are too many samples to
-    /// look. Found out when first asked for, which takes a fifth of a millisecond at 64 samples.
+    /// How often samples of one slot come from the same bin. `None` if the sampler is not
+    /// [`OnePermutation`](Sampler::OnePermutation), if slots have one sample each, or if there are too many samples.
+    /// Computed on first use, which takes a fifth of a millisecond at 64 samples.
     pub fn shared_donors(&self) -> Option<Arc<SharedDonors>> {
         match &self.sampler {
             Tables::OnePermutation(sampler) => sampler.shared_donors(),
@@ -160,21 +160,22 @@ impl Sketcher {
         &self.scheme
     }
 
-    /// The signature of a set. Order and repeats do not matter; an element outside a bounded universe
-    /// is an error, and so is a set too large for the cardinality field.
+    /// The signature of a set. Order and repeats do not matter. An element outside a bounded universe is an error,
+    /// and so is a set too large for the cardinality field.
     ///
-    /// When the scheme keeps set sizes, distinct elements have to be counted. A strictly ascending
-    /// slice needs only a glance for that; any other costs about as much again as the sketch itself.
+    /// If the scheme keeps set sizes, distinct elements are counted. That is cheap for a strictly ascending slice;
+    /// for any other it takes about as long as the sketch itself.
     ///
-    /// Where the scheme measures weighted resemblance or the cosine, an element's weight is how often it comes.
+    /// If the scheme measures weighted resemblance or the cosine, the weight of an element is the number of its
+    /// occurrences.
     pub fn sketch(&self, elements: &[u64]) -> Result<Signature> {
         self.sketch_one(Set::Features(elements))
     }
 
-    /// The signature of a set whose elements have weights, for schemes that measure weighted resemblance or the
-    /// cosine; others would lose the weights, and refuse. The order does not matter, and an element that comes
-    /// several times has the sum of its weights. Weights are finite; above 0 for weighted resemblance, while the
-    /// coordinates of a vector may be anything, and 0 counts as not there.
+    /// The signature of a set whose elements have weights. Only for schemes that measure weighted resemblance or the
+    /// cosine; others would lose the weights and return an error. The order does not matter. The weights of repeated
+    /// elements are added. Weights must be finite. For weighted resemblance they must be above 0. Coordinates of a
+    /// vector may have any sign, and 0 means that the element is absent.
     ///
     /// ```
     /// use ringer::{Scheme, Sketcher, presets};
@@ -202,19 +203,18 @@ impl Sketcher {
         signature
     }
 
-    /// How many distinct elements there are.
+    /// The number of distinct elements.
     pub(crate) fn count_distinct(&self, elements: &[u64]) -> u64 {
         self.scratch().distinct.count_of(elements)
     }
 
-    /// Signatures of many sets, in their order, on all threads of the current rayon pool, or on this one where
-    /// the system has no others to give. The first set that cannot be sketched makes the whole call fail, and the
-    /// error says which it was.
+    /// Signatures of many sets, in order. Uses all threads of the current rayon pool, or only this one if the system
+    /// has no more threads. If a set cannot be sketched, the whole call fails, and the error names the set.
     pub fn sketch_all<S: AsRef<[u64]> + Sync>(&self, sets: &[S]) -> Result<Signatures> {
         self.sketch_many(sets, |set| Set::Features(set.as_ref()))
     }
 
-    /// The same for [weighted](Sketcher::sketch_weighted) sets.
+    /// Signatures of many [weighted](Sketcher::sketch_weighted) sets.
     pub fn sketch_all_weighted<S: AsRef<[(u64, f64)]> + Sync>(
         &self,
         sets: &[S],
@@ -254,7 +254,7 @@ impl Sketcher {
         Ok(all)
     }
 
-    /// Takes a set element by element.
+    /// Sketches a set that arrives element by element.
     ///
     /// ```
     /// # use ringer::{Scheme, Sketcher};
@@ -269,7 +269,7 @@ impl Sketcher {
         Stream::new(self)
     }
 
-    /// The samples of a set as they are drawn, at their full width, and how many of them no element claimed.
+    /// The samples of a set at full width, and the number of samples that no element claimed.
     #[cfg(any(test, feature = "internals"))]
     #[doc(hidden)]
     pub fn drawn(&self, elements: &[u64]) -> Result<(Vec<u64>, usize)> {
@@ -307,7 +307,7 @@ impl Sketcher {
         self.scheme.measure != Measure::Jaccard
     }
 
-    /// The samples that a signature is made of.
+    /// The samples from which a signature is made.
     pub(super) fn kept<'a>(&self, scratch: &'a Scratch) -> Samples<'a> {
         match &self.sampler {
             Tables::EveryBin(_) => Samples::Short(scratch.visits.samples()),
@@ -321,7 +321,7 @@ impl Sketcher {
         }
     }
 
-    /// Leaves the samples of a set in the scratch.
+    /// Puts the samples of a set into the scratch.
     fn sample(&self, set: Set<'_>, scratch: &mut Scratch) -> Result<Sampled> {
         let elements = match set {
             Set::Features(elements) if !self.weighs() => elements,
@@ -347,8 +347,8 @@ impl Sketcher {
         Ok(Sampled { code, empty: elements.is_empty(), elements: self.keep(distinct) })
     }
 
-    /// Makes the samples of a set that is there as a whole and not empty. `mapped` says that the scratch has the bitmap of
-    /// its hashes.
+    /// Makes the samples of a whole set that is not empty. `mapped` means that the scratch has the bitmap of its
+    /// hashes.
     pub(super) fn sample_whole(&self, elements: &[u64], mapped: bool, scratch: &mut Scratch) {
         if let Tables::EveryBin(sampler) = &self.sampler {
             let bitmap = mapped.then_some(&scratch.bitmap);
@@ -359,7 +359,7 @@ impl Sketcher {
         self.finish(elements, scratch);
     }
 
-    /// The same for the weighted set in the scratch.
+    /// Makes the samples of the weighted set in the scratch.
     pub(super) fn sample_weighted(&self, scratch: &mut Scratch) -> Result<Sampled> {
         let Scratch { weighted, samples, .. } = scratch;
         weights::settle(weighted, self.scheme.measure)?;
@@ -379,17 +379,17 @@ impl Sketcher {
         Ok(Sampled { code: 0, empty, elements: None })
     }
 
-    /// Whether signatures carry their sets.
+    /// Whether signatures include their sets.
     pub(super) fn keeps_sets(&self) -> bool {
         self.keeping.is_some()
     }
 
-    /// What is kept of distinct, rising elements.
+    /// What is kept of distinct, ascending elements.
     pub(super) fn keep(&self, distinct: Option<Vec<u64>>) -> Option<Arc<[u64]>> {
         Some(self.keeping?.keep(distinct?).into())
     }
 
-    /// Takes elements in.
+    /// Adds elements.
     pub(super) fn absorb(&self, elements: &[u64], scratch: &mut Scratch) {
         match &self.sampler {
             Tables::OnePermutation(sampler) => sampler.absorb(elements, &mut scratch.samples),
@@ -400,7 +400,7 @@ impl Sketcher {
         }
     }
 
-    /// Whether nothing that was taken in will be asked for again.
+    /// Whether the elements that were added are no longer needed.
     pub(super) fn may_forget(&self, scratch: &Scratch) -> bool {
         match &self.sampler {
             Tables::Lazy(sampler) => sampler.complete(&scratch.claims),
@@ -412,20 +412,20 @@ impl Sketcher {
         }
     }
 
-    /// Makes the samples ready. `elements` are all that were taken in, unless they were forgotten.
+    /// Completes the samples. `elements` are all that were added, unless they are no longer needed.
     pub(super) fn finish(&self, elements: &[u64], scratch: &mut Scratch) {
         let Scratch { samples, claims, visits, .. } = scratch;
         match &self.sampler {
             Tables::OnePermutation(sampler) => sampler.finish(samples),
             Tables::EveryBin(sampler) => sampler.finish(visits),
             Tables::Lazy(sampler) => sampler.finish(elements, claims, samples),
-            // Their samples are ready when all elements were taken in.
+            // Their samples are complete when all elements are added.
             Tables::Independent(_) | Tables::Weighted(_) | Tables::SignProjection(_) => {}
         }
         self.pack_pairs(samples);
     }
 
-    /// Brings the pairs whose XOR is kept to where single samples would stand (SIG-1).
+    /// Replaces pairs of samples by their XOR, where the scheme keeps that (SIG-1).
     fn pack_pairs(&self, samples: &mut [u64]) {
         if self.scheme.packing == Packing::XorPairs {
             for j in 0..samples.len() / 2 {
@@ -434,7 +434,7 @@ impl Sketcher {
         }
     }
 
-    /// Refuses weights where they would be lost.
+    /// Rejects weights if the scheme does not use them.
     pub(super) fn check_weighs(&self) -> Result<()> {
         if self.weighs() {
             return Ok(());
@@ -445,7 +445,7 @@ impl Sketcher {
         ))
     }
 
-    /// Elements of a bounded universe are below its size (SAMPLE-1).
+    /// Rejects elements outside a bounded universe (SAMPLE-1).
     pub(super) fn check_universe(&self, elements: &[u64]) -> Result<()> {
         let Universe::Bounded(size) = self.scheme.universe else { return Ok(()) };
         match elements.iter().max() {

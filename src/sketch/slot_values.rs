@@ -1,19 +1,19 @@
-//! Slot values: what the index knows of a signature.
+//! Slot values: what the index stores of a signature.
 //!
-//! In: the planes of a signature. Out: one value for each slot of its scheme. A slot is g consecutive
-//! samples; its value is their bits one after the other, hashed down where the scheme keeps fewer
-//! (SLOT-1 to SLOT-3 of `format-spec/signature.md`). So values follow from what is stored: the index can
-//! always be built again, and no set is needed to look for one's likes.
+//! In: the planes of a signature. Out: one value for each slot of its scheme. A slot is g consecutive samples. Its
+//! value is their bits, concatenated, and hashed if the scheme keeps fewer (SLOT-1 to SLOT-3 of
+//! `format-spec/signature.md`). Values follow from what is stored, so the index can always be rebuilt, and similar
+//! sets are found without the set itself.
 //!
-//! The samples of all slots stand side by side in one stream of bits, which is made from the planes eight
-//! samples at a time: a table spreads the bits of a byte b places apart, and the planes are laid into
-//! each other. A slot's value is then a run of bits of that stream.
+//! The samples of all slots form one stream of bits, made from the planes eight samples at a time: a table spreads
+//! the bits of a byte b places apart, and the planes are interleaved. The value of a slot is a run of bits of that
+//! stream.
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::scheme::Scheme;
 
-/// Streams of most schemes: 1,024 bits. Room is cleared for each signature, so that little of it is better.
+/// The stream of most schemes: 1,024 bits. It is cleared for each signature, so a small one is faster.
 const SHORT_STREAM: usize = 128 + SLACK;
 
 /// Streams up to this length need no allocation: all schemes of up to 1,024 samples of 4 bits.
@@ -42,7 +42,7 @@ pub struct SlotReader {
     /// Bits of the samples of a slot.
     slot_bits: usize,
     value_bits: u32,
-    /// The bits of each byte, `bits` places apart; with more than 8 planes, of each half byte.
+    /// The bits of each byte value, `bits` places apart. With more than 8 planes, of each half byte.
     spread: Box<[u64]>,
 }
 
@@ -63,17 +63,17 @@ impl SlotReader {
         }
     }
 
-    /// L, how many slots there are.
+    /// L, the number of slots.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// v, bits of a value.
+    /// v, the number of bits of a value.
     pub fn value_bits(&self) -> u32 {
         self.value_bits
     }
 
-    /// Whether values are hashed: then equal values may stand for different samples.
+    /// Whether values are hashed. Then different samples may have equal values.
     pub fn is_folded(&self) -> bool {
         self.slot_bits > self.value_bits as usize
     }
@@ -96,7 +96,7 @@ impl SlotReader {
         }
     }
 
-    /// The same by a stream of zeros that is long enough.
+    /// The same with a stream of zeros that is long enough.
     fn read_by(&self, stream: &mut [u8], groups: usize, planes: &[u64], values: &mut [u32]) {
         self.interleave(planes, groups, stream);
         for (slot, value) in values.iter_mut().enumerate() {
@@ -110,8 +110,7 @@ impl SlotReader {
         }
     }
 
-    /// Lays the planes into each other, eight samples at a time, which are `bits` bytes of the stream
-    /// (SLOT-2).
+    /// Interleaves the planes, eight samples at a time, which make `bits` bytes of the stream (SLOT-2).
     fn interleave(&self, planes: &[u64], groups: usize, stream: &mut [u8]) {
         let byte_of = |plane: usize, group: usize| {
             (planes[plane * self.words + group / 8] >> (group % 8 * 8)) as u8
@@ -155,7 +154,7 @@ impl SlotReader {
     }
 }
 
-/// At least 56 bits of a stream from a bit on.
+/// At least 56 bits of a stream, from a given bit on.
 fn word_at(stream: &[u8], bit: usize) -> u64 {
     let bytes = stream[bit / 8..].first_chunk().expect("a stream has slack behind it");
     u64::from_le_bytes(*bytes) >> (bit % 8)

@@ -1,7 +1,7 @@
-//! Sets that arrive element by element.
+//! Sketches of sets that arrive element by element.
 //!
-//! In: elements, one at a time. Out: the [`Signature`] of all of them. Elements are handed to the sampler in chunks; which of them have
-//! to be remembered, the sampler says.
+//! In: elements, one at a time. Out: the [`Signature`] of all of them. Elements go to the sampler in chunks. The
+//! sampler decides which of them must be remembered.
 
 use std::sync::Arc;
 
@@ -12,23 +12,23 @@ use super::weights;
 use crate::error::Result;
 use crate::scheme::{CardinalityField, Universe};
 
-/// Elements a stream gathers before the sampler takes them.
+/// Elements that are collected before the sampler gets them.
 const STREAM_CHUNK: usize = 1024;
 
 /// A set that arrives element by element ([`Sketcher::stream`]).
 ///
-/// Memory: constant when the scheme keeps no set sizes. Otherwise the distinct elements have to be
-/// remembered, 16 to 50 bytes each, and 8 to 16 more when it keeps the sets. The samplers of weighted sets remember all that came, 16 bytes each, and the
-/// lazy one does so up to a thousand elements or two, until every sample is claimed. [`EveryBin`](crate::scheme::Sampler::EveryBin) remembers
-/// none.
+/// Memory is constant if the scheme keeps no set sizes. Otherwise the distinct elements are remembered, at 16 to 50
+/// bytes each, and 8 to 16 bytes more if the scheme keeps sets. The samplers of weighted sets remember all elements,
+/// at 16 bytes each. The lazy sampler remembers them until every sample is claimed, after one or two thousand
+/// elements. [`EveryBin`](crate::scheme::Sampler::EveryBin) remembers none.
 pub struct Stream<'a> {
     sketcher: &'a Sketcher,
     scratch: Scratch,
     /// Elements that are still needed.
     waiting: Vec<u64>,
-    /// How many of them the sampler has taken.
+    /// How many of them the sampler has.
     taken: usize,
-    /// Whether the sampler has taken any element.
+    /// Whether the sampler has any element.
     absorbed: bool,
     /// All distinct elements, if the scheme keeps sets.
     all: Vec<u64>,
@@ -44,7 +44,7 @@ impl<'a> Stream<'a> {
         Stream { sketcher, scratch, waiting, taken: 0, absorbed: false, all, any: false }
     }
 
-    /// Adds an element. After an error the stream is as if the element had not come.
+    /// Adds an element. After an error the stream is as if the element had not been added.
     pub fn push(&mut self, element: u64) -> Result<()> {
         let Stream { sketcher, scratch, waiting, taken, all, any, .. } = self;
         if sketcher.weighs() {
@@ -71,8 +71,8 @@ impl<'a> Stream<'a> {
         Ok(())
     }
 
-    /// Adds an element with its weight, where the scheme measures by weights. After an error the stream is as if
-    /// the element had not come.
+    /// Adds an element with a weight, for schemes that measure by weights. After an error the stream is as if the
+    /// element had not been added.
     pub fn push_weighted(&mut self, element: u64, weight: f64) -> Result<()> {
         self.sketcher.check_weighs()?;
         weights::check(element, weight, self.sketcher.scheme().measure)?;
@@ -80,7 +80,7 @@ impl<'a> Stream<'a> {
         Ok(())
     }
 
-    /// The signature of what came since the start or the last `finish`; the stream starts anew.
+    /// The signature of the elements since the start or the last `finish`. The stream starts anew.
     pub fn finish(&mut self) -> Result<Signature> {
         let sampled = self.sampled();
         let scheme = self.sketcher.shared_scheme();
@@ -99,8 +99,8 @@ impl<'a> Stream<'a> {
         signature
     }
 
-    /// Hands over what is waiting, and forgets it if that may be. A bounded universe is sampled in one go at the
-    /// end, since dense sets are sampled by another way.
+    /// Passes the waiting elements to the sampler, and drops them if they are no longer needed. A bounded universe is
+    /// sampled at the end, since dense sets have a faster way.
     fn take_in(&mut self) {
         if self.sketcher.scheme().universe == Universe::Open {
             self.sketcher.absorb(&self.waiting[self.taken..], &mut self.scratch);
@@ -108,7 +108,7 @@ impl<'a> Stream<'a> {
             if self.sketcher.may_forget(&self.scratch) {
                 self.waiting.clear();
             } else {
-                // Repeats are needed once.
+                // Repeats are needed only once.
                 self.waiting.sort_unstable();
                 self.waiting.dedup();
             }

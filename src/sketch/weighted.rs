@@ -1,17 +1,18 @@
-//! `Weighted`: consistent samples of sets whose elements have weights. Ioffe's scheme.
+//! `Weighted`: consistent samples of sets whose elements have weights, after Ioffe.
 //!
-//! In: a weighted set that is not empty ([`super::weights`]). Out: samples that agree with a probability that is the
+//! In: a weighted set that is not empty ([`super::weights`]). Out: samples that agree with a probability equal to the
 //! sum of the smaller weights over the sum of the larger ones. Normative: `format-spec/hashing.md`.
 //!
-//! Each element draws, for each sample, three random numbers that do not depend on its weight; its rank does, and the element
-//! of least rank wins. Most cannot win, which is seen before any logarithm is taken ([`Round::look_at`]).
+//! For each sample, each element draws three random numbers that do not depend on its weight. Its rank depends on
+//! them and on the weight, and the element of least rank wins. Most elements cannot win, which is found before any
+//! logarithm is computed ([`Round::look_at`]).
 
 use super::hash::{GOLDEN, Keys, Purpose, mix, stir};
 use super::numbers::{floor, ln, product, unit};
 use crate::kernel::{Kernel, Work};
 use crate::scheme::Scheme;
 
-/// The sampler with its keys made ready.
+/// The sampler, with its keys.
 pub(crate) struct Weighted {
     element_key: u64,
     sample_keys: Vec<u64>,
@@ -60,7 +61,7 @@ impl Weighted {
     }
 }
 
-/// What all samples ask of an element.
+/// What all samples need of an element.
 struct Element {
     h: u64,
     /// The weight of the heaviest element over its own.
@@ -71,7 +72,7 @@ struct Element {
 /// Most samples that are drawn together.
 const ROUND: usize = 64;
 
-/// Limits are larger by this than what they limit, which is far more than all roundings together.
+/// The factor between a limit and what it limits. It is far larger than all rounding errors together.
 const SLACK: f64 = 1.0 + 1.0 / 1_048_576.0;
 
 /// Some samples of a set whose heaviest element comes first.
@@ -118,17 +119,18 @@ impl Work for Round<'_> {
 }
 
 impl Round<'_> {
-    /// Sees in which samples an element may win, and ranks it there.
+    /// Finds the samples in which an element may win, and ranks it there.
     ///
-    /// A rank is `ln a`, where `a = g e^-r / y` and `y = e^(r (t - u))`, which is w or less: so `a >= g v / w` with `v = e^-r`.
-    /// This v is no power to be computed but a product of two numbers that come with the word, and so is z in `g = -ln z`, which is
-    /// above `q + q^2/2 + q^3/3` with `q = 1 - z`. An element for which that is above the least a so far cannot win.
+    /// A rank is `ln a`, where `a = g e^-r / y` and `y = e^(r (t - u))`. y is at most w, so `a >= g v / w` with `v =
+    /// e^-r`. v needs no power: it is a product of two numbers that come with the word. So is z in `g = -ln z`, which
+    /// is above `q + q^2/2 + q^3/3` with `q = 1 - z`. An element for which that bound exceeds the least a so far
+    /// cannot win.
     ///
-    /// That this never changes the winner: r, g and ln w are good to a unit in the last place, |ln w| < 746,
-    /// `2^-32 < r < 46` and `2^-98 < g v < 46`. Hence the rank, as it is computed, is above `ln(g v / w) - 2^-38`, and both
-    /// sides of the test are good to one part in 2^36. The slack of one part in 2^20 is more than all of that. Nor
-    /// is anything out of range: a limit is between 2^-99 and 47, since the heaviest element has `a <= g / W` and no
-    /// element `a` below `g v / W`; and where the lightness of an element is beyond what doubles hold, it cannot win.
+    /// This never changes the winner. r, g and ln w are accurate to a unit in the last place, |ln w| < 746, `2^-32 <
+    /// r < 46` and `2^-98 < g v < 46`. Hence the computed rank is above `ln(g v / w) - 2^-38`, and both sides of the
+    /// test are accurate to one part in 2^36. The slack of one part in 2^20 exceeds all of that. Nothing overflows: a
+    /// limit is between 2^-99 and 47, since the heaviest element has `a <= g / W` and no element has `a` below `g v /
+    /// W`. An element whose lightness exceeds the range of doubles cannot win.
     #[inline(always)]
     fn look_at(&self, element: &Element, draws: &mut Draws, best: &mut Best) {
         let Draws { word, bound, place, v, z, u, t } = draws;
@@ -139,7 +141,7 @@ impl Round<'_> {
         }
         let mut count = 0;
         for (i, (bound, limit)) in bound.iter().zip(&best.limit).take(self.keys.len()).enumerate() {
-            // The next one takes its place unless it stays.
+            // The next one overwrites this one unless it is kept.
             place[count % ROUND] = i;
             count += usize::from(bound < limit);
         }
@@ -149,7 +151,7 @@ impl Round<'_> {
             z[c] = product(Keys::below(word).key(0));
             u[c] = unit(Keys::below(word).key(1));
         }
-        // A few too many, so that they are computed by fours; these have numbers of an earlier turn.
+        // A few too many, so that they are computed four at a time. The extra ones have numbers of an earlier turn.
         let filled = count.next_multiple_of(4).min(ROUND);
         for (((v, z), u), t) in v.iter().zip(&mut *z).zip(u).zip(&mut *t).take(filled) {
             (*z, *t) = rank(-ln(*v), -ln(*z), *u, element.ln_weight);

@@ -1,13 +1,13 @@
-//! Weighted sets in order: distinct elements, rising, each with one sound weight.
+//! The normal form of weighted sets: distinct elements, ascending, each with one valid weight.
 //!
-//! In: elements with weights, in any order and with repeats. Out: the same set as the samplers want it, or an error that
-//! names the weight. Normative: `format-spec/hashing.md`.
+//! In: elements with weights, in any order and with repeats. Out: the normal form, or an error that names the weight.
+//! Normative: `format-spec/hashing.md`.
 
 use crate::error::{Error, Result};
 use crate::scheme::Measure;
 
-/// Brings a weighted set into order, in place: repeats become one element with the sum of their weights (WEIGHT-1,
-/// WEIGHT-2).
+/// Brings a weighted set into normal form, in place. Repeats become one element with the sum of their weights
+/// (WEIGHT-1, WEIGHT-2).
 pub(crate) fn settle(set: &mut Vec<(u64, f64)>, measure: Measure) -> Result<()> {
     set.iter().try_for_each(|(element, weight)| check(*element, *weight, measure))?;
     let order = |a: &(u64, f64), b: &(u64, f64)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1));
@@ -20,7 +20,7 @@ pub(crate) fn settle(set: &mut Vec<(u64, f64)>, measure: Measure) -> Result<()> 
             }
             same
         });
-        // A sum of sound weights may be too large.
+        // A sum of valid weights may be too large.
         set.iter().try_for_each(|(element, weight)| check(*element, *weight, Measure::Cosine))?;
     }
     if measure == Measure::Cosine {
@@ -29,7 +29,7 @@ pub(crate) fn settle(set: &mut Vec<(u64, f64)>, measure: Measure) -> Result<()> 
     Ok(())
 }
 
-/// Refuses a weight that the measure has no use for (WEIGHT-1).
+/// Rejects a weight that the measure does not allow (WEIGHT-1).
 pub(crate) fn check(element: u64, weight: f64, measure: Measure) -> Result<()> {
     let (sound, limit) = match measure {
         Measure::Cosine => (weight.is_finite(), "weights are finite numbers"),

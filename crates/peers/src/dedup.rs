@@ -1,8 +1,8 @@
-//! Finding duplicates: all pairs and clusters of sets that are alike, signatures given, beside rensa's flags.
+//! Finding duplicates: all pairs and clusters of similar sets, from signatures, beside rensa's flags.
 //!
-//! In: the workload with the bases of its planted sets among them, and rows of other programs: name, seconds
-//! of wall and of processor time, and a bit for each set that was flagged, in base 64. Out: seconds, and recall
-//! and precision: of sets that have a true duplicate among those that were flagged, and of pairs.
+//! In: the workload, including the bases of its planted sets, and rows of other programs: name, seconds of wall and
+//! of processor time, and a bit for each flagged set, in base 64. Out: seconds, recall and precision, of flagged sets
+//! and of pairs.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -14,26 +14,26 @@ use crate::Result;
 use crate::measure::Watch;
 use testkit::workload::{ELEMENTS, MEMBERS, Set, Workload};
 
-/// The resemblance from which on two sets are duplicates.
+/// The resemblance from which two sets are duplicates.
 const WANTED: f64 = 0.8;
 
-/// What is asked for: the wanted one, and so much less that an estimate seldom falls below it.
+/// The thresholds of the queries: the wanted one, and one low enough that estimates seldom fall below it.
 const ASKED: [f64; 2] = [0.8, 0.7];
 
 const ROUNDS: usize = 7;
 
-/// The sets: bases stand before the background.
+/// The sets: first the bases, then the background.
 pub(crate) fn document(w2: &Workload, i: u64) -> Set {
     if i < w2.clusters() { w2.query(i) } else { w2.set(i) }
 }
 
-/// Pairs of numbers, the smaller first.
+/// Pairs of numbers, smaller first.
 type Numbers = HashSet<(u64, u64)>;
 
 /// The number of each key.
 type Keys = HashMap<Box<[u8]>, u64>;
 
-/// The true duplicates: bases and planted sets, by counting.
+/// The true duplicates: bases and planted sets, counted exactly.
 fn truth(w2: &Workload) -> Numbers {
     let mut all = Numbers::new();
     for cluster in 0..w2.clusters() {
@@ -100,7 +100,7 @@ fn quality<T: std::hash::Hash + Eq>(wanted: &HashSet<T>, found: &HashSet<T>) -> 
     format!("{:.4} {:.3}", hits / wanted.len() as f64, hits / found.len().max(1) as f64)
 }
 
-/// The numbers of bits that are set, from base 64.
+/// The numbers of the set bits, from base 64.
 fn set_bits(text: &str) -> Result<HashSet<u64>> {
     const DIGITS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut all = HashSet::new();
@@ -112,7 +112,7 @@ fn set_bits(text: &str) -> Result<HashSet<u64>> {
     Ok(all)
 }
 
-/// A database of all sets, one compacted segment, with the default cache; and the numbers of keys.
+/// A database of all sets, with one compacted segment and the default cache, and the numbers of keys.
 fn filled(path: &Path, scheme: &Scheme, w2: &Workload) -> Result<(Snapshot, Keys, Database)> {
     let options = Options { threads: 1, background: false, ..Options::default() };
     let database = Database::create(path, scheme, options)?;
@@ -128,7 +128,7 @@ fn filled(path: &Path, scheme: &Scheme, w2: &Workload) -> Result<(Snapshot, Keys
     Ok((database.snapshot(), numbers, database))
 }
 
-/// The best of some rounds, by wall and by processor time.
+/// The best of several rounds, by wall and by processor time.
 fn best(mut work: impl FnMut() -> Result<()>) -> Result<(f64, f64)> {
     let mut best = (f64::INFINITY, f64::INFINITY);
     for _ in 0..ROUNDS {

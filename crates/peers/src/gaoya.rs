@@ -11,10 +11,10 @@ use testkit::workload::Workload;
 /// The least resemblance that it is planned for.
 const THRESHOLD: f64 = 0.5;
 
-/// Bytes of memory that a set takes, and some more.
+/// A little more than the bytes of memory per set.
 pub(crate) const BYTES: u64 = 4000;
 
-/// Sets that are sketched before they are inserted: sketching is not timed.
+/// Sets that are sketched before they are inserted. Sketching is not timed.
 const BLOCK: usize = 4096;
 
 /// The filled index.

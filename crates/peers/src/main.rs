@@ -1,5 +1,5 @@
-//! Ringer beside other indexes for set similarity, in one run and on one thread. The README says how to
-//! run it and what the figures mean.
+//! Ringer beside other indexes for set similarity, in one run and on one thread. The README explains how to run it
+//! and what the figures mean.
 
 mod dedup;
 mod gaoya;

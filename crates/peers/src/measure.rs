@@ -1,4 +1,4 @@
-//! The stopwatch: time of wall and processor, memory, and how fast and how well queries are answered.
+//! Measurement: wall and processor time, memory, and latency and recall of queries.
 
 use std::collections::HashSet;
 use std::fs;
@@ -8,10 +8,10 @@ use cpu_time::ProcessTime;
 
 use testkit::workload::{MEMBERS, Workload};
 
-/// Queries of a round, where the workload has as many.
+/// Queries per round, if the workload has as many.
 const QUERIES: u64 = 1000;
 
-/// Wall and processor seconds of pieces of work.
+/// Wall and processor time of pieces of work.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     wall: Duration,
@@ -33,19 +33,19 @@ impl Watch {
         (self.wall.as_secs_f64(), self.processor.as_secs_f64())
     }
 
-    /// So many things in the time so far: thousands a second of wall and of processor.
+    /// The rate of this many items in the time so far: thousands per second of wall and of processor time.
     pub(crate) fn rates(&self, things: u64) -> (f64, f64) {
         let rate = |time: Duration| things as f64 / time.as_secs_f64() / 1e3;
         (rate(self.wall), rate(self.processor))
     }
 }
 
-/// Bytes of memory that the process has now.
+/// Resident memory of the process in bytes.
 pub(crate) fn resident_bytes() -> u64 {
     bytes_of("/proc/self/status", "VmRSS:").unwrap_or(0)
 }
 
-/// Bytes of memory that programs can still have; without limit where the system does not tell.
+/// Available memory in bytes, or unlimited if the system does not tell.
 pub(crate) fn available_bytes() -> u64 {
     bytes_of("/proc/meminfo", "MemAvailable:").unwrap_or(u64::MAX)
 }
@@ -56,19 +56,19 @@ fn bytes_of(path: &str, name: &str) -> Option<u64> {
     Some(value.trim_end_matches("kB").trim().parse::<u64>().ok()? * 1024)
 }
 
-/// An index that is filled and knows the queries' signatures.
+/// A filled index that has the signatures of the queries.
 pub(crate) trait Contender {
-    /// What it answers, in its own shape.
+    /// The answer in the index's own form.
     type Answer;
 
-    /// The ten nearest of a query: what is timed.
+    /// The ten nearest sets of a query. This call is timed.
     fn ask(&self, query: u64) -> Self::Answer;
 
     /// The numbers of the sets in an answer.
     fn numbers(&self, answer: Self::Answer) -> Vec<u64>;
 }
 
-/// How queries went: latencies of each round, and hits of each resemblance.
+/// Results of queries: latencies of each round, and hits at each resemblance.
 #[derive(Debug, Default)]
 pub(crate) struct Queries {
     rounds: Vec<Vec<f64>>,
@@ -76,13 +76,13 @@ pub(crate) struct Queries {
     asked: u64,
 }
 
-/// Number of queries that a round of a workload has.
+/// The number of queries per round for a workload.
 pub(crate) fn queries_of(w2: &Workload) -> u64 {
     QUERIES.min(w2.clusters())
 }
 
 impl Queries {
-    /// Asks every query once without timing, which warms caches and counts what is found.
+    /// Runs every query once without timing. This warms caches and counts hits.
     pub(crate) fn warm<C: Contender>(&mut self, w2: &Workload, contender: &C) {
         for query in 0..queries_of(w2) {
             let found: HashSet<u64> = contender.numbers(contender.ask(query)).into_iter().collect();
@@ -94,13 +94,13 @@ impl Queries {
         }
     }
 
-    /// Times every query once, the last first: what the round before left in the nearest caches is of no
-    /// use to the first ones.
+    /// Times every query once, in reverse order, so that the first ones do not profit from what the previous round
+    /// left in the nearest caches.
     pub(crate) fn round<C: Contender>(&mut self, w2: &Workload, contender: &C) {
         self.round_of(w2, contender, u64::MAX);
     }
 
-    /// The same with the first queries, so many of them.
+    /// The same with at most this many queries.
     pub(crate) fn round_of<C: Contender>(&mut self, w2: &Workload, contender: &C, most: u64) {
         let mut times = Vec::new();
         for query in (0..queries_of(w2).min(most)).rev() {
@@ -113,14 +113,13 @@ impl Queries {
         self.rounds.push(times);
     }
 
-    /// The latency that a share of the queries does not exceed, in microseconds, in the round where that
-    /// is lowest.
+    /// The latency in microseconds that this share of the queries does not exceed, in the best round.
     pub(crate) fn percentile(&self, share: f64) -> f64 {
         let at = |times: &Vec<f64>| times[(share * (times.len() - 1) as f64) as usize];
         self.rounds.iter().map(at).fold(f64::INFINITY, f64::min)
     }
 
-    /// Planted sets found, of all, and of those at each resemblance.
+    /// The share of planted sets that were found: in all, and at each resemblance.
     pub(crate) fn recall(&self) -> (f64, [f64; MEMBERS as usize]) {
         let each = self.hits.map(|hits| hits as f64 / self.asked as f64);
         (each.iter().sum::<f64>() / MEMBERS as f64, each)

@@ -1,5 +1,5 @@
-//! Plain minwise signatures for the peers that take them ready made: sample i of a set is the minimum of
-//! `a_i x + b_i mod 2^64` over its elements x, of which the upper 32 bits are kept.
+//! Plain minwise signatures for the peers that need signatures as input. Sample i of a set is the minimum of `a_i x +
+//! b_i mod 2^64` over its elements x, of which the upper 32 bits are kept.
 
 use testkit::random::Random;
 use testkit::workload::Set;

@@ -1,11 +1,11 @@
-//! The race: all contenders answer the same queries in turns, so that a machine that slows down for a while
-//! slows them all.
+//! The race: all contenders answer the same queries in turns. If the machine slows down for a while, it affects them
+//! all.
 
 use crate::measure::{Contender, Queries};
 use crate::table::Row;
 use testkit::workload::{Workload, resemblance};
 
-/// Every contender is timed so often.
+/// The number of timed rounds of each contender.
 const ROUNDS: usize = 20;
 
 /// A contender with its figures.
@@ -40,19 +40,19 @@ impl<C: Contender> AnyLane for Lane<C> {
     }
 }
 
-/// Contenders that wait for the start.
+/// Contenders that have not started.
 #[derive(Default)]
 pub(crate) struct Race {
     lanes: Vec<Box<dyn AnyLane>>,
 }
 
 impl Race {
-    /// Adds a filled index with the figures of filling it.
+    /// Adds a filled index, with the figures of its build.
     pub(crate) fn enter<C: Contender + 'static>(&mut self, (contender, row): (C, Row)) {
         self.lanes.push(Box::new(Lane { contender, row, queries: Queries::default() }));
     }
 
-    /// Asks everybody everything. Out: the rows, and a line for each with the recall at every
+    /// Runs all queries on all contenders. Returns the rows, and for each a line with the recall at every
     /// resemblance.
     pub(crate) fn run(mut self, w2: &Workload) -> Vec<(Row, String)> {
         self.lanes.iter_mut().for_each(|lane| lane.warm(w2));

@@ -1,4 +1,4 @@
-//! Ringer: one compacted segment in a file, with all of its pages in the cache.
+//! Ringer: one compacted segment in a file, with all pages in the cache.
 
 use std::collections::HashMap;
 use std::fs;
@@ -15,20 +15,20 @@ use crate::table::Row;
 use testkit::random::Random;
 use testkit::workload::{MEMBERS, Workload};
 
-/// Sets that are sketched before they are loaded: sketching is not timed.
+/// Sets that are sketched before they are loaded. Sketching is not timed.
 const BLOCK: usize = 4096;
 
-/// Builds of each scheme, the best of which counts, as for other indexes: memory that is touched for the first time costs
-/// more than a build where the machine has to get it from elsewhere.
+/// Builds of each scheme. The best counts, as for other indexes. On some machines, touching memory for the first time
+/// costs more than a build.
 pub(crate) const ROUNDS: usize = 3;
 
 /// Exhaustive queries that are timed.
 const TIMED_SCANS: u64 = 200;
 
-/// Bytes of a key. Keys are random: neighbours share no prefix that could be saved.
+/// Bytes of a key. Keys are random, so neighbours share no prefix that could be saved.
 const KEY_BYTES: u64 = 16;
 
-/// More than rows take while they are sorted, and more than the pages of a set take in the file.
+/// More than rows need while they are sorted, and more than the pages of a set take in the file.
 const MOST_BYTES: usize = 512;
 
 type Key = [u8; KEY_BYTES as usize];
@@ -47,7 +47,8 @@ pub(crate) const SCHEMES: &[(&str, Parameters)] = &[
     ),
 ];
 
-/// What is searched exhaustively: 128 samples without an index, of as many bits as `beside.py` gives to faiss.
+/// The schemes of exhaustive queries: 128 samples without an index, with the numbers of bits that `beside.py` uses
+/// for faiss.
 const SCANNED: &[(&str, Parameters)] = &[
     ("ringer exhaustive b = 1", without_index(1)),
     ("ringer exhaustive b = 2", without_index(2)),
@@ -63,16 +64,16 @@ const fn without_index(bits: u8) -> Parameters {
 pub(crate) struct Ringer {
     snapshot: Snapshot,
     queries: Vec<Signature>,
-    /// Whether all signatures are looked at, instead of those in lists of the index.
+    /// Whether all signatures are compared, instead of those in posting lists.
     exhaustive: bool,
     /// The numbers of the sets that queries should find.
     planted: HashMap<Key, u64>,
-    /// Closes last.
+    /// Dropped last.
     _database: Database,
 }
 
 impl Ringer {
-    /// Loads all sets into a new file, compacts it and opens it again.
+    /// Loads all sets into a new file, compacts it and reopens it.
     pub(crate) fn build(
         w2: &Workload,
         folder: &Path,
@@ -117,7 +118,7 @@ impl Ringer {
     }
 }
 
-/// Exhaustive queries, as many as `beside.py` puts to faiss: a row for each number of bits.
+/// Exhaustive queries, as many as `beside.py` runs on faiss. Returns a row for each number of bits.
 pub(crate) fn scans(w2: &Workload, folder: &Path) -> Result<Vec<Row>> {
     let build = |scheme| {
         let (ringer, mut row) = Ringer::build(w2, folder, scheme, 1)?;
@@ -130,7 +131,7 @@ pub(crate) fn scans(w2: &Workload, folder: &Path) -> Result<Vec<Row>> {
     SCANNED.iter().map(build).collect()
 }
 
-/// Loads all sets into a new file and compacts it; gives the time of all but sketching.
+/// Loads all sets into a new file and compacts it. Returns the time without sketching.
 fn fill(path: &Path, scheme: &Scheme, options: &Options, w2: &Workload) -> Result<Watch> {
     let sketcher = Sketcher::new(scheme);
     let mut watch = Watch::default();
@@ -170,7 +171,7 @@ impl Contender for Ringer {
         query.run().expect("an answer")
     }
 
-    /// Sets that nobody planted for these queries have the number of none.
+    /// Sets that were not planted for these queries get a number that no set has.
     fn numbers(&self, answer: Answer) -> Vec<u64> {
         let number = |key: &[u8]| self.planted.get(key).copied().unwrap_or(u64::MAX);
         answer.matches.iter().map(|found| number(&found.key)).collect()

@@ -1,7 +1,10 @@
-//! Sets of 64-bit elements to signatures: ringer beside rensa, for set sizes from 1 to 2,000, one thread.
+//! Sets of 64-bit elements to signatures: ringer beside rensa, for set sizes from 1 to 2,000, on one thread.
 //!
-//! rensa runs in a Python process that this one starts and speaks to over pipes: it sends the sets once, then asks for one round
-//! at a time. Rounds are taken in turns, and the best of each counts, in processor time.
+//! rensa runs in a Python process that this one starts. They communicate over pipes: this process sends the sets once, then
+//! requests one round at a time. The rounds of all contenders alternate. The best round of each counts, in processor time.
+//!
+//! Ringer keeps the sizes of sets, rensa does not. So the steps behind a size are also measured alone: reading the elements,
+//! counting the distinct ones exactly, and finding the code that is stored.
 
 use std::hint::black_box;
 use std::io::{BufRead, BufReader, Write};
@@ -14,21 +17,29 @@ use crate::Result;
 use crate::measure::Watch;
 use testkit::random::Random;
 
-/// 1,070 is just above the least size of its code: a lower bound does not tell the code, and every element is counted.
+/// 1,070 is the least size of its cardinality code. A lower bound cannot settle that code, so every element is counted.
 const SIZES: [usize; 13] = [1, 2, 5, 10, 20, 50, 100, 200, 300, 500, 1000, 1070, 2000];
 const ELEMENTS: usize = 1_000_000;
 const MAX_SETS: usize = 50_000;
 const ROUNDS: usize = 20;
+/// The multiple of rensa's rate for which the last columns show the time that is left for sizes.
+const GOAL: f64 = 1.5;
 
-/// Prints millions of sets a second. Without a Python interpreter rensa is left out.
+/// Prints millions of sets per second, and the cost of sizes. Without a Python interpreter rensa is left out.
 pub(crate) fn run(python: Option<(&str, &str)>) -> Result<()> {
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global()?;
     let mut rensa = python.map(|(python, script)| Rensa::start(python, script)).transpose()?;
+    println!("sets to signatures, one thread, best of {ROUNDS} rounds, processor time");
     println!(
-        "sets to signatures, millions a second of processor time, one thread, best of {ROUNDS} rounds"
+        "millions of sets per second; the columns with sizes also count distinct elements, rensa does not"
     );
-    println!("sizes: the number of distinct elements is counted, too; rensa does not count");
-    println!("    k  elements  one-permutation  every-bin     rensa  times  no sizes  times");
+    println!(
+        "sizes alone: nanoseconds per element to read, to find the stored code, to count exactly; left: what sketches without sizes leave of rensa's time / {GOAL}"
+    );
+    println!("{:42}sketches, M sets/s           {:>22}sizes alone, ns per element", "", "");
+    println!(
+        "    k  elements  one-permutation  every-bin     rensa  times  no sizes  times   read   code  exact   left"
+    );
     for preset in [presets::NEAR_DUPLICATE, presets::PRECISE] {
         for elements in SIZES {
             case(preset, elements, rensa.as_mut())?;
@@ -42,21 +53,30 @@ fn case(preset: Parameters, elements: usize, mut rensa: Option<&mut Rensa>) -> R
     let count = (ELEMENTS / elements).min(MAX_SETS);
     let all: Vec<u64> = (0..count * elements).map(|_| random.word()).collect();
     let sets: Vec<&[u64]> = all.chunks(elements).collect();
-    let sketchers = [
-        Parameters { sampler: Sampler::OnePermutation, ..preset },
-        Parameters { sampler: Sampler::EveryBin, ..preset },
-        Parameters { sampler: Sampler::EveryBin, cardinality: CardinalityField::None, ..preset },
+    let sketcher = |sampler, cardinality| {
+        let parameters = Parameters { sampler, cardinality, ..preset };
+        Scheme::new(parameters).map(|scheme| Sketcher::new(&scheme))
+    };
+    let one = sketcher(Sampler::OnePermutation, preset.cardinality)?;
+    let every = sketcher(Sampler::EveryBin, preset.cardinality)?;
+    let no_sizes = sketcher(Sampler::EveryBin, CardinalityField::None)?;
+    let sketch = |sketcher: &Sketcher| sketcher.sketch_all(&sets).map(|made| made.len() as u64);
+    let works: [&dyn Fn() -> ::ringer::Result<u64>; 6] = [
+        &|| sketch(&one),
+        &|| sketch(&every),
+        &|| sketch(&no_sizes),
+        &|| Ok(read(&sets)),
+        &|| every.size_codes(&sets),
+        &|| Ok(every.distinct_counts(&sets)),
     ];
-    let sketchers = sketchers.map(|p| Scheme::new(p).map(|scheme| Sketcher::new(&scheme)));
-    let (mut ours, mut theirs) = ([f64::INFINITY; 3], f64::INFINITY);
+    let (mut ours, mut theirs) = ([f64::INFINITY; 6], f64::INFINITY);
     if let Some(rensa) = &mut rensa {
         rensa.send(preset.samples, elements, &all)?;
     }
     for _ in 0..ROUNDS {
-        for (best, sketcher) in ours.iter_mut().zip(&sketchers) {
-            let sketcher = sketcher.as_ref().map_err(Clone::clone)?;
+        for (best, work) in ours.iter_mut().zip(works) {
             let mut watch = Watch::default();
-            black_box(watch.time(|| sketcher.sketch_all(&sets))?);
+            black_box(watch.time(work)?);
             *best = best.min(watch.seconds().1);
         }
         if let Some(rensa) = &mut rensa {
@@ -66,19 +86,32 @@ fn case(preset: Parameters, elements: usize, mut rensa: Option<&mut Rensa>) -> R
     if let Some(rensa) = &mut rensa {
         rensa.say("end")?;
     }
+    print_row((preset.samples, elements), count, ours, theirs);
+    Ok(())
+}
+
+/// Reads every element and does nothing else with them: no size costs less.
+fn read(sets: &[&[u64]]) -> u64 {
+    sets.iter().map(|set| black_box(set.iter().fold(0, |all, x| all ^ x))).fold(0, |a, b| a ^ b)
+}
+
+fn print_row((samples, elements): (u32, usize), count: usize, ours: [f64; 6], theirs: f64) {
+    let [one, every, no_sizes, read, code, exact] = ours;
     let rate = |seconds: f64| count as f64 / seconds / 1e6;
-    let [one, every, no_sizes] = ours;
+    let per_element = |seconds: f64| seconds * 1e9 / (count * elements) as f64;
     println!(
-        "{:5}{elements:10}{:17.3}{:11.3}{:10.3}{:7.2}{:10.3}{:7.2}",
-        preset.samples,
+        "{samples:5}{elements:10}{:17.3}{:11.3}{:10.3}{:7.2}{:10.3}{:7.2}{:7.2}{:7.2}{:7.2}{:7.2}",
         rate(one),
         rate(every),
         rate(theirs),
         theirs / every,
         rate(no_sizes),
         theirs / no_sizes,
+        per_element(read),
+        per_element(code),
+        per_element(exact),
+        per_element(theirs / GOAL - no_sizes),
     );
-    Ok(())
 }
 
 /// The Python process.

@@ -1,26 +1,26 @@
-//! The table of figures: a row for each peer, with its latency beside gaoya's and its rate of building
-//! beside rensa's.
+//! The table of figures: a row for each peer, with its latency relative to gaoya's and its build rate relative to
+//! rensa's.
 
 use crate::measure::Queries;
 
-/// The figures of one peer, as far as it has them.
+/// The figures of one peer. Not all peers have all figures.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Row {
-    /// Who, and how set up.
+    /// The peer and its configuration.
     pub(crate) name: String,
     /// Median latency of a query, in microseconds.
     pub(crate) p50: Option<f64>,
     /// Latency that one query in a hundred exceeds.
     pub(crate) p99: Option<f64>,
-    /// Share of all planted sets that are among the ten.
+    /// Share of all planted sets that are among the ten answers.
     pub(crate) recall: Option<f64>,
-    /// The same of those at resemblance .50.
+    /// The same for sets planted at resemblance .50.
     pub(crate) recall_at_half: Option<f64>,
-    /// Bytes a set.
+    /// Bytes per set.
     pub(crate) bytes: Option<f64>,
-    /// Thousands of sets that are built in a second.
+    /// Thousands of sets built per second.
     pub(crate) wall: Option<f64>,
-    /// Thousands of sets that are built in a second of processor time.
+    /// Thousands of sets built per second of processor time.
     pub(crate) processor: Option<f64>,
 }
 
@@ -33,14 +33,14 @@ impl Row {
         Row { name: name.into(), ..Row::default() }
     }
 
-    /// Takes the figures of queries.
+    /// Sets the figures of queries.
     pub(crate) fn set_queries(&mut self, queries: &Queries) {
         let (pooled, each) = queries.recall();
         (self.p50, self.p99) = (Some(queries.percentile(0.5)), Some(queries.percentile(0.99)));
         (self.recall, self.recall_at_half) = (Some(pooled), Some(each[0]));
     }
 
-    /// Takes the rates of building, by wall and by processor time.
+    /// Sets the build rates, by wall and by processor time.
     pub(crate) fn set_build(&mut self, (wall, processor): (f64, f64)) {
         (self.wall, self.processor) = (Some(wall), Some(processor));
     }
@@ -57,8 +57,8 @@ impl Row {
         format!("{}\t{}", self.name, cells.join("\t"))
     }
 
-    /// Reads a line of another program: name and figures in the order of the table, with tabs between,
-    /// a dash for none.
+    /// Reads a line of another program: name and figures in the order of the table, separated by tabs, a dash for
+    /// none.
     pub(crate) fn parse(line: &str) -> Result<Row, String> {
         let wrong = |what: &str| format!("{what} in the line {line:?}");
         let mut parts = line.split('\t');

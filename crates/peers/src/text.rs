@@ -1,8 +1,8 @@
 //! Raw text to signatures: ringer beside gaoya, 128 samples of shingles of five words, one thread.
 //!
-//! 2,000 texts of 1,000 words w0 .. w49999 by Zipf's law. gaoya's path is its own: the line split at spaces,
-//! and signatures of windows of five words; it does not normalise. Ringer normalises and finds words by
-//! Unicode's rules; once without set sizes, which gaoya does not keep either, once with them.
+//! 2,000 texts of 1,000 words w0 .. w49999 by Zipf's law. gaoya splits the line at spaces and makes signatures of
+//! windows of five words; it does not normalise. Ringer normalises and finds words by Unicode's rules. It runs twice:
+//! without set sizes, which gaoya does not keep either, and with them.
 
 use std::hint::black_box;
 
@@ -37,7 +37,7 @@ fn texts() -> Vec<String> {
     (0..TEXTS).map(|_| (0..WORDS).map(|_| word()).collect::<Vec<_>>().join(" ")).collect()
 }
 
-/// Prints millions of shingles a second of processor time: the best round of each.
+/// Prints millions of shingles per second of processor time, in the best round of each.
 pub(crate) fn run() -> Result<()> {
     let texts = texts();
     let sizes = Sketcher::new(&Scheme::precise());

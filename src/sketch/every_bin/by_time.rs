@@ -1,33 +1,33 @@
-//! Evaluation by time: at time 0, 1, ... every element goes to the bin that it visits then, until no bin can get an earlier
-//! visitor than it has.
+//! Evaluation by time: at time 0, 1, ... every element goes to the bin that it visits then, until no bin can get an
+//! earlier visitor than it has.
 //!
-//! In: elements, in as many parts as they come. Out: the hash of the winner of each bin (SAMPLE-14). Time 0 is the loop of
-//! `OnePermutation`. From about k ln k elements on, it fills all bins and nothing else is to be done. Fewer elements make about
-//! k ln k visits in all.
+//! In: elements, in any number of parts. Out: the hash of the winner of each bin (SAMPLE-14). Time 0 is the loop of
+//! `OnePermutation`. From about k ln k elements on, it fills all bins and nothing else is needed. Smaller sets make
+//! about k ln k visits in all.
 
 use super::orders::{MAX_ROWS, Orders};
 use super::{EveryBin, NONE, folded};
 use crate::kernel::{Kernel, Moment, VISITS, Visitors, Work};
 use crate::sketch::one_permutation::absorb_open;
 
-/// Elements that are followed through time together, so that what is known of them stays in the cache.
+/// Elements that are followed through time together. Their state fits into the cache.
 const CHUNK: usize = 4096;
 
-/// Up to this many bins their numbers are bytes.
+/// Up to this many bins, bin numbers are bytes.
 const MAX_IN_BYTES: usize = 256;
 
-/// From so many elements a bin on, all bins are likely to be visited at time 0.
+/// From this many elements per bin on, all bins are likely to be visited at time 0.
 const FEW_A_BIN: usize = 4;
 
-/// The rank of the first visit of a bin that has none yet.
+/// The rank of a bin without a visit.
 const NEVER: u16 = u16::MAX;
 
-/// The bins that no element visits at time 0. Empty until such a bin was found.
+/// The bins without a visitor at time 0. Empty until there is such a bin.
 #[derive(Default)]
 pub(super) struct Later {
-    /// The least rank of a visit to each bin. 0 means that its winner is kept elsewhere.
+    /// The least rank of a visit to each bin. 0 means that the winner came at time 0 and is kept elsewhere.
     ranks: Vec<u16>,
-    /// The hash of that visitor.
+    /// The hash of the visitor with that rank.
     winners: Vec<u64>,
     chunk: Chunk,
 }
@@ -36,30 +36,30 @@ pub(super) struct Later {
 #[derive(Default)]
 struct Chunk {
     hashes: Vec<u64>,
-    /// The first bin of each.
+    /// The first bin of each element.
     bins: Vec<u16>,
-    /// The order of each, in whole masks.
+    /// The order of each element, padded to whole masks.
     rows: Vec<u8>,
-    /// The first bins once more, in whole masks, where bytes can hold them.
+    /// The first bins as bytes, padded to whole masks. Empty if there are more than 256 bins.
     short_bins: Vec<u8>,
     masks: Vec<u32>,
-    /// Visits that may win: the bin, and the number of the element.
+    /// Visits that may win: bin and number of the element.
     found: Vec<(u16, u16)>,
 }
 
 impl Later {
-    /// No visits yet.
+    /// Removes all visits.
     pub(super) fn clear(&mut self) {
         self.ranks.clear();
         self.winners.clear();
     }
 
-    /// The winner of each bin that no element visits at time 0. Empty if there is none.
+    /// The winner of each bin without a visitor at time 0. Empty if there is no such bin.
     pub(super) fn winners(&self) -> &[u64] {
         &self.winners
     }
 
-    /// Notes which bins were visited at time 0.
+    /// Records which bins were visited at time 0.
     fn note(&mut self, bins: &[u64]) {
         self.ranks.resize(bins.len(), NEVER);
         self.winners.resize(bins.len(), NONE);
@@ -68,9 +68,9 @@ impl Later {
 }
 
 impl EveryBin {
-    /// Takes elements in. `bins` hold the least hash of the elements that visit them at time 0.
+    /// Adds elements. `bins` hold the least hash of the visitors at time 0.
     pub(super) fn absorb_by_time(&self, elements: &[u64], bins: &mut [u64], later: &mut Later) {
-        // So few elements hardly ever visit every bin at time 0: their hashes will be needed again.
+        // So few elements hardly ever visit every bin at time 0, so their hashes will be needed again.
         let few = elements.len() < FEW_A_BIN * bins.len();
         if !few {
             absorb_open(self.element_key, elements, bins);
@@ -144,7 +144,7 @@ impl Chunk {
         }
     }
 
-    /// Finds the visits at one time that are not later than the first visit of their bin so far.
+    /// Finds the visits at one time that are no later than the first visit of their bin so far.
     fn find(&mut self, orders: &Orders, time: usize, ranks: &[u16]) {
         let (steps, least) = (orders.steps_at(time), orders.least_rank(time));
         self.found.clear();
@@ -161,7 +161,7 @@ impl Chunk {
         }
     }
 
-    /// The same for bins whose numbers are bytes.
+    /// The same for bin numbers that are bytes.
     fn find_short(&mut self, steps: &[u16], least: u16, ranks: &[u16]) {
         let mut short_steps = [0; MAX_ROWS];
         short_steps.iter_mut().zip(steps).for_each(|(short, step)| *short = *step as u8);
@@ -173,7 +173,7 @@ impl Chunk {
             while mask != 0 {
                 let element = VISITS * at + mask.trailing_zeros() as usize;
                 mask &= mask - 1;
-                // The last mask has bits of elements that do not exist.
+                // The last mask has bits for elements that do not exist.
                 if let Some(first) = self.bins.get(element) {
                     let bin = moment.bin(*first as u8, self.rows[element]);
                     self.found.push((bin as u16, element as u16));
@@ -183,7 +183,7 @@ impl Chunk {
     }
 }
 
-/// The hash, the first bin and the order of each element.
+/// Computes hash, first bin and order of each element.
 struct Starts<'a> {
     sampler: &'a EveryBin,
     elements: &'a [u64],
@@ -195,7 +195,7 @@ struct Starts<'a> {
 impl Work for Starts<'_> {
     type Done = ();
 
-    /// One loop for each, so that all of them are done many elements at a time.
+    /// One loop for each result, so that each loop is vectorised.
     #[inline(always)]
     fn run(self) {
         let Starts { sampler, elements, hashes, bins, rows } = self;

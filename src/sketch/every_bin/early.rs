@@ -1,20 +1,20 @@
-//! Evaluation of large sets whose hashes have a bitmap: the bitmap says about where the least hash of each bin lies, and only the
-//! hashes that are not above it are looked at.
+//! Evaluation of large sets with a bitmap of their hashes. The bitmap gives a close upper limit of the least hash of
+//! each bin, and only hashes up to that limit are compared.
 //!
-//! In: elements and the bitmap of their hashes. Out: the least hash of each bin. For sets that visit every bin at time 0, so that
-//! no other visit counts.
+//! In: elements and the bitmap of their hashes. Out: the least hash of each bin. Only for sets that visit every bin
+//! at time 0, where later visits do not count.
 
 use super::{EveryBin, NONE};
 use crate::kernel::{FOUND, HASHES, Kernel, Work};
 use crate::sketch::hash_bitmap::HashBitmap;
 use crate::sketch::one_permutation::take;
 
-/// Fewest elements for each bin. With fewer, a bin may well be empty.
+/// Least number of elements per bin. With fewer, a bin is likely to be empty.
 const MIN_PER_BIN: usize = 6;
 
 impl EveryBin {
-    /// Takes all elements of a set in. Returns false if nothing was done, because a bin would stay empty or this way would
-    /// not be faster. `found` is working memory.
+    /// Adds all elements of a set. Returns false, with nothing done, if a bin would stay empty or if this evaluation
+    /// would not be faster. `found` is working memory.
     pub(super) fn absorb_early(
         &self,
         elements: &[u64],
@@ -50,7 +50,7 @@ impl EveryBin {
         }
         let (mut hashes, mut count) = ([0; HASHES], 0);
         for round in elements.chunks(HASHES) {
-            // The last round is filled up with what changes no bin.
+            // Pads the last round with hashes that change no bin.
             hashes[round.len()..].fill(NONE);
             kernel.run(Hashes { sampler: self, elements: round, hashes: &mut hashes });
             let Some(found) = found[count..].first_chunk_mut() else { return false };

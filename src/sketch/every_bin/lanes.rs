@@ -1,8 +1,8 @@
-//! Evaluation in lanes: the ranks of each element's visits to all bins, side by side in vectors. For small sets.
+//! Evaluation in lanes, for small sets: the ranks of each element's visits to all bins are compared in vectors.
 //!
-//! In: up to [`MAX_FEW`] elements. Out: the folded hashes of the winners of a group of bins. The kernel finds the least rank in
-//! each bin, and whose it is. Visits at time 0, which all have rank 0, are looked at one by one, and so are the few other
-//! bins in which several elements have the least rank.
+//! In: up to [`MAX_FEW`] elements. Out: the folded hashes of the winners of a group of bins. The kernel finds the
+//! least rank in each bin, and the element that has it. Visits at time 0 all have rank 0 and are compared one by one.
+//! So are the few other bins in which several elements have the least rank.
 
 use super::orders::GROUP;
 use super::{EveryBin, NONE, folded};
@@ -11,28 +11,29 @@ use crate::kernel::{Kernel, Least};
 /// Most elements of a small set.
 pub(super) const MAX_FEW: usize = 127;
 
-/// So few elements seldom meet at time 0, and whether they do is found by comparing all with all.
+/// Up to this many elements rarely visit the same bin at time 0. Whether they do is found by comparing all pairs.
 const TINY: usize = 8;
 
-/// Whether this evaluation is faster than that by time.
+/// Whether this evaluation is faster than the one by time.
 pub(super) fn worthwhile(elements: usize, _bins: usize) -> bool {
     elements <= MAX_FEW
 }
 
-/// A small set, as working memory that serves set after set. Arrays have an entry for every byte, so that none of their
-/// places has to be checked.
+/// A small set. Working memory, reused from set to set. The arrays have an entry for every byte value, which avoids
+/// bounds checks.
 pub(super) struct Few {
     count: usize,
     /// The hash of each element.
     hashes: [u64; 256],
     folded: [u32; 256],
-    /// Where the table of ranks has each element's visit to bin 0.
+    /// Where the visit of each element to bin 0 is in the table of ranks.
     places: [u32; 256],
     /// The first bin of each element.
     bins: [u16; 256],
-    /// Whether two elements may visit a bin at time 0. Otherwise rank 0 tells the winner, like any other.
+    /// Whether two elements may visit the same bin at time 0. If not, rank 0 identifies the winner, like any other
+    /// rank.
     meet: bool,
-    /// The least hash of the elements that visit each bin at time 0, or [`NONE`]. In whole groups.
+    /// The least hash of the visitors of each bin at time 0, or [`NONE`]. Padded to whole groups.
     first: Vec<u64>,
     least: Least,
 }
@@ -55,7 +56,7 @@ impl Default for Few {
 }
 
 impl Few {
-    /// Takes 1 to [`MAX_FEW`] elements, and their visits at time 0.
+    /// Takes 1 to [`MAX_FEW`] elements and makes their visits at time 0.
     #[inline(always)]
     pub(super) fn take(&mut self, sampler: &EveryBin, elements: &[u64]) {
         self.count = elements.len().min(MAX_FEW);

@@ -1,15 +1,17 @@
-//! `EveryBin`: every element visits every bin once, in its own order, and each bin keeps the element that comes first. Accurate
+//! `EveryBin`: every element visits every bin once, in its own order, and each bin keeps the first visitor. Accurate
 //! for sets of any size; large sets take one pass. After Ertl's *SuperMinHash* (2017).
 //!
-//! In: the elements of a set that is not empty. Out: k samples. Normative: `format-spec/hashing.md`, SAMPLE-12 to SAMPLE-15.
+//! In: the elements of a set that is not empty. Out: k samples. Normative: `format-spec/hashing.md`, SAMPLE-12 to
+//! SAMPLE-15.
 //!
-//! At time 0 an element visits the bin in which `OnePermutation` would put it. A bin that no element visits at time 0 takes the
-//! earliest later visitor, where `OnePermutation` copies another bin. Each bin thus has its own fixed order of all
-//! elements, and its winner is the first of the set: the samples are consistent between any two sets. The orders are those of
-//! [`orders`], and elements that visit a bin at the same time are ordered by a hash of element and bin.
+//! At time 0 an element visits the bin into which `OnePermutation` would put it. A bin without a visitor at time 0
+//! takes the earliest later visitor, where `OnePermutation` would copy another bin. So each bin has a fixed order of
+//! all elements, and its winner is the first one of the set. This makes samples consistent between any two sets.
+//! [`orders`] has the orders. Elements that visit a bin at the same time are ordered by a hash of element and bin.
 //!
-//! There are two evaluations with the same result: [`lanes`] computes the times of all bins for each element, in vectors,
-//! for small sets; [`by_time`] follows the elements from time to time until no bin is left empty, for all others and for streams.
+//! There are two evaluations with the same result. [`lanes`] is for small sets: it computes the times of all bins for
+//! each element, in vectors. [`by_time`] is for other sets and for streams: it follows the elements through time
+//! until no bin is empty.
 
 mod by_time;
 mod early;
@@ -24,10 +26,10 @@ use super::hash_bitmap::HashBitmap;
 use crate::kernel::{Kernel, Work};
 use crate::scheme::Scheme;
 
-/// The hash that no element has: a bin without an element holds it.
+/// Marks a bin without an element. No element has this hash.
 const NONE: u64 = u64::MAX;
 
-/// The sampler with its keys and tables made ready.
+/// The sampler, with its keys and tables.
 pub(crate) struct EveryBin {
     element_key: u64,
     tie_keys: Vec<u64>,
@@ -35,23 +37,23 @@ pub(crate) struct EveryBin {
     orders: Orders,
 }
 
-/// The 16-bit parts of the keys of a group of samples, the lowest first, the multipliers made odd (SAMPLE-15).
+/// The 16-bit parts of the keys of a group of samples, lowest part first. Multipliers are made odd (SAMPLE-15).
 type SampleKeys = [[u16; GROUP]; 4];
 
-/// Working memory: it serves set after set. Other samplers leave it empty.
+/// Working memory, reused from set to set. Other samplers leave it empty.
 #[derive(Default)]
 pub(crate) struct Visits {
     /// The least hash of the elements that visit each bin at time 0, or [`NONE`].
     bins: Vec<u64>,
     later: Later,
     few: Option<Box<Few>>,
-    /// Hashes that may be the least of their bin.
+    /// Hashes that may be the least of their bin ([`early`]).
     early: Vec<u64>,
     samples: Vec<u16>,
 }
 
 impl Visits {
-    /// The samples that were made last.
+    /// The samples of the last set.
     pub(crate) fn samples(&self) -> &[u16] {
         &self.samples
     }
@@ -79,7 +81,8 @@ impl EveryBin {
         }
     }
 
-    /// Makes the samples of a whole set of at least one element. Their hashes may have been mapped, with the same key.
+    /// Makes the samples of a whole set of at least one element. `bitmap` is that of its hashes, by the same key, if
+    /// there is one.
     pub(crate) fn sample(
         &self,
         elements: &[u64],
@@ -113,19 +116,19 @@ impl EveryBin {
         self.finish(visits);
     }
 
-    /// No elements yet.
+    /// Starts a set without elements.
     pub(crate) fn start(&self, visits: &mut Visits) {
         visits.bins.clear();
         visits.bins.resize(self.orders.bins(), NONE);
         visits.later.clear();
     }
 
-    /// Takes elements in. They are not needed again.
+    /// Adds elements. They are not needed again.
     pub(crate) fn absorb(&self, elements: &[u64], visits: &mut Visits) {
         self.absorb_by_time(elements, &mut visits.bins, &mut visits.later);
     }
 
-    /// Makes the samples of what was absorbed, which was at least one element.
+    /// Makes the samples of the elements that were added, at least one.
     pub(crate) fn finish(&self, visits: &mut Visits) {
         visits.samples.resize(self.orders.bins(), 0);
         let (bins, later) = (&mut visits.bins, visits.later.winners());
@@ -139,7 +142,7 @@ impl EveryBin {
         stir(element ^ self.element_key).min(NONE - 1)
     }
 
-    /// By what elements whose visits to a bin have the same rank are ordered (SAMPLE-14).
+    /// Orders elements whose visits to a bin have the same rank (SAMPLE-14).
     #[inline(always)]
     fn tie(&self, hash: u64, bin: usize, rank: u16) -> u64 {
         if rank == 0 { hash } else { stir(hash ^ self.tie_keys[bin]) }
@@ -152,7 +155,7 @@ fn folded(hash: u64) -> u32 {
     settle(hash) as u32
 }
 
-/// Samples from small sets.
+/// Makes the samples of a small set.
 struct FewSamples<'a> {
     sampler: &'a EveryBin,
     elements: &'a [u64],
@@ -175,11 +178,11 @@ impl Work for FewSamples<'_> {
     }
 }
 
-/// Samples from the hashes of winners.
+/// Makes samples from the hashes of the winners.
 struct ManySamples<'a> {
     sampler: &'a EveryBin,
     bins: &'a mut [u64],
-    /// The winners of bins that no element visits at time 0, or nothing.
+    /// The winners of bins without a visitor at time 0, or nothing.
     later: &'a [u64],
     samples: &'a mut [u16],
 }
@@ -191,7 +194,7 @@ impl Work for ManySamples<'_> {
     fn run(self) {
         for (bin, later) in self.bins.iter_mut().zip(self.later) {
             let mask = 0_u64.wrapping_sub(u64::from(*bin == NONE));
-            // `NONE` has all bits.
+            // `NONE` has all bits set.
             *bin &= !mask | later;
         }
         let mut values = [0; GROUP];
@@ -205,7 +208,8 @@ impl Work for ManySamples<'_> {
     }
 }
 
-/// The samples of a group of bins, or of those of them that there are, from the folded hashes of the winners (SAMPLE-15).
+/// Makes the samples of a group of bins from the folded hashes of the winners (SAMPLE-15). The last group may be
+/// incomplete.
 #[inline(always)]
 fn make_samples(values: &[u32; GROUP], keys: &SampleKeys, samples: &mut [u16]) {
     let mut made = [0; GROUP];
@@ -217,7 +221,7 @@ fn make_samples(values: &[u32; GROUP], keys: &SampleKeys, samples: &mut [u16]) {
     samples.copy_from_slice(&made[..samples.len()]);
 }
 
-/// Both halves of a product, xored.
+/// The XOR of both halves of a product.
 #[inline(always)]
 fn fold(a: u16, b: u16) -> u16 {
     a.wrapping_mul(b) ^ ((u32::from(a) * u32::from(b)) >> 16) as u16

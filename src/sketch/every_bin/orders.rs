@@ -1,37 +1,37 @@
 //! The orders in which elements visit the bins (SAMPLE-12, SAMPLE-13).
 //!
-//! In: the seed and the number of bins. Out: a few hundred random orders of all bins, as two tables: the bin at a time, and the
-//! rank of a visit to a bin, which is its time and a few random bits that settle most ties. An element takes one of the orders
-//! and shifts it so that it starts at the element's own first bin. With tables a visit is one load and an addition,
-//! and the ranks of an element's visits to consecutive bins lie side by side in memory.
+//! In: the seed and the number of bins. Out: up to 256 random orders of all bins, as two tables: the bin at a time,
+//! and the rank of the visit to a bin. A rank is the time followed by a few random bits that settle most ties. An
+//! element uses one of the orders, rotated so that it starts at the element's own first bin. A visit is thus one load
+//! and an addition, and the ranks of an element's visits to consecutive bins are adjacent in memory.
 
 use crate::kernel::LANES;
 use crate::scheme::Scheme;
 use crate::sketch::hash::{Keys, Purpose};
 
-/// Most orders of a scheme (SAMPLE-12). Two elements have the same one with probability 1/256; this adds less than half
-/// a percent to the variance.
+/// Most orders of a scheme (SAMPLE-12). Two elements have the same order with probability 1/256, which adds less than
+/// half a percent to the variance.
 pub(super) const MAX_ROWS: usize = 256;
 
-/// Most entries of a table (SAMPLE-12): above 4,096 bins there are fewer orders.
+/// Most entries of a table (SAMPLE-12). Above 4,096 bins there are fewer orders.
 const MAX_ENTRIES: usize = 1 << 20;
 
-/// Bins that are looked at together: rows of the table of ranks are padded for the last group.
+/// Bins that are compared together. Rows of the table of ranks are padded for the last group.
 pub(super) const GROUP: usize = LANES;
 
-/// All orders of a scheme, both ways.
+/// All orders of a scheme, by time and by bin.
 pub(super) struct Orders {
     bins: usize,
     /// log2 of the number of orders.
     row_bits: u32,
     /// Bits of a rank below the time.
     tie_bits: u32,
-    /// How far the bin at time t of order r is from the first bin, at `t << row_bits | r`.
+    /// The distance from the first bin to the bin at time t of order r, at `t << row_bits | r`.
     steps: Vec<u16>,
-    /// The rank of a visit at time t by an element of order r, at the same place.
+    /// The rank of a visit at time t by an element of order r, at the same index.
     ranks_by_time: Vec<u16>,
-    /// The rank of the visit to bin i by an element of order r and first bin b, at `r * stride + bins + i - b`. A row holds
-    /// each rank once, and then the first ones once more, as far as the last group of bins needs them.
+    /// The rank of the visit to bin i by an element of order r and first bin b, at `r * stride + bins + i - b`. A row
+    /// has each rank once, and then repeats them as far as the last group of bins needs.
     ranks: Vec<u16>,
 }
 
@@ -66,7 +66,7 @@ impl Orders {
         Orders { bins, row_bits, tie_bits, steps, ranks_by_time, ranks }
     }
 
-    /// How many bins there are.
+    /// The number of bins.
     pub(super) fn bins(&self) -> usize {
         self.bins
     }
@@ -89,7 +89,7 @@ impl Orders {
         (u64::from(folded) << self.row_bits >> 32) as u8
     }
 
-    /// How far from its first bin an element of each order is at a time.
+    /// The distance of the elements of each order from their first bin at a time.
     pub(super) fn steps_at(&self, time: usize) -> &[u16] {
         &self.steps[time << self.row_bits..][..1 << self.row_bits]
     }
@@ -111,14 +111,14 @@ impl Orders {
         &self.ranks
     }
 
-    /// Where the table of ranks has an element's visit to bin 0. Those to the other bins follow.
+    /// Where the visit of an element to bin 0 is in the table of ranks. The visits to the other bins follow.
     #[inline(always)]
     pub(super) fn place(&self, start: Start) -> usize {
         usize::from(start.row) * stride(self.bins) + self.bins - usize::from(start.bin)
     }
 }
 
-/// Entries of a row of the table of ranks. A first bin is below `bins`, so that a row is read from 1 on at the earliest.
+/// The length of a row of the table of ranks. A first bin is below `bins`, so no index in a row is below 1.
 #[inline(always)]
 fn stride(bins: usize) -> usize {
     bins + bins.next_multiple_of(GROUP)
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
     use crate::scheme::{Parameters, Sampler, Slots, presets};
 
-    /// Every element visits every bin once, starts at its first bin, and both tables tell the same.
+    /// Every element visits every bin once and starts at its first bin, and both tables agree.
     #[test]
     fn every_bin_is_visited_once() {
         for samples in [1, 2, 3, 63, 64, 65, 128, 255, 256, 257, 1000, 5000, 16_384] {

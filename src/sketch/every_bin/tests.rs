@@ -60,7 +60,7 @@ fn all_evaluations_are_the_definition() {
             assert_eq!(visits.samples(), expected, "by time, {bins} bins, {count} elements");
             if HashBitmap::suits(count) {
                 visits.samples.fill(0);
-                bitmap.fill(sampler.element_key, elements);
+                assert!(bitmap.fill(sampler.element_key, elements, |_| true));
                 sampler.sample_many(elements, Some(&bitmap), &mut visits);
                 assert_eq!(visits.samples(), expected, "mapped, {bins} bins, {count} elements");
             }
