@@ -21,6 +21,7 @@ use crate::store::hot_tier::{self, Found, TierId};
 use crate::store::memtable::Memtable;
 use crate::store::segment::writer::NewSegment;
 use crate::store::state_file::{self, FileState};
+use crate::trace::{event, span};
 
 /// What opening a database found and did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -80,6 +81,7 @@ pub(super) fn open_with(
     options: Options,
     mend: impl FnOnce(&Writer) -> Result<Vec<Swap>>,
 ) -> Result<(Writer, OpenReport)> {
+    span!("open");
     options.check()?;
     // Opened first, so that neither a missing file is locked nor one that may not be written.
     let seen = state_file::open(&**layer, path, Access::Write)?;
@@ -142,6 +144,12 @@ pub(super) fn open_with(
             hot_tier::remove_known(layer, &hot, state.superblock.database)?;
         }
     }
+    event!(
+        "opened",
+        clean = report.clean,
+        commits_replayed = report.commits_replayed,
+        bytes_cut = report.bytes_cut
+    );
     Ok((writer, report))
 }
 

@@ -22,6 +22,7 @@ use crate::store::segment::rows::RowCursor;
 use crate::store::segment::writer::{NewRow, NewSegment, SegmentWriter};
 use crate::store::state::SegmentView;
 use crate::sync::can_spread;
+use crate::trace::{event, span};
 
 /// Rows that are asked for before one is written: sorted, they lie anywhere.
 const AHEAD: usize = 16;
@@ -162,6 +163,7 @@ impl BulkLoad {
             let sequence = turn.last;
             return Ok(Committed { sequence, stored: 0, deleted: 0, absent: 0 });
         }
+        span!("bulk load", segments = self.built.len());
         // Earlier commits first: sequences in segments rise, and rows are hidden by later ones only.
         seal_all(&writer, &mut turn)?;
         let sequence = turn.last + 1;
@@ -179,11 +181,17 @@ impl BulkLoad {
         });
         // Rows that a later part of the same load replaces were stored in vain.
         let in_vain = |segment: &NewSegment| hides.get(&segment.block()).map_or(0, Vec::len);
-        let stored = self.built.iter().map(|s| s.rows() as usize - in_vain(s)).sum();
+        let stored: usize = self.built.iter().map(|s| s.rows() as usize - in_vain(s)).sum();
         appending.hide(&hides)?;
         appending.seal(sequence, |state| state.sequence = sequence)?;
         turn.last = sequence;
         writer.context.counters.committed(1);
+        event!(
+            "bulk load committed",
+            segments = self.built.len(),
+            rows = stored,
+            sequence = sequence
+        );
         drop(turn);
         ask_for_merge(&writer);
         Ok(Committed { sequence, stored, deleted: 0, absent: 0 })

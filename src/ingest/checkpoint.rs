@@ -7,11 +7,13 @@ use crate::format::filter::KeyHash;
 use crate::store::memtable::{FreshRow, Memtable};
 use crate::store::segment::writer::{NewRow, NewSegment, SegmentWriter};
 use crate::store::state::SegmentView;
+use crate::trace::{event, span};
 
 /// Makes a segment of the frozen memtable, if there is one (STEP-6).
 pub(super) fn checkpoint_frozen(writer: &Writer) -> Result<()> {
     let appended = writer.files.append_checked()?;
     let Some(frozen) = writer.state().frozen.clone() else { return Ok(()) };
+    span!("checkpoint", versions = frozen.versions());
     let sealed = frozen.last();
     let segment = build(writer, &frozen, appended.sealed)?;
     let mut appending = Appending::new(writer, appended);
@@ -20,7 +22,14 @@ pub(super) fn checkpoint_frozen(writer: &Writer) -> Result<()> {
         appending.add(segment)?;
     }
     appending.hide(&hides)?;
-    appending.seal(sealed, |state| state.frozen = None)
+    appending.seal(sealed, |state| state.frozen = None)?;
+    event!(
+        "checkpointed",
+        rows = segment.as_ref().map_or(0, NewSegment::rows),
+        tombstones = hides.values().map(Vec::len).sum::<usize>(),
+        sequence = sealed
+    );
+    Ok(())
 }
 
 /// K2: the newest version of each key that is not deleted.

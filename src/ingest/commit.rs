@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::format::batch::{self, Operation};
 use crate::format::commit_mark::CommitMark;
 use crate::store::hot_tier::Commit;
+use crate::trace::{event, span};
 
 /// What a commit did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -38,6 +39,7 @@ type Overlay = HashMap<Box<[u8]>, bool>;
 
 /// Commits all batches of a group.
 pub(super) fn commit_group(writer: &Writer, turn: &mut Turn<'_>, group: &[Arc<Waiting>]) {
+    span!("commit", group = group.len());
     let prepared = prepare(writer, turn.last, group);
     if prepared.is_empty() {
         return;
@@ -147,5 +149,12 @@ fn append(writer: &Writer, prepared: &[Prepared<'_>]) -> Result<u64> {
         .zip(&payloads)
         .map(|(p, payload)| Commit { sequence: p.committed.sequence, payload })
         .collect();
-    writer.hot.append(&writer.files, &commits)
+    let tier = writer.hot.append(&writer.files, &commits)?;
+    event!(
+        "committed",
+        commits = commits.len(),
+        bytes = payloads.iter().map(Vec::len).sum::<usize>(),
+        sequence = commits.last().map_or(0, |commit| commit.sequence)
+    );
+    Ok(tier)
 }

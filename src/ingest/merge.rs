@@ -20,6 +20,7 @@ use crate::store::segment::elements::SetReader;
 use crate::store::segment::rows::SignatureCursor;
 use crate::store::segment::writer::{NewRow, NewSegment, SegmentPlan, SegmentWriter};
 use crate::store::state::SegmentView;
+use crate::trace::{event, span};
 
 /// Rows merged before looking whether to go on.
 const ROWS_BETWEEN_LOOKS: u32 = 4096;
@@ -61,6 +62,7 @@ pub(super) fn merge_all(writer: &Writer) -> Result<()> {
 /// Merges these segments of a state; `false` if one of them is no longer part of the database, or if told to give up.
 fn merge(writer: &Writer, inputs: &[SegmentView], give_up: &dyn Fn() -> bool) -> Result<bool> {
     writer.context.health.check()?;
+    span!("merge", segments = inputs.len());
     let first = inputs.iter().map(|view| view.segment.header().first_sequence).min();
     let first = first.unwrap_or(0);
     let Some(merged) = build(writer.plan(), inputs, first, give_up)? else { return Ok(false) };
@@ -90,6 +92,12 @@ fn merge(writer: &Writer, inputs: &[SegmentView], give_up: &dyn Fn() -> bool) ->
     }
     appending.seal(sealed, |_| {})?;
     writer.context.counters.merged();
+    event!(
+        "merged",
+        segments_in = ids.len(),
+        segments_out = usize::from(merged.is_some()),
+        rows = merged.as_ref().map_or(0, NewSegment::rows)
+    );
     for id in ids {
         writer.cache().remove_block(id);
     }

@@ -18,6 +18,7 @@ use crate::store::companions::{self, Companion, Leftover, parent_of};
 use crate::store::file_layer::{Access, File};
 use crate::store::state::SegmentView;
 use crate::store::state_file;
+use crate::trace::{event, span};
 
 /// Bytes copied at a time.
 const CHUNK: usize = 1 << 20;
@@ -43,6 +44,7 @@ pub(super) fn vacuum(writer: &Writer) -> Result<()> {
     if appended.superblock.end_of_data == least {
         return Ok(());
     }
+    span!("vacuum", bytes = appended.superblock.end_of_data);
     let target = Companion::Vacuum.path(&context.path);
     let file = create(writer, &target)?;
     let copied = copy_to(writer, &target, &file, &appended, &entries);
@@ -62,6 +64,11 @@ pub(super) fn vacuum(writer: &Writer) -> Result<()> {
         companions::clear_mark(&*file, &context.path).map_err(poison)?;
         *mark = Arc::clone(&file);
     }
+    event!(
+        "vacuumed",
+        bytes_before = appended.superblock.end_of_data,
+        bytes_after = next.end_of_data
+    );
     appended.file = file;
     appended.superblock = next;
     writer.published.publish(|state| state.segments = segments.into());

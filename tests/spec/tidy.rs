@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// The rooms of the library in the order in which data flows. A file may use what stands in its own line
 /// or above, never below.
 const ROOMS: &[&[&str]] = &[
-    &["error", "limits", "options", "scheme"],
+    &["error", "limits", "options", "scheme", "trace"],
     &["serialize", "sync"],
     &["kernel"],
     &["features"],
