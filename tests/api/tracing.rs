@@ -1,20 +1,24 @@
 //! With the feature `tracing`, what the engine does reaches a subscriber.
 
+use std::cell::RefCell;
 use std::fmt::Debug;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Once;
 
 use ringer::{Database, Like, Options, Scheme};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-/// Keeps each span and event as a line: its name or message, then its fields.
-#[derive(Default, Clone)]
-struct Lines {
-    lines: Arc<Mutex<Vec<String>>>,
-    spans: Arc<AtomicU64>,
+thread_local! {
+    /// The spans and events of this thread, if it records them.
+    static LINES: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
+
+/// Keeps each span and event as a line: its name or message, then its fields.
+///
+/// It is the subscriber of the whole process. `tracing` caches for each place in the code whether anybody listens, and
+/// would ask the thread that comes there first, which may be that of another test.
+struct Lines;
 
 /// A line that is being written.
 struct Line(String);
@@ -29,12 +33,28 @@ impl Visit for Line {
 }
 
 impl Lines {
-    fn push(&self, line: Line) {
-        self.lines.lock().unwrap().push(line.0);
+    /// Starts to record this thread.
+    fn start() {
+        static GLOBAL: Once = Once::new();
+        GLOBAL.call_once(|| {
+            tracing::subscriber::set_global_default(Lines).unwrap();
+            // Forgets what another thread cached before the subscriber was set.
+            tracing::callsite::rebuild_interest_cache();
+        });
+        LINES.set(Some(Vec::new()));
     }
 
-    fn take(&self) -> Vec<String> {
-        std::mem::take(&mut self.lines.lock().unwrap())
+    /// The lines since the last call.
+    fn take() -> Vec<String> {
+        LINES.replace(Some(Vec::new())).expect("a thread that records")
+    }
+
+    fn push(line: Line) {
+        LINES.with_borrow_mut(|lines| {
+            if let Some(lines) = lines {
+                lines.push(line.0);
+            }
+        });
     }
 }
 
@@ -46,14 +66,14 @@ impl Subscriber for Lines {
     fn new_span(&self, span: &Attributes<'_>) -> Id {
         let mut line = Line(format!("[{}]", span.metadata().name()));
         span.record(&mut line);
-        self.push(line);
-        Id::from_u64(self.spans.fetch_add(1, Ordering::Relaxed) + 1)
+        Lines::push(line);
+        Id::from_u64(1)
     }
 
     fn event(&self, event: &Event<'_>) {
         let mut line = Line(String::new());
         event.record(&mut line);
-        self.push(line);
+        Lines::push(line);
     }
 
     fn record(&self, _: &Id, _: &Record<'_>) {}
@@ -68,57 +88,56 @@ fn number(line: &str, field: &str) -> u64 {
     value.unwrap_or_else(|| panic!("no {field} in {line}")).parse().unwrap()
 }
 
-/// Every step gives its span, then its event with numbers that are known here. Nothing runs in another thread, because the
-/// subscriber is that of this one.
+/// Every step gives its span, then its event with numbers that are known here. Without background threads, all of them
+/// come from this thread.
 #[test]
 fn every_step_gives_a_span_and_an_event() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.ringer");
     let options = Options { background: false, merge: false, ..Options::default() };
-    let (lines, set) = (Lines::default(), |i: u64| (i..i + 40).collect::<Vec<u64>>());
-    tracing::subscriber::with_default(lines.clone(), || {
-        let db = Database::create(&path, &Scheme::precise(), options.clone()).unwrap();
-        lines.take();
+    let set = |i: u64| (i..i + 40).collect::<Vec<u64>>();
+    Lines::start();
+    let db = Database::create(&path, &Scheme::precise(), options).unwrap();
+    Lines::take();
 
-        db.put("secret key", &set(1)).unwrap();
-        let commit = lines.take();
-        assert_eq!(commit[0], "[commit] group=1");
-        assert!(commit[1].starts_with("committed commits=1 bytes="), "{commit:?}");
-        assert!(number(&commit[1], "bytes") > 64, "{commit:?}");
-        assert_eq!((number(&commit[1], "sequence"), commit.len()), (1, 2));
+    db.put("secret key", &set(1)).unwrap();
+    let commit = Lines::take();
+    assert!(!commit.concat().contains("secret"), "{commit:?}");
+    assert_eq!(commit[0], "[commit] group=1");
+    assert!(commit[1].starts_with("committed commits=1 bytes="), "{commit:?}");
+    assert!(number(&commit[1], "bytes") > 64, "{commit:?}");
+    assert_eq!((number(&commit[1], "sequence"), commit.len()), (1, 2));
 
-        db.put("b", &set(2)).unwrap();
-        lines.take();
-        db.checkpoint().unwrap();
-        let expected = ["[checkpoint] versions=2", "checkpointed rows=2 tombstones=0 sequence=2"];
-        assert_eq!(lines.take(), expected);
+    db.put("b", &set(2)).unwrap();
+    Lines::take();
+    db.checkpoint().unwrap();
+    let expected = ["[checkpoint] versions=2", "checkpointed rows=2 tombstones=0 sequence=2"];
+    assert_eq!(Lines::take(), expected);
 
-        db.put("b", &set(3)).unwrap();
-        db.checkpoint().unwrap();
-        assert_eq!(lines.take().pop().unwrap(), "checkpointed rows=1 tombstones=1 sequence=3");
+    db.put("b", &set(3)).unwrap();
+    db.checkpoint().unwrap();
+    assert_eq!(Lines::take().pop().unwrap(), "checkpointed rows=1 tombstones=1 sequence=3");
 
-        db.compact().unwrap();
-        let steps = lines.take();
-        assert!(steps.iter().any(|line| line == "[merge] segments=2"), "{steps:?}");
-        let merged = "merged segments_in=2 segments_out=1 rows=2";
-        assert!(steps.iter().any(|line| line == merged), "{steps:?}");
-        let vacuumed = steps.iter().find(|line| line.starts_with("vacuumed ")).unwrap();
-        let file = std::fs::metadata(&path).unwrap().len();
-        assert_eq!(number(vacuumed, "bytes_after"), file);
-        assert!(number(vacuumed, "bytes_before") > file);
+    db.compact().unwrap();
+    let steps = Lines::take();
+    assert!(steps.iter().any(|line| line == "[merge] segments=2"), "{steps:?}");
+    let merged = "merged segments_in=2 segments_out=1 rows=2";
+    assert!(steps.iter().any(|line| line == merged), "{steps:?}");
+    let vacuumed = steps.iter().find(|line| line.starts_with("vacuumed ")).unwrap();
+    let file = std::fs::metadata(&path).unwrap().len();
+    assert_eq!(number(vacuumed, "bytes_after"), file);
+    assert!(number(vacuumed, "bytes_before") > file);
 
-        let mut load = db.bulk_load();
-        load.put("c", &set(100)).unwrap();
-        load.commit().unwrap();
-        let loaded = ["[bulk load] segments=1", "bulk load committed segments=1 rows=1 sequence=4"];
-        assert_eq!(lines.take(), loaded);
+    let mut load = db.bulk_load();
+    load.put("c", &set(100)).unwrap();
+    load.commit().unwrap();
+    let loaded = ["[bulk load] segments=1", "bulk load committed segments=1 rows=1 sequence=4"];
+    assert_eq!(Lines::take(), loaded);
 
-        let answer = db.snapshot().query(Like::Key(b"b")).min_resemblance(0.5).run().unwrap();
-        assert_eq!(answer.matches.len(), 1);
-        assert_eq!(lines.take(), ["[query] segments=2", "answered matches=1 truncated=false"]);
-        db.close().unwrap();
-    });
-    assert!(!lines.take().concat().contains("secret"));
+    let answer = db.snapshot().query(Like::Key(b"b")).min_resemblance(0.5).run().unwrap();
+    assert_eq!(answer.matches.len(), 1);
+    assert_eq!(Lines::take(), ["[query] segments=2", "answered matches=1 truncated=false"]);
+    db.close().unwrap();
 }
 
 /// Opening after a crash says how many commits it took from the log. A copy made while a writer is open is what a crash
@@ -128,7 +147,7 @@ fn an_open_says_how_many_commits_it_replayed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.ringer");
     let db = Database::create(&path, &Scheme::precise(), Options::default()).unwrap();
-    (0..5_u64).for_each(|i| drop(db.put(format!("{i}"), &[i, 7, 8]).unwrap()));
+    (0..5_u64).try_for_each(|i| db.put(format!("{i}"), &[i, 7, 8]).map(drop)).unwrap();
     let copy = folder.path().join("copy.ringer");
     std::fs::copy(&path, &copy).unwrap();
     let (log, log_copy) =
@@ -137,11 +156,9 @@ fn an_open_says_how_many_commits_it_replayed() {
     for entry in std::fs::read_dir(&log).unwrap().map(Result::unwrap) {
         std::fs::copy(entry.path(), log_copy.join(entry.file_name())).unwrap();
     }
-    let lines = Lines::default();
-    tracing::subscriber::with_default(lines.clone(), || {
-        Database::open(&copy, Options::default()).unwrap().close().unwrap();
-    });
-    let lines = lines.take();
+    Lines::start();
+    Database::open(&copy, Options::default()).unwrap();
+    let lines = Lines::take();
     assert_eq!(lines[0], "[open]");
     assert!(
         lines.iter().any(|l| l.starts_with("opened clean=false commits_replayed=5")),
