@@ -53,6 +53,15 @@
 //! | [`estimate`] | estimates, thresholds, and choosing a scheme |
 //! | [`scheme`], [`options`], [`limits`], [`error`] | schemes and presets, tuning, limits, errors |
 //!
+//! # Cargo features
+//!
+//! All are off by default.
+//!
+//! - `serde`: `serde::Serialize` for results, statistics and reports.
+//! - `tracing`: spans for commits, checkpoints, merges, vacuum, opening and queries, and events with their numbers, for
+//!   subscribers of the crate `tracing`. Their target is `ringer`, their level DEBUG. They contain no keys, sets or paths.
+//!   Some are recorded while locks are held, so a subscriber must not call the database.
+//!
 //! The guide in `docs/` starts from tasks, `ARCHITECTURE.md` describes the code, and `format-spec/` every byte of a file.
 #![cfg_attr(
     not(feature = "internals"),
@@ -67,6 +76,7 @@ pub mod scheme;
 #[cfg(feature = "serde")]
 mod serialize;
 mod sync;
+mod trace;
 
 mod kernel;
 

@@ -1,4 +1,4 @@
-//! Says that the library is built for a scheduler, which its module `sync` asks.
+//! Sets `cfg(shuttle)`, so that the library's module `sync` uses shuttle's locks and threads.
 
 fn main() {
     println!("cargo::rustc-cfg=shuttle");

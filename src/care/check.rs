@@ -1,10 +1,12 @@
-//! Check: is every byte that the database refers to what it should be? Never writes.
+//! Check: verifies the bytes that the database refers to. Never writes to the database.
 //!
-//! Three depths. *Quick* reads what opening reads, and both superblocks. *Full* reads every page and
-//! compares what can be compared within a segment: fences with leaves, copies with leaves, liveness with
-//! its count. *Deep* also looks up every key the way a reader would, through fences and filters, makes
-//! sure that no key is live twice, and makes postings anew to compare them, and signatures from the sets that are
-//! kept; large postings need room in the system's folder for temporary files.
+//! In: a path and a depth. Out: findings, each with the broken rule, the effect and what to do.
+//!
+//! - *Quick* reads what opening reads, and both superblocks.
+//! - *Full* reads every page, and compares fences and duplicate rows with leaves, and tombstones with their count.
+//! - *Deep* also looks up every key through fences and filters, verifies that no key is live twice, and rebuilds
+//!   posting lists and the signatures of kept sets to compare them. Large posting lists need space in the system's
+//!   temporary directory.
 
 use std::ops::Bound;
 use std::path::Path;
@@ -28,32 +30,32 @@ use crate::store::spill::SpillPlace;
 use crate::store::state::SegmentView;
 use crate::store::state_file;
 
-/// How much is looked at.
+/// How much a check reads and compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Depth {
     /// What opening reads, and both superblocks.
     Quick,
-    /// Every page, and what a segment says of itself.
+    /// Every page, and whether the parts of each segment agree.
     Full,
-    /// Every key as a reader finds it, every posting, and every signature whose set is kept.
+    /// Also every key by lookup, every posting list, and every signature of a kept set.
     Deep,
 }
 
-/// Something that is wrong.
+/// One defect that a check found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Finding {
-    /// The segment or liveness block, if it is in one.
+    /// The number of the segment that has the defect, if it is in one.
     pub block: Option<u64>,
-    /// Where in the file, in bytes from its start.
+    /// The offset in the file, in bytes.
     pub offset: u64,
     /// The rule of `format-spec/` that is broken.
     pub rule: &'static str,
     /// What was found.
     pub detail: String,
-    /// What it means for readers.
+    /// What the defect means for readers.
     pub effect: &'static str,
     /// What to do.
     pub fix: &'static str,
@@ -64,18 +66,18 @@ pub struct Finding {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct CheckReport {
-    /// What is wrong; empty if nothing is.
+    /// The defects; empty if there are none.
     pub findings: Vec<Finding>,
-    /// Segments that were looked at.
+    /// The number of segments that were checked.
     pub segments: usize,
-    /// Rows that were looked at.
+    /// The number of rows that were checked.
     pub rows: u64,
 }
 
-/// Most findings that are kept: a file that is damaged all over says so soon enough.
+/// The most findings in a report. More would say nothing new about a badly damaged file.
 const MOST_FINDINGS: usize = 1000;
 
-/// Checks a database. Errors are those of reading the file; damage is a finding.
+/// Checks a database. Damage becomes a finding. An error means that the file could not be read.
 pub fn check(layer: &dyn FileLayer, path: &Path, depth: Depth) -> Result<CheckReport> {
     let file = state_file::open(layer, path, Access::Read)?;
     let mut check = Checking { report: CheckReport::default(), depth };
@@ -118,7 +120,7 @@ const REPAIR: &str = "`repair` makes it anew from the rows";
 const ROWS_LOST: &str = "some rows cannot be read";
 const LIKES_LOST: &str = "searches miss sets that are alike";
 
-/// Bytes of postings made anew that stay in memory.
+/// Bytes of rebuilt posting lists that stay in memory.
 const POSTING_BYTES: usize = 32 << 20;
 
 struct Checking {
@@ -157,7 +159,7 @@ impl Checking {
         result.or_else(|error| self.note(block, error, effect, fix))
     }
 
-    /// Each superblock by itself.
+    /// Checks each superblock by itself.
     fn superblocks(&mut self, file: &dyn File, path: &Path) -> Result<()> {
         for slot in 0..2 {
             let mut block = vec![0; BLOCK];
@@ -179,7 +181,7 @@ impl Checking {
         Ok(())
     }
 
-    /// One segment. Damage that ends the look at one part of it is noted, and the next part is looked at.
+    /// Checks one segment. Damage in one part ends the check of that part only.
     fn segment(&mut self, view: &SegmentView, sealed: u64) -> Result<()> {
         let segment = &view.segment;
         let id = Some(segment.id());
@@ -222,7 +224,7 @@ impl Checking {
         self.sets(segment, signatures_are_whole)
     }
 
-    /// The sets that are kept: every page and, for a deep look, whether their signatures are theirs.
+    /// Checks kept sets: every page and, in a deep check, whether each signature is that of its set.
     fn sets(&mut self, segment: &Segment, signatures_are_whole: bool) -> Result<()> {
         let keeps = segment.header().elements.is_some();
         let deep = self.depth == Depth::Deep && signatures_are_whole && keeps;
@@ -233,7 +235,7 @@ impl Checking {
         })
     }
 
-    /// The index over slot values: every page, and, for a deep look, whether it is that of the signatures.
+    /// Checks posting lists: every page and, in a deep check, whether they are those of the signatures.
     fn postings(&mut self, segment: &Segment, signatures_are_whole: bool) -> Result<()> {
         let id = Some(segment.id());
         self.or_note(id, segment.check_short_postings(), LIKES_LOST, REPAIR)?;
@@ -246,8 +248,8 @@ impl Checking {
         self.or_note(id, segment.check_postings_anew(&place), LIKES_LOST, REPAIR)
     }
 
-    /// All leaves through the fences: in order, without gaps, with rising keys, and with all their keys in
-    /// the filters.
+    /// Reads all leaves through the fences. Checks that they have no gaps, that keys rise, and that the filters are
+    /// those of their keys.
     fn leaves(&mut self, view: &SegmentView) -> Result<()> {
         let segment = &view.segment;
         let mut walk =
@@ -292,7 +294,7 @@ impl Checking {
         Ok(())
     }
 
-    /// Every live key is found, and in one segment only.
+    /// Checks that every live key is found by lookup, and in one segment only.
     fn no_key_twice(&mut self, views: &[SegmentView]) -> Result<()> {
         for (i, view) in views.iter().enumerate() {
             let mut cursor = SegmentCursor::new(view, Bound::Unbounded)?;
@@ -320,7 +322,7 @@ fn damage(view: &SegmentView, rule: &'static str, detail: &str) -> Error {
     Error::Corrupt { what: "segment", offset: view.segment.offset(), rule, detail }
 }
 
-/// A walk over the leaves: what the next one should start with.
+/// A walk over the leaves: the row, id and key bounds that the next leaf must follow.
 struct Leaves<'a> {
     segment: &'a Segment,
     row: u32,
@@ -346,7 +348,7 @@ impl Leaves<'_> {
             if !rises {
                 return Err(damage(view, "LEAF-7", &format!("row {} is out of order", self.row)));
             }
-            // The separator is above the keys before it, and not above this one.
+            // A separator is greater than all keys before its leaf, and not greater than the first key in it.
             let above = self.last.as_ref().is_none_or(|last| i > 0 || *last < self.separator);
             if key < self.separator || !above {
                 return Err(damage(
@@ -377,15 +379,15 @@ impl Leaves<'_> {
     }
 }
 
-/// The pairs of copies are those of the leaves. Compared by count and by looking each one up.
+/// Checks that the pairs of duplicate rows are those of the leaves.
 fn copies(segment: &Segment) -> Result<()> {
     let wrong = |row: u32| {
         let detail = format!("segment {}: row {row} is no copy of that signature", segment.id());
         let (what, offset) = ("copies page", segment.offset());
         Error::Corrupt { what, offset, rule: "COPY-4", detail }
     };
-    // There are rows - ids pairs, all different (COPY-1, COPY-2): if each is a copy of the leaves, they
-    // are all of them.
+    // There are exactly rows - ids pairs, all different (COPY-1, COPY-2). So if each of them is a duplicate row in
+    // the leaves, none is missing.
     let mut last = None;
     segment.each_copy(&mut |pair| {
         if last.replace(pair.order()).is_some_and(|last| last >= pair.order()) {

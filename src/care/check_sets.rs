@@ -1,4 +1,7 @@
-//! Check of the sets that a segment keeps: each can be read, and, for a deep look, its signature is that of its elements.
+//! Checks the sets that a segment keeps.
+//!
+//! In: a segment and, for a deep check, a sketcher. Out: damage, reported through a callback. Each set must be
+//! readable. In a deep check its signature must be that of its elements (KEPT-10).
 
 use std::sync::Arc;
 
@@ -10,9 +13,9 @@ use crate::store::segment::Segment;
 use crate::store::segment::elements::SetReader;
 use crate::store::segment::rows::SignatureCursor;
 
-/// Reads every set of a segment. With a sketcher, signatures are made anew from the elements and compared (KEPT-10).
-/// `note` takes what is wrong, and whether it can be repaired, which only a directory can. After damage the look goes on with
-/// the next page of the directory.
+/// Reads every set of a segment. With a sketcher, also recomputes signatures from the elements and compares them.
+/// `note` gets each defect, and whether repair can fix it: it can only rebuild the directory. After damage, the check
+/// continues with the next page of the directory.
 pub(super) fn sets(
     segment: &Segment,
     sketcher: Option<&Sketcher>,

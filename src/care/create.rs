@@ -1,4 +1,6 @@
-//! A new database: complete before it has a name.
+//! Creation of a database (STEP-2).
+//!
+//! In: a path and a scheme. Out: an empty database. The file is complete before it gets its name.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,8 +14,7 @@ use crate::store::file_layer::{Access, FileLayer, Lock};
 use crate::store::new_file::NewFile;
 use crate::store::state_file;
 
-/// Makes an empty database. Refuses a path where anything stands, or where companions of another database
-/// do (STEP-2).
+/// Creates an empty database. Fails if the path exists, or if companion files of another database are beside it.
 pub fn create(layer: &Arc<dyn FileLayer>, path: &Path, scheme: &Scheme) -> Result<()> {
     let database = new_id();
     let new = NewFile::create(layer, path, database, None)?;
@@ -21,9 +22,9 @@ pub fn create(layer: &Arc<dyn FileLayer>, path: &Path, scheme: &Scheme) -> Resul
     new.name()
 }
 
-/// Opens a new database, which has only its temporary name, to load rows into it. Nothing is looked for, made or
-/// removed beside that name: there is no hot tier before the first commit of a batch, and segments are not
-/// merged, which could end in a vacuum. Ends with [`Writer::close_new`].
+/// Opens a new database that has only its temporary name, to load rows into it. Close it by [`Writer::close_new`]. No
+/// companion files are made or removed beside the temporary name: bulk loads need no log, and merging, which could
+/// lead to a vacuum, is switched off.
 pub(super) fn open_new(new: &NewFile, mut options: Options) -> Result<Writer> {
     let layer = new.layer();
     (options.background, options.merge) = (false, false);
@@ -42,16 +43,16 @@ pub(super) fn open_new(new: &NewFile, mut options: Options) -> Result<Writer> {
     })
 }
 
-/// Stands for the lock that a [`NewFile`] holds.
+/// A placeholder: the [`NewFile`] holds the real lock.
 #[derive(Debug)]
 struct HeldByMaker;
 
 impl Lock for HeldByMaker {}
 
-/// A random id for a database.
+/// Makes a random id for a database.
 pub fn new_id() -> DatabaseId {
     use std::hash::{BuildHasher, Hasher, RandomState};
-    // Two random states, each seeded by the operating system, mixed with the clock and the process.
+    // Each half comes from a hasher that the operating system seeded, mixed with the clock and the process id.
     let half = |salt: u64| {
         let mut hasher = RandomState::new().build_hasher();
         hasher.write_u64(salt);

@@ -1,7 +1,8 @@
-//! A file on a failing disk: blocks that cannot be read are zeros, and are counted.
+//! A file on a failing disk, for salvage only.
 //!
-//! For salvage alone: whatever lies in such a block does not verify, and is given up like other damage, while the
-//! rest of the file is saved. Everybody else gets the error.
+//! In: a file. Out: the same bytes, with zeros for disk blocks that cannot be read. These blocks are counted. The
+//! zeros fail their checksums, so salvage treats them like other damage and saves the rest. Other modules get the
+//! disk's error.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -10,14 +11,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::format::BLOCK;
 use crate::store::file_layer::{File, Identity, Rights};
 
-/// A file to be read only.
+/// A read-only file whose unreadable blocks read as zeros.
 #[derive(Debug)]
 pub(super) struct FailingDisk {
     file: Arc<dyn File>,
     refused: Mutex<Refused>,
 }
 
-/// What could not be read.
+/// The blocks that could not be read, and the first error.
 #[derive(Debug, Default)]
 struct Refused {
     blocks: BTreeSet<u64>,
@@ -29,12 +30,12 @@ impl FailingDisk {
         FailingDisk { file, refused: Mutex::default() }
     }
 
-    /// Bytes of blocks that could not be read so far.
+    /// The size of all blocks that could not be read so far.
     pub(super) fn unreadable(&self) -> u64 {
         self.refused().blocks.len() as u64 * BLOCK as u64
     }
 
-    /// Why the first of them could not be read.
+    /// Takes the first error.
     pub(super) fn first_error(&self) -> Option<io::Error> {
         self.refused().first.take()
     }
@@ -43,7 +44,7 @@ impl FailingDisk {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads a part of one block, as zeros if it cannot be read.
+    /// Reads a part of one block. Gives zeros if the disk cannot read it.
     fn read_block(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         match self.file.read_at(buffer, offset) {
             Err(error) if is_of_the_disk(error.kind()) => {
@@ -60,7 +61,8 @@ impl FailingDisk {
     }
 }
 
-/// Whether a read that failed like this may have met a bad block. What the process lacks, or has to wait for, is none.
+/// Whether a read error may come from a bad block. Missing rights or memory, and interrupted or blocked calls, do
+/// not.
 pub(super) fn is_of_the_disk(kind: io::ErrorKind) -> bool {
     use io::ErrorKind::{Interrupted, OutOfMemory, PermissionDenied, WouldBlock};
     !matches!(kind, Interrupted | OutOfMemory | PermissionDenied | WouldBlock)
@@ -72,7 +74,7 @@ impl File for FailingDisk {
             Err(error) if is_of_the_disk(error.kind()) => {}
             other => return other,
         }
-        // Each block once: a disk takes its time over those that it cannot read.
+        // Read block by block, each only once: disks are slow on blocks that they cannot read.
         let mut done = 0;
         while done < buffer.len() {
             let at = offset + done as u64;

@@ -1,8 +1,8 @@
-//! How a database is brought in order: creation, recovery at open, checks, repair, salvage.
+//! Creation, recovery, check, repair and salvage of databases.
 //!
-//! In: a path, or bytes that may be damaged in any way. Out: a writer on a whole state and a report of
-//! what was found, or an error that says what to do; and, where asked, findings or a new database with
-//! everything that could still be read.
+//! In: a path to a file that may be damaged in any way. Out: a writer with a report of what recovery did, a list of
+//! findings, or a new database with everything readable; otherwise an error that says what to do. This module does
+//! not know queries.
 
 pub mod check;
 mod check_sets;

@@ -1,8 +1,8 @@
-//! Opening for writing: from whatever a crash left to a whole state, in an order in which a crash at any
-//! point leaves something that can be opened again (STEP-3).
+//! Recovery: opens a database for writing, whatever a crash left (STEP-3).
 //!
-//! Everything is read and checked before the first byte is changed, so a refused open changes nothing and
-//! is refused in the same way next time.
+//! In: a path. Out: a writer on a complete state, and a report. Everything is read and checked before the first byte
+//! changes. So a refused open changes nothing, and the next open is refused for the same reason. The steps after that
+//! are ordered so that a crash in any of them leaves a database that can be opened again.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,43 +21,44 @@ use crate::store::hot_tier::{self, Found, TierId};
 use crate::store::memtable::Memtable;
 use crate::store::segment::writer::NewSegment;
 use crate::store::state_file::{self, FileState};
+use crate::trace::{event, span};
 
 /// What opening a database found and did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct OpenReport {
-    /// Whether the last writer had closed it. If not, the other fields say what that meant.
+    /// Whether the last writer had closed the database. If not, the other fields say what recovery did.
     pub clean: bool,
-    /// Whether one superblock was damaged or behind, and was written again from the other.
+    /// Whether one superblock was damaged or outdated, and was rewritten from the other.
     pub superblock_repaired: bool,
-    /// Bytes of an unfinished step that were cut off behind the data.
+    /// Bytes of an unfinished step behind the data, which were cut off.
     pub bytes_cut: u64,
-    /// Commits that were taken from the hot tier.
+    /// Commits that were replayed from the log.
     pub commits_replayed: u64,
-    /// Acknowledged commits that could not be read, first and last. Only with [`Recovery::Salvage`].
+    /// The first and last acknowledged commit that could not be read. Only with [`Recovery::Salvage`].
     pub commits_lost: Option<(u64, u64)>,
-    /// What was wrong with the hot tier, if anything.
+    /// What was wrong with the log, if anything.
     pub hot_tier_damage: Option<String>,
-    /// Where a hot tier was put aside that could not be read in full.
+    /// The new name of a log that could not be read in full.
     pub quarantine: Option<PathBuf>,
 }
 
-/// Where a hot tier would be.
+/// The place of the log.
 struct Tier<'a> {
     layer: &'a Arc<dyn FileLayer>,
     directory: &'a Path,
 }
 
-/// What a hot tier gave.
+/// What was read from the log.
 struct Replay {
     memtable: Memtable,
     /// The last commit that could be read.
     read: u64,
-    /// The last commit that there was, as far as is known.
+    /// The last commit that is known to have existed.
     last: u64,
     damage: Option<String>,
-    /// Whether what was read is known to be this database's.
+    /// Whether the log is known to belong to this database.
     verified: bool,
 }
 
@@ -70,18 +71,19 @@ pub fn open(
     open_with(layer, path, options, |_| Ok(Vec::new()))
 }
 
-/// A segment's number, and what takes its place: a segment with the same live rows, or nothing.
+/// A segment's number, and its replacement: a segment with the same live rows, or nothing.
 pub(super) type Swap = (u64, Option<NewSegment>);
 
-/// Opens a database for writing; `mend` makes segments anew before anything else is changed.
+/// Opens a database for writing. `mend` rebuilds segments before anything else changes; repair uses it.
 pub(super) fn open_with(
     layer: &Arc<dyn FileLayer>,
     path: &Path,
     options: Options,
     mend: impl FnOnce(&Writer) -> Result<Vec<Swap>>,
 ) -> Result<(Writer, OpenReport)> {
+    span!("open");
     options.check()?;
-    // Opened first, so that neither a missing file is locked nor one that may not be written.
+    // Open before locking, so that no lock file is made for a file that is missing or may not be written.
     let seen = state_file::open(&**layer, path, Access::Write)?;
     let path = layer.canonical(path).map_err(|error| Error::io("open", path, error))?;
     let layer = &anchored(layer, &path)?;
@@ -115,10 +117,11 @@ pub(super) fn open_with(
     })?;
     let swaps = mend(&writer)?;
     let prepare = || Recovered::prepare(&writer, &replay.memtable, replay.read);
-    // Segments that will be swapped cannot be searched before.
+    // Preparing searches the segments. Damaged ones must be swapped before that.
     let prepared = swaps.is_empty().then(prepare).transpose()?;
 
-    // From here on bytes change. What a killed writer left unsynced becomes durable first, its name too.
+    // Bytes change from here on. First, whatever a killed writer left unsynced becomes durable, including the file's
+    // name.
     if companions::has_mark(&*file, &path)? {
         companions::clear_mark(&*file, &path)?;
     }
@@ -133,7 +136,8 @@ pub(super) fn open_with(
     if named {
         let prepared = prepared.map_or_else(prepare, Ok)?;
         if replay.damage.is_some() {
-            // The tier is named until it is out of the way: one that nobody names is removed by the next open.
+            // The state names the log until it is renamed. After a crash, the next open would remove a log that no
+            // state names.
             prepared.adopt(&writer, OldTier::Stays)?;
             report.quarantine = quarantine(layer, &path)?;
             Recovered::nothing(replay.last).adopt(&writer, OldTier::Leaves)?;
@@ -142,11 +146,16 @@ pub(super) fn open_with(
             hot_tier::remove_known(layer, &hot, state.superblock.database)?;
         }
     }
+    event!(
+        "opened",
+        clean = report.clean,
+        commits_replayed = report.commits_replayed,
+        bytes_cut = report.bytes_cut
+    );
     Ok((writer, report))
 }
 
-/// Refuses to go on counting from where no writer ever came by counting: such a number was forged, and the
-/// one after the last is none.
+/// Rejects counters above 2^62. No real writer reaches them, so the value was forged, and counting on could overflow.
 fn check_numbers(state: &FileState) -> Result<()> {
     let (superblock, manifest) = (&state.superblock, &state.manifest);
     let mark = state.mark.map_or(0, |mark| mark.sequence);
@@ -168,11 +177,11 @@ fn check_numbers(state: &FileState) -> Result<()> {
     Ok(())
 }
 
-/// The last generation, hot tier, commit or block that is still counted on from.
+/// The highest generation, log number, commit or extent number that is accepted.
 const LAST_NUMBER: u64 = 1 << 62;
 
-/// Refuses a file with several names, because companions stand beside one. The name that it had while
-/// it was made does not count: a crash may have left it.
+/// Refuses a file with several hard links, because companion files are beside one name only. The temporary name from
+/// its creation does not count: a crash may have left it.
 fn check_names(layer: &Arc<dyn FileLayer>, path: &Path, file: &dyn File) -> Result<()> {
     let look = |error| Error::io("look at", path, error);
     let own = file.identity().map_err(look)?;
@@ -187,7 +196,7 @@ fn check_names(layer: &Arc<dyn FileLayer>, path: &Path, file: &dyn File) -> Resu
     Ok(())
 }
 
-/// Reads the hot tier that the state names, and decides whether that is all that was acknowledged.
+/// Reads the log that the state names, and decides whether all acknowledged commits are there.
 fn replay(
     tier: &Tier<'_>,
     state: &FileState,
@@ -209,7 +218,7 @@ fn replay(
     let id = TierId { database: superblock.database, tier: superblock.hot_tier };
     let marked = state.mark.map(|mark| mark.sequence).filter(|marked| *marked > sealed);
     let missing = Error::HotTierMissing { sealed, marked };
-    // The id file may be damaged: the commits say themselves whether they are of this tier.
+    // A damaged id file does not matter: each commit carries the id of its log.
     let strange = match hot_tier::identify(tier.layer, tier.directory)? {
         Found::Unreadable(_) => None,
         Found::Tier(found, _) if found == id => None,
@@ -229,7 +238,7 @@ fn replay(
             let lost = marked.is_some_and(|marked| replayed.last < marked);
             match replayed.damage {
                 None if !lost => return Ok(replay),
-                // All that was acknowledged is there: the rest is a commit that a crash cut off.
+                // All acknowledged commits are there. The damage is a commit that a crash interrupted.
                 Some(_) if marked.is_some() && !lost => return Ok(replay),
                 damage => {
                     let detail = damage.unwrap_or_else(|| "its last commits are gone".into());
@@ -245,7 +254,7 @@ fn replay(
     }
     if let Some(marked) = marked.filter(|marked| *marked > replay.last) {
         report.commits_lost = Some((replay.last + 1, marked));
-        // Numbers of lost commits are not given again.
+        // The numbers of lost commits are not reused.
         replay.last = marked;
     }
     report.hot_tier_damage = Some(damage.clone());
@@ -253,7 +262,7 @@ fn replay(
     Ok(replay)
 }
 
-/// Takes one commit of a hot tier into memory.
+/// Applies one commit of a log to a memtable.
 pub(super) fn take(
     table: &Memtable,
     sequence: u64,
@@ -265,7 +274,7 @@ pub(super) fn take(
     Ok(())
 }
 
-/// Cuts off what an unfinished step left behind the data.
+/// Cuts off the bytes that an unfinished step left behind the data. Returns how many.
 fn cut_tail(file: &dyn File, path: &Path, end: u64) -> Result<u64> {
     let length = file.length().map_err(|error| Error::io("look at", path, error))?;
     if length > end {
@@ -274,7 +283,7 @@ fn cut_tail(file: &dyn File, path: &Path, end: u64) -> Result<u64> {
     Ok(length.saturating_sub(end))
 }
 
-/// Takes the writer's lock (STEP-11), which those can take who may write the database.
+/// Takes the lock against other writers (STEP-11). A new lock file gets the rights of the database file.
 fn take_lock(layer: &dyn FileLayer, path: &Path, seen: &dyn File) -> Result<Box<dyn Lock>> {
     let lock_path = Companion::Lock.path(path);
     let rights = seen.rights().map_err(|error| Error::io("look at", path, error))?;
@@ -288,8 +297,8 @@ fn take_lock(layer: &dyn FileLayer, path: &Path, seen: &dyn File) -> Result<Box<
     }
 }
 
-/// Refuses a database beside which something else has the name of a companion (STEP-12), before anything is
-/// changed: a step that met it later would have to stop half-way.
+/// Fails if a foreign file has the name of a companion (STEP-12). This is checked before anything changes, because a
+/// later step that met the file would have to stop half-way.
 fn check_companions(
     tier: &Tier<'_>,
     path: &Path,
@@ -322,7 +331,7 @@ fn check_companions(
     Ok(())
 }
 
-/// Removes what earlier writers of this database left beside it, and nothing of anybody else.
+/// Removes the leftovers of earlier writers of this database. Touches nothing else.
 fn remove_strays(
     layer: &Arc<dyn FileLayer>,
     path: &Path,
@@ -341,7 +350,7 @@ fn remove_strays(
     }
 }
 
-/// Gives the hot tier of a database, which could not be read in full, another name.
+/// Renames a log that could not be read in full. Returns its new name, or `None` if there is no log.
 fn quarantine(layer: &Arc<dyn FileLayer>, path: &Path) -> Result<Option<PathBuf>> {
     let hot = Companion::HotTier.path(path);
     if layer.kind(&hot).map_err(|error| Error::io("look at", &hot, error))?.is_none() {

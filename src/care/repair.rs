@@ -1,8 +1,9 @@
-//! Repair: derived data made anew from the rows. No row that can be read is dropped.
+//! Repair: rebuilds derived data from the rows. Drops no readable row.
 //!
-//! What can be made anew: one superblock from the other (opening does that), fences, filters and copies
-//! from the leaves, postings from the signatures, the directory of kept sets from the sets. Leaves, signatures and sets are
-//! primary data: if those are damaged, repair refuses and changes nothing; `salvage` saves the rest.
+//! In: a damaged database. Out: a repaired one, or an error and no change. Derived data are: one superblock (from the
+//! other; opening does that), fences, filters and duplicate-row pages (from leaves), posting lists (from signatures),
+//! and the directory of kept sets (from the sets). Leaves, signatures and sets are primary data. If they are damaged,
+//! repair refuses, and `salvage` saves the rest.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,9 +25,9 @@ use crate::store::state::SegmentView;
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct RepairReport {
-    /// Whether a superblock was written anew from the other.
+    /// Whether a superblock was rewritten from the other.
     pub superblock: bool,
-    /// The segments that were made anew, by their old numbers.
+    /// The old numbers of the segments that were rebuilt.
     pub segments: Vec<u64>,
 }
 
@@ -49,7 +50,7 @@ pub fn repair(layer: &Arc<dyn FileLayer>, path: &Path, options: &Options) -> Res
     Ok(report)
 }
 
-/// The live rows of a segment in a new one, from its leaves and signatures alone.
+/// Rebuilds a segment from its leaves, signatures and sets alone. `None` if it has no live rows.
 fn rebuild(plan: SegmentPlan, view: &SegmentView) -> Result<Option<NewSegment>> {
     let segment = &view.segment;
     let first = segment.header().first_sequence;
@@ -88,7 +89,7 @@ fn rebuild(plan: SegmentPlan, view: &SegmentView) -> Result<Option<NewSegment>> 
     Ok(built)
 }
 
-/// Rows themselves are damaged.
+/// The error for damaged rows, which repair cannot rebuild.
 fn primary(view: &SegmentView, row: u32) -> Error {
     let detail = format!(
         "segment {}: row {row} and following cannot be read, so nothing was repaired; `salvage` saves \

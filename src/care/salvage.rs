@@ -1,9 +1,9 @@
-//! Salvage: every row that can still be verified, from a damaged database into a new one.
+//! Salvage: copies every row that can be verified from a damaged database into a new one.
 //!
-//! With a readable manifest, its live rows. Without one, the rows of all segments that can be found in the
-//! file, the one with the highest sequence for each key: then rows that were deleted may come back. The
-//! commits of a hot tier are taken too, as far as they can be read. What the disk refuses to read is damage like any
-//! other. The damaged file is not changed.
+//! In: a damaged file, which is not changed. Out: a new database and a report. With a readable manifest, salvage
+//! takes the live rows of its segments. Without one, it searches the file for segments and takes the row with the
+//! highest sequence for each key; deleted rows may come back then. It also replays the log as far as it can be read.
+//! Bytes that the disk cannot read count as damage.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ use crate::store::segment::scan::LeafScan;
 use crate::store::segment::{Liveness, Segment};
 use crate::store::state_file::{self, FileState};
 
-/// What a salvage saved and what it could not.
+/// What a salvage saved, and what was lost.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -43,25 +43,25 @@ pub struct SalvageReport {
     pub sets: u64,
     /// Segments that were read.
     pub segments: usize,
-    /// Segments whose headers could not be read: none of their rows is saved.
+    /// Segments whose headers could not be read. None of their rows was saved.
     pub segments_lost: usize,
-    /// Rows whose keys could be read but not their signatures, or not the sets that are kept with them.
+    /// Rows that were lost because only their keys could be read, not their signatures or kept sets.
     pub rows_without_signature: u64,
-    /// Rows that are known to have been in damaged pages of keys.
+    /// Rows that were lost in damaged leaf pages.
     pub rows_without_key: u64,
-    /// Commits that were taken from a hot tier.
+    /// Commits that were replayed from the log.
     pub commits_replayed: u64,
-    /// Acknowledged commits that could not be read, first and last.
+    /// The first and last acknowledged commit that could not be read.
     pub commits_lost: Option<(u64, u64)>,
-    /// What was wrong with the hot tier, if commits may be lost with it.
+    /// What was wrong with the log, if commits may be lost.
     pub hot_tier_damage: Option<String>,
-    /// Bytes of the file that the disk refused to read, in blocks of 4,096. What was in them may be lost.
+    /// Bytes of the file that the disk could not read, in blocks of 4,096. Rows in them may be lost.
     pub bytes_unreadable: u64,
-    /// Whether rows that had been deleted may be there again.
+    /// Whether deleted rows may have come back.
     pub deletions_may_return: bool,
 }
 
-/// Saves what can be read of `source` into a new database.
+/// Copies everything readable from `source` into a new database.
 pub fn salvage(
     layer: &Arc<dyn FileLayer>,
     source: &Path,
@@ -86,11 +86,11 @@ pub fn salvage(
             None => Error::NotADatabase { path: source.into() },
         });
     };
-    // Companions stand beside the file itself, not beside a link to it.
+    // Companion files are beside the file itself, not beside a link to it.
     let own = layer.canonical(source).map_err(|error| Error::io("open", source, error))?;
     let beside = anchored(layer, &own)?;
     let fresh = fresh(&beside, &own, state.as_ref(), &scheme, &mut report)?;
-    // Filled under a temporary name: what has the target's name is whole (STEP-2).
+    // The new file is filled under a temporary name, so that a file with the target's name is complete (STEP-2).
     let rights = file.rights().map_err(|error| Error::io("look at", source, error))?;
     let database = create::new_id();
     let new = NewFile::create(layer, target, database, rights.map(Rights::of_copy))?;
@@ -133,8 +133,7 @@ fn from_manifest(
 
 const CACHE: usize = 16 << 20;
 
-/// Looks for segment headers at every unit of the file. The first one that verifies says which database
-/// this is.
+/// Searches every unit of the file for segment headers. The first valid one decides which database this is.
 fn from_scan(file: &Arc<dyn File>, path: &Path, report: &mut SalvageReport) -> Result<Segments> {
     const CHUNK: usize = 1 << 20;
     report.deletions_may_return = true;
@@ -172,8 +171,8 @@ fn from_scan(file: &Arc<dyn File>, path: &Path, report: &mut SalvageReport) -> R
     Ok(found)
 }
 
-/// The commits of the hot tier, as far as they can be read. Its id file may be damaged: the commits say
-/// themselves whether they are of this tier.
+/// Reads the commits of the log as far as possible. A damaged id file does not matter: each commit carries the id of
+/// its log.
 fn fresh(
     layer: &Arc<dyn FileLayer>,
     source: &Path,
@@ -199,7 +198,7 @@ fn fresh(
         Ok(Found::Nothing) => Err("it is not there".into()),
         Ok(_) => match hot_tier::replay(layer, &directory, own, sealed, &mut visit) {
             Ok(replayed) => Ok(replayed),
-            // What cannot be decoded or read ends what is saved, not the salvage.
+            // Damage ends the replay, not the salvage.
             Err(error) if is_unreadable(&error) => Err(error.to_string()),
             Err(error) => return Err(error),
         },
@@ -212,7 +211,7 @@ fn fresh(
     report.commits_lost = marked.filter(|marked| *marked > last).map(|marked| (last + 1, marked));
     report.hot_tier_damage = match replayed {
         Err(damage) => Some(damage),
-        // All that was acknowledged is there: the rest is a commit that a crash cut off.
+        // All acknowledged commits are there. The damage is a commit that a crash interrupted.
         Ok(_) if marked.is_some_and(|marked| marked <= last) => None,
         Ok(replayed) => {
             let gone = || report.commits_lost.map(|_| "its last commits are gone".into());
@@ -222,8 +221,8 @@ fn fresh(
     Ok(table)
 }
 
-/// Whether it is the hot tier, or the disk below it, that cannot be read: not that there is no room for a copy of it, or
-/// no right to make one.
+/// Whether the log or its disk cannot be read. Other errors, such as no space or no permission for a temporary copy,
+/// end the salvage.
 fn is_unreadable(error: &Error) -> bool {
     match error {
         Error::Corrupt { .. } => true,
@@ -234,7 +233,7 @@ fn is_unreadable(error: &Error) -> bool {
     }
 }
 
-/// Puts the newest row of each key into a load. What the hot tier says goes before everything.
+/// Puts the newest row of each key into a bulk load. The log is newer than all segments.
 fn merge(
     segments: &[(Segment, Liveness)],
     fresh: &Memtable,
@@ -282,14 +281,14 @@ fn merge(
     Ok(())
 }
 
-/// A row that was saved.
+/// A readable row.
 struct Row {
     key: Vec<u8>,
     sequence: u64,
     signature: Signature,
 }
 
-/// The rows of one segment that can be read and are not hidden.
+/// The readable rows of one segment that have no tombstones, in key order.
 struct Rows<'a> {
     segment: &'a Segment,
     liveness: &'a Liveness,
@@ -327,7 +326,7 @@ impl<'a> Rows<'a> {
             let key = [prefix, suffix].concat();
             *i += 1;
             self.seen += 1;
-            // A row whose liveness cannot be read is taken for live.
+            // If the tombstones cannot be read, the row counts as live.
             match self.liveness.is_hidden(found.row) {
                 Ok(true) => continue,
                 Ok(false) => {}
@@ -346,8 +345,8 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// The signature of an id. Where elements are kept as they are, it is made anew from them: so it is theirs, and it is not
-    /// missed if its page cannot be read.
+    /// The signature of an id. If the scheme keeps exact sets, it is recomputed from the set. Then a damaged
+    /// signature page loses nothing, and signature and set agree.
     fn signature(&mut self, id: u32, sketcher: &Sketcher) -> Result<Signature> {
         let scheme = self.segment.scheme();
         let mut elements = Vec::new();

@@ -1,16 +1,18 @@
-//! What a writer has done since it was opened, in numbers.
+//! Counters of what a writer has done since it was opened.
+//!
+//! In: commits, waits and merges as they happen. Out: an [`Activity`]. No decision depends on these numbers.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What a writer has done since it was opened.
+/// What a writer has done since it was opened, in numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Activity {
     /// Commits that changed something, bulk loads included.
     pub commits: u64,
-    /// How often a call had to wait for a checkpoint that a thread was making.
+    /// How often a call waited for a checkpoint in a background thread.
     pub checkpoint_waits: u64,
     /// The longest of these waits.
     pub longest_checkpoint_wait: Duration,
@@ -18,7 +20,7 @@ pub struct Activity {
     pub merges: u64,
 }
 
-/// Counts while threads work. Nothing is decided by these numbers, so they need no order.
+/// The counters behind an [`Activity`]. Relaxed order is enough, because nothing depends on them.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     commits: AtomicU64,
@@ -42,7 +44,7 @@ impl Counters {
         self.longest_wait_nanos.fetch_max(nanos, Ordering::Relaxed);
     }
 
-    /// The numbers now.
+    /// Reads all counters.
     pub(super) fn read(&self) -> Activity {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Activity {

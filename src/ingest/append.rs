@@ -1,6 +1,7 @@
-//! The end of every checkpoint, merge and bulk load: new segments and liveness blocks go behind the data,
-//! then the manifest, one sync, and the superblock that makes it all current (K3 to K6 of
-//! `format-spec/steps.md`).
+//! Publishes a new state: the end of every checkpoint, merge and bulk load (K3 to K6 of `format-spec/steps.md`).
+//!
+//! In: new segments, segments to drop, and rows that get tombstones. Out: a state that is durable and visible.
+//! Segments and tombstone bitmaps are written behind the data, then the manifest, then one sync, then the superblock.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,10 +18,10 @@ use crate::store::segment::writer::NewSegment;
 use crate::store::state::{SegmentView, State};
 use crate::store::state_file;
 
-/// Rows to hide, by segment.
+/// Rows that get tombstones, by segment.
 pub(super) type Hides = BTreeMap<u64, Vec<u32>>;
 
-/// A state that is being put behind the data, under the append lock.
+/// A new state that is being written behind the data, under the append lock.
 #[derive(Debug)]
 pub(super) struct Appending<'a> {
     writer: &'a Writer,
@@ -43,12 +44,12 @@ impl<'a> Appending<'a> {
         &self.segments
     }
 
-    /// The new state has no hot tier.
+    /// The new state names no log.
     pub(super) fn without_hot_tier(&mut self) {
         self.hot_tier = 0;
     }
 
-    /// Writes a segment, and adds it to the state.
+    /// Writes a segment behind the data and adds it to the new state.
     pub(super) fn add(&mut self, segment: &NewSegment) -> Result<SegmentView> {
         self.writer.context.check_own(&*self.appended.file)?;
         let path = &self.writer.context.path;
@@ -60,12 +61,12 @@ impl<'a> Appending<'a> {
         Ok(view)
     }
 
-    /// Takes segments out of the state.
+    /// Removes segments from the new state.
     pub(super) fn remove(&mut self, ids: &[u64]) {
         self.segments.retain(|view| !ids.contains(&view.segment.id()));
     }
 
-    /// Hides rows. A segment without live rows leaves the state.
+    /// Sets tombstones. A segment without live rows leaves the new state.
     pub(super) fn hide(&mut self, hides: &Hides) -> Result<()> {
         for view in &mut self.segments {
             let Some(rows) = hides.get(&view.segment.id()).filter(|rows| !rows.is_empty()) else {
@@ -94,12 +95,13 @@ impl<'a> Appending<'a> {
         Ok(())
     }
 
-    /// Makes the new state the current one and shows it, with all commits up to `sealed` in segments.
-    /// `also` changes what readers see together with it.
+    /// Makes the new state durable and publishes it. All commits up to `sealed` are in segments then. `also` changes
+    /// the published state in the same step.
     pub(super) fn seal(mut self, sealed: u64, also: impl FnOnce(&mut State)) -> Result<()> {
         let writer = self.writer;
         writer.context.check_own(&*self.appended.file)?;
-        // Numbers are given when a segment is begun, and one begun earlier may be added later (MAN-4).
+        // A segment gets its number when its build starts, so numbers may arrive out of order. Entries must rise
+        // (MAN-4).
         self.segments.sort_by_key(|view| view.segment.id());
         let entries: Vec<SegmentEntry> = self.segments.iter().map(SegmentView::entry).collect();
         if entries.len() > MAX_SEGMENTS as usize {

@@ -1,4 +1,8 @@
-//! Work that nobody waits for, and the threads that do it: what is left to do, and why the last try failed.
+//! Pending background work: which checkpoints and merges are wanted, which threads exist, and why the last try
+//! failed.
+//!
+//! In: requests and results. Out: the next job for a thread, or the outcome for a commit that waits for a checkpoint.
+//! This part does not do the work: `maintenance` does.
 
 use std::time::{Duration, Instant};
 
@@ -6,16 +10,16 @@ use super::lock_order::BACKLOG;
 use crate::error::{Error, Result};
 use crate::sync::{Condvar, Ranked};
 
-/// A kind of work.
+/// A kind of background work. Each has its own thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Job {
-    /// Frozen memtables become segments.
+    /// Turns frozen memtables into segments.
     Checkpoints,
-    /// Segments are merged, and the file is rewritten without its dead bytes.
+    /// Merges segments and vacuums the file.
     Merges,
 }
 
-/// What waits to be done.
+/// The pending work, and a condition to wait on.
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
     jobs: Ranked<BACKLOG, Jobs>,
@@ -26,29 +30,29 @@ pub(super) struct Backlog {
 struct Jobs {
     checkpoints: Threads,
     merges: Threads,
-    /// The threads should end.
+    /// Whether the threads should end.
     stop: bool,
-    /// Why the last checkpoint failed; a commit that needs it gets this.
+    /// Why the last checkpoint failed. A commit that waits for it returns this error.
     checkpoint_failure: Option<Error>,
-    /// Why merging stopped; it is not tried again before the next open.
+    /// Why merging stopped. It is not tried again before the next open.
     merge_failure: Option<Error>,
 }
 
-/// One kind of work.
+/// The state of one kind of work.
 #[derive(Debug, Default)]
 struct Threads {
-    /// Whether a thread does it.
+    /// Whether a thread for it exists.
     present: bool,
-    /// Whether there is something to do that is not being tried.
+    /// Whether work was requested that no thread has taken yet.
     wanted: bool,
 }
 
-/// Who makes the checkpoint of a frozen memtable.
+/// The result of waiting for a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Checkpoint {
-    /// It is made, after a wait if there is one.
+    /// No memtable is frozen. Has the time that was waited, if any.
     Done(Option<Duration>),
-    /// No thread makes it: whoever needs it does.
+    /// There is no thread. The caller must make the checkpoint.
     Yours,
 }
 
@@ -62,18 +66,18 @@ impl Jobs {
 }
 
 impl Backlog {
-    /// A thread does this work from now on.
+    /// Registers a thread for this kind of work.
     pub(super) fn thread_starts(&self, job: Job) {
         self.jobs.lock().of(job).present = true;
     }
 
-    /// No thread does this work any more. Whoever waits for it does it instead: a bulk load may outlive the database.
+    /// Unregisters the thread. Whoever waits for it then does the work itself: a bulk load may outlive the threads.
     pub(super) fn thread_ends(&self, job: Job) {
         self.jobs.lock().of(job).present = false;
         self.wake.notify_all();
     }
 
-    /// Gives work to its thread; `false` if there is none.
+    /// Requests work from its thread. `false` if there is no thread.
     pub(super) fn give(&self, job: Job) -> bool {
         let mut jobs = self.jobs.lock();
         let threads = jobs.of(job);
@@ -85,7 +89,7 @@ impl Backlog {
         given
     }
 
-    /// Waits until there is work of this kind, and takes it; `false`: the thread should end.
+    /// Waits for a request and takes it. `false` if the thread should end.
     pub(super) fn next(&self, job: Job) -> bool {
         let mut jobs = self.jobs.lock();
         while !jobs.stop {
@@ -97,7 +101,7 @@ impl Backlog {
         false
     }
 
-    /// A thread has tried to make a checkpoint. Segments may want merging now.
+    /// Records the result of a checkpoint, and requests a merge, because there may be a new segment.
     pub(super) fn checkpoint_tried(&self, result: Result<()>) {
         let mut jobs = self.jobs.lock();
         jobs.checkpoint_failure = result.err();
@@ -109,7 +113,7 @@ impl Backlog {
     /// Waits until no memtable is frozen. A checkpoint that failed before is tried once more.
     pub(super) fn wait_for_checkpoint(&self, has_frozen: impl Fn() -> bool) -> Result<Checkpoint> {
         let mut jobs = self.jobs.lock();
-        // A failure of before says nothing about now: there may be space again.
+        // The reason of an earlier failure may be gone: there may be space again.
         if jobs.checkpoint_failure.take().is_some() {
             jobs.checkpoints.wanted = true;
             self.wake.notify_all();
@@ -128,7 +132,7 @@ impl Backlog {
         Ok(Checkpoint::Done(start.map(|start| start.elapsed())))
     }
 
-    /// Merging failed. It is not tried again.
+    /// Records that merging failed. It is not tried again.
     pub(super) fn merge_failed(&self, error: Error) {
         self.jobs.lock().merge_failure = Some(error);
     }
@@ -144,7 +148,7 @@ impl Backlog {
         self.wake.notify_all();
     }
 
-    /// Whether a merge should be given up: the database is being closed, or merging has failed before.
+    /// Whether a merge should give up: the database is being closed, or a merge has failed.
     pub(super) fn should_stop(&self) -> bool {
         let jobs = self.jobs.lock();
         jobs.stop || jobs.merge_failure.is_some()
@@ -158,7 +162,7 @@ mod tests {
 
     use super::*;
 
-    /// The first look finds a frozen memtable, the next ones none.
+    /// Says at the first call that a memtable is frozen, and later that none is.
     fn frozen_once() -> impl Fn() -> bool {
         let first = Cell::new(true);
         move || first.replace(false)

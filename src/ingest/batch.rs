@@ -1,4 +1,7 @@
-//! Operations that will be committed together: all of them or none.
+//! Batches: operations that are committed together, all or none.
+//!
+//! In: keys with sets, documents or signatures. Out: at most one operation for each key, within the limits of a
+//! commit.
 
 use std::sync::Arc;
 
@@ -14,10 +17,10 @@ use crate::limits::{MAX_BATCH_BYTES, MAX_BATCH_OPERATIONS, MAX_KEPT_ELEMENTS, MA
 use crate::scheme::Scheme;
 use crate::sketch::{Signature, Sketcher};
 
-/// Operations that are committed together. Of several on one key the last one counts.
+/// Operations that are committed together. If several have the same key, the last one counts.
 ///
-/// [`put_text`](Batch::put_text), [`put_bytes`](Batch::put_bytes) and [`put_html`](Batch::put_html) take documents and make
-/// the features of the database's scheme. [`put`](Batch::put) takes a set as it is.
+/// [`put_text`](Batch::put_text), [`put_bytes`](Batch::put_bytes) and [`put_html`](Batch::put_html) take documents
+/// and make the features of the database's scheme. [`put`](Batch::put) takes a set as it is.
 #[derive(Debug, Clone)]
 pub struct Batch {
     scheme: Arc<Scheme>,
@@ -25,7 +28,7 @@ pub struct Batch {
     pool: Option<Arc<ThreadPool>>,
     operations: Vec<Operation>,
     bytes: usize,
-    /// Elements of its sets, if they are kept.
+    /// The number of elements that the batch keeps.
     elements: usize,
 }
 
@@ -44,8 +47,8 @@ impl Batch {
         self.push(key.as_ref(), Some(signature))
     }
 
-    /// Stores a text under a key, as the set of [its features in the scheme](Sketcher::sketch_text). What was stored there is
-    /// replaced.
+    /// Stores a text under a key, as the set of [its features in the scheme](Sketcher::sketch_text). What was stored
+    /// there is replaced.
     pub fn put_text(&mut self, key: impl AsRef<[u8]>, text: &str) -> Result<&mut Batch> {
         let signature = self.sketcher.sketch_text(text)?;
         self.push(key.as_ref(), Some(signature))
@@ -63,8 +66,8 @@ impl Batch {
         self.push(key.as_ref(), Some(signature))
     }
 
-    /// Stores a set whose elements have [weights](Sketcher::sketch_weighted), or a vector, under a key. What was stored
-    /// there is replaced.
+    /// Stores a set whose elements have [weights](Sketcher::sketch_weighted), or a vector, under a key. What was
+    /// stored there is replaced.
     pub fn put_weighted(
         &mut self,
         key: impl AsRef<[u8]>,
@@ -103,7 +106,7 @@ impl Batch {
         self.push(key.as_ref(), Some(signature))
     }
 
-    /// Deletes what is stored under a key. If nothing is, nothing happens.
+    /// Deletes what is stored under a key. Does nothing if nothing is stored there.
     pub fn delete(&mut self, key: impl AsRef<[u8]>) -> Result<&mut Batch> {
         self.push(key.as_ref(), None)
     }
@@ -136,28 +139,28 @@ impl Batch {
             && self.elements + kept_elements(signature) <= MAX_KEPT_ELEMENTS
     }
 
-    /// How many operations it has, those that a later one replaces included.
+    /// The number of operations, including those that a later one replaces.
     pub fn len(&self) -> usize {
         self.operations.len()
     }
 
-    /// Whether it has no operations.
+    /// Whether the batch has no operations.
     pub fn is_empty(&self) -> bool {
         self.operations.is_empty()
     }
 
-    /// The operations that count, in their order.
+    /// The last operation on each key, in the order of the batch.
     pub(crate) fn into_operations(self) -> Vec<Operation> {
         last_of_each_key(self.operations)
     }
 }
 
-/// How many elements an operation keeps.
+/// The number of elements that an operation keeps.
 fn kept_elements(signature: Option<&Signature>) -> usize {
     signature.and_then(Signature::elements).map_or(0, <[u64]>::len)
 }
 
-/// Of operations on one key the last one.
+/// Keeps the last operation on each key.
 fn last_of_each_key(mut operations: Vec<Operation>) -> Vec<Operation> {
     let mut last: HashTable<u32> = HashTable::with_capacity(operations.len());
     let hash = |i: &u32| xxh3_64(&operations[*i as usize].key);
@@ -183,7 +186,7 @@ fn last_of_each_key(mut operations: Vec<Operation>) -> Vec<Operation> {
     operations
 }
 
-/// Refuses keys that are too short or too long.
+/// Checks the length of a key.
 pub(crate) fn check_key(key: &[u8]) -> Result<()> {
     if (1..=MAX_KEY_BYTES).contains(&key.len()) {
         return Ok(());
@@ -210,7 +213,7 @@ mod tests {
         assert_eq!(last_of_each_key(all[..2].to_vec()), all[..2]);
     }
 
-    /// An operation counts with the bytes that it has in a commit, 7 before its key and 8 for each word.
+    /// An operation counts as many bytes as it takes in a commit: 7 before its key, and 8 for each word.
     #[test]
     fn a_batch_counts_the_bytes_of_its_commit() {
         let scheme = Arc::new(Scheme::new(crate::presets::PRECISE).unwrap());

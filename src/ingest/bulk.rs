@@ -1,7 +1,8 @@
-//! Bulk loads: rows go straight into segments, past the hot tier, and appear all at once.
+//! Bulk loads: build segments directly, without log and memtable, and publish them as one commit.
 //!
-//! Rows are collected up to `Options::build_bytes`, sorted, and built into a segment aside; when all are
-//! there, one new state takes them in. A crash before that leaves nothing of them.
+//! In: keys with sets, documents or signatures. Out: segments. Rows are collected up to `Options::build_bytes`,
+//! sorted, and built into a segment, which may spill to a temporary file. The commit adds all segments to the file in
+//! one new state. A crash before that leaves nothing of them.
 
 use std::sync::Arc;
 
@@ -22,11 +23,12 @@ use crate::store::segment::rows::RowCursor;
 use crate::store::segment::writer::{NewRow, NewSegment, SegmentWriter};
 use crate::store::state::SegmentView;
 use crate::sync::can_spread;
+use crate::trace::{event, span};
 
-/// Rows that are asked for before one is written: sorted, they lie anywhere.
+/// How many rows ahead are prefetched. After sorting, consecutive rows are far apart in memory.
 const AHEAD: usize = 16;
 
-/// A bulk load in progress. Dropped without a commit it leaves nothing.
+/// A bulk load in progress. If it is dropped without a commit, nothing is stored.
 #[derive(Debug)]
 pub struct BulkLoad {
     writer: Arc<Writer>,
@@ -34,18 +36,18 @@ pub struct BulkLoad {
     built: Vec<NewSegment>,
 }
 
-/// Rows in the order they came in.
+/// Rows in the order in which they were added.
 #[derive(Debug, Default)]
 struct Rows {
     keys: Vec<u8>,
     planes: Vec<u64>,
     rows: Vec<Row>,
-    /// Encoded sets, if they are kept, and where each of them ends.
+    /// The encoded sets if the scheme keeps sets. `set_ends` has the end of each.
     sets: Vec<u8>,
     set_ends: Vec<usize>,
 }
 
-/// A row, and the first bytes of its key for sorting.
+/// A row. `prefix` has the first eight bytes of its key, for sorting.
 #[derive(Debug, Clone, Copy)]
 struct Row {
     prefix: u64,
@@ -61,19 +63,19 @@ impl BulkLoad {
         BulkLoad { writer, rows: Rows::default(), built: Vec::new() }
     }
 
-    /// What turns sets into signatures of this database, for callers that sketch in their own threads.
+    /// The sketcher of this database, for callers that sketch in their own threads.
     pub fn sketcher(&self) -> &Sketcher {
         self.writer.sketcher()
     }
 
-    /// Adds a set under a key. Of several with one key the last one counts.
+    /// Adds a set under a key. If a key is added several times, the last set counts.
     pub fn put(&mut self, key: impl AsRef<[u8]>, set: &[u64]) -> Result<()> {
         let signature = self.writer.sketcher().sketch(set)?;
         self.put_signature(key, &signature)
     }
 
-    /// Adds a text under a key, as the set of [its features in the scheme](Sketcher::sketch_text). To sketch in several
-    /// threads, share the [sketcher](BulkLoad::sketcher) and add signatures.
+    /// Adds a text under a key, as the set of [its features in the scheme](Sketcher::sketch_text). To sketch in
+    /// several threads, share the [sketcher](BulkLoad::sketcher) and add signatures.
     pub fn put_text(&mut self, key: impl AsRef<[u8]>, text: &str) -> Result<()> {
         let signature = self.writer.sketcher().sketch_text(text)?;
         self.put_signature(key, &signature)
@@ -121,7 +123,7 @@ impl BulkLoad {
         Ok(())
     }
 
-    /// Makes a segment of the rows collected so far.
+    /// Builds a segment from the rows collected so far.
     fn build(&mut self) -> Result<()> {
         let mut rows = std::mem::take(&mut self.rows);
         self.writer.spread(|| rows.sort());
@@ -132,7 +134,7 @@ impl BulkLoad {
                 rows.ask(ahead, words);
             }
             let key = rows.key(row);
-            // Of equal keys, which stand in the order they came in, the last one counts.
+            // Rows with equal keys are in the order in which they were added. The last one counts.
             if rows.rows.get(i + 1).is_some_and(|next| rows.key(next) == key) {
                 continue;
             }
@@ -145,13 +147,13 @@ impl BulkLoad {
                 set: rows.set(row),
             })?;
         }
-        // The memory of the rows is needed for their postings.
+        // Building the posting lists needs this memory.
         drop(rows);
         self.built.extend(writer.finish()?);
         Ok(())
     }
 
-    /// Makes all rows durable and visible at once, as one commit.
+    /// Makes all rows durable and visible as one commit.
     pub fn commit(mut self) -> Result<Committed> {
         self.writer.check_process()?;
         self.build()?;
@@ -162,7 +164,9 @@ impl BulkLoad {
             let sequence = turn.last;
             return Ok(Committed { sequence, stored: 0, deleted: 0, absent: 0 });
         }
-        // Earlier commits first: sequences in segments rise, and rows are hidden by later ones only.
+        span!("bulk load", segments = self.built.len());
+        // Earlier commits are checkpointed first. So sequences rise from segment to segment, and a tombstone always
+        // comes from a later commit.
         seal_all(&writer, &mut turn)?;
         let sequence = turn.last + 1;
         let mut appending = Appending::new(&writer, writer.files.append());
@@ -177,20 +181,26 @@ impl BulkLoad {
             rows.sort_unstable();
             rows.dedup();
         });
-        // Rows that a later part of the same load replaces were stored in vain.
+        // A later segment of this load may replace rows of an earlier one. Those do not count as stored.
         let in_vain = |segment: &NewSegment| hides.get(&segment.block()).map_or(0, Vec::len);
-        let stored = self.built.iter().map(|s| s.rows() as usize - in_vain(s)).sum();
+        let stored: usize = self.built.iter().map(|s| s.rows() as usize - in_vain(s)).sum();
         appending.hide(&hides)?;
         appending.seal(sequence, |state| state.sequence = sequence)?;
         turn.last = sequence;
         writer.context.counters.committed(1);
+        event!(
+            "bulk load committed",
+            segments = self.built.len(),
+            rows = stored,
+            sequence = sequence
+        );
         drop(turn);
         ask_for_merge(&writer);
         Ok(Committed { sequence, stored, deleted: 0, absent: 0 })
     }
 }
 
-/// Finds the live rows of older segments whose keys a new one has.
+/// Finds the live rows of older segments whose keys are in the new one.
 fn replaced(new: &SegmentView, older: &[SegmentView], hides: &mut Hides) -> Result<()> {
     if older.is_empty() {
         return Ok(());
@@ -236,7 +246,7 @@ impl Rows {
         &self.keys[row.key.0..][..usize::from(row.key.1)]
     }
 
-    /// The planes of a row, which are so many words.
+    /// The planes of a row: `words` words.
     fn planes(&self, row: &Row, words: usize) -> &[u64] {
         &self.planes[row.number as usize * words..][..words]
     }
@@ -249,15 +259,15 @@ impl Rows {
         &self.sets[start..*end]
     }
 
-    /// A row will be read soon.
+    /// Prefetches a row that will be read soon.
     fn ask(&self, row: &Row, words: usize) {
         prefetch(self.key(row));
         self.planes(row, words).chunks(8).for_each(prefetch);
-        // Rows begin in the middle of a line of the cache.
+        // A row may begin in the middle of a cache line, so it may reach into one more.
         prefetch(&self.planes(row, words)[words - 1..]);
     }
 
-    /// By key, and rows with one key in the order they came in.
+    /// Sorts by key. Rows with the same key stay in the order in which they were added.
     fn sort(&mut self) {
         let keys = std::mem::take(&mut self.keys);
         let key = |row: &Row| &keys[row.key.0..][..usize::from(row.key.1)];

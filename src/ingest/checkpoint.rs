@@ -1,4 +1,6 @@
-//! Checkpoints: a frozen memtable becomes a segment, and the rows that it replaces are hidden.
+//! Checkpoints: a frozen memtable becomes a segment, and tombstones mark the older rows that it replaces (STEP-6).
+//!
+//! In: a frozen memtable. Out: a published state that has its rows in a segment. Deletions leave only tombstones.
 
 use super::append::{Appending, Hides};
 use super::writer::Writer;
@@ -7,11 +9,13 @@ use crate::format::filter::KeyHash;
 use crate::store::memtable::{FreshRow, Memtable};
 use crate::store::segment::writer::{NewRow, NewSegment, SegmentWriter};
 use crate::store::state::SegmentView;
+use crate::trace::{event, span};
 
-/// Makes a segment of the frozen memtable, if there is one (STEP-6).
+/// Turns the frozen memtable into a segment. Does nothing if there is none.
 pub(super) fn checkpoint_frozen(writer: &Writer) -> Result<()> {
     let appended = writer.files.append_checked()?;
     let Some(frozen) = writer.state().frozen.clone() else { return Ok(()) };
+    span!("checkpoint", versions = frozen.versions());
     let sealed = frozen.last();
     let segment = build(writer, &frozen, appended.sealed)?;
     let mut appending = Appending::new(writer, appended);
@@ -20,10 +24,17 @@ pub(super) fn checkpoint_frozen(writer: &Writer) -> Result<()> {
         appending.add(segment)?;
     }
     appending.hide(&hides)?;
-    appending.seal(sealed, |state| state.frozen = None)
+    appending.seal(sealed, |state| state.frozen = None)?;
+    event!(
+        "checkpointed",
+        rows = segment.as_ref().map_or(0, NewSegment::rows),
+        tombstones = hides.values().map(Vec::len).sum::<usize>(),
+        sequence = sealed
+    );
+    Ok(())
 }
 
-/// K2: the newest version of each key that is not deleted.
+/// K2: builds a segment of the newest version of each key, without deleted keys. `None` if no row is left.
 pub(super) fn build(writer: &Writer, table: &Memtable, after: u64) -> Result<Option<NewSegment>> {
     let first = after + 1;
     let mut segment = SegmentWriter::new(writer.plan());
@@ -43,7 +54,7 @@ pub(super) fn build(writer: &Writer, table: &Memtable, after: u64) -> Result<Opt
     Ok(segment)
 }
 
-/// The live rows of segments whose keys a memtable touches.
+/// Finds the live rows of segments whose keys are in the memtable. A key is live in one segment at most.
 pub(super) fn replaced(table: &Memtable, segments: &[SegmentView]) -> Result<Hides> {
     let mut hides = Hides::new();
     if segments.is_empty() {

@@ -1,4 +1,7 @@
-//! Commits: durable when they return, and several at once with one sync.
+//! Group commit: makes all waiting batches durable with one sync (STEP-5).
+//!
+//! In: the batches of a group, and the turn to commit. Out: each batch has its outcome; successful ones are in the
+//! log and in the memtable, and readers see them. A commit is durable when it returns.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,34 +13,36 @@ use crate::error::Result;
 use crate::format::batch::{self, Operation};
 use crate::format::commit_mark::CommitMark;
 use crate::store::hot_tier::Commit;
+use crate::trace::{event, span};
 
 /// What a commit did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Committed {
-    /// Its number. Commits are numbered from 1.
+    /// The number of the commit. Commits are numbered from 1.
     pub sequence: u64,
     /// Keys that have a new signature.
     pub stored: usize,
     /// Keys that were deleted.
     pub deleted: usize,
-    /// Keys that were to be deleted and were not there.
+    /// Keys whose deletion was asked for, but which did not exist.
     pub absent: usize,
 }
 
-/// A batch whose commit can be made.
+/// A batch that has its number and is ready for the log.
 struct Prepared<'a> {
     waiting: &'a Waiting,
     operations: Vec<Operation>,
     committed: Committed,
 }
 
-/// What earlier batches of a group do to a key: whether it is there after them.
+/// The effect of a group's earlier batches: for each key that they touch, whether it exists after them.
 type Overlay = HashMap<Box<[u8]>, bool>;
 
-/// Commits all batches of a group.
+/// Commits all batches of a group. If the log refuses them, all of them fail.
 pub(super) fn commit_group(writer: &Writer, turn: &mut Turn<'_>, group: &[Arc<Waiting>]) {
+    span!("commit", group = group.len());
     let prepared = prepare(writer, turn.last, group);
     if prepared.is_empty() {
         return;
@@ -61,11 +66,11 @@ pub(super) fn commit_group(writer: &Writer, turn: &mut Turn<'_>, group: &[Arc<Wa
     }
 }
 
-/// Numbers the batches of a group. Those that are empty or refused are settled here.
+/// Numbers the batches of a group. Empty and refused batches get their outcome here.
 fn prepare<'a>(writer: &Writer, last: u64, group: &'a [Arc<Waiting>]) -> Vec<Prepared<'a>> {
     let mut prepared = Vec::with_capacity(group.len());
     let ready = make_room(writer);
-    // One batch alone needs no such memory.
+    // A single batch has no earlier batches in its group.
     let mut overlay = (group.len() > 1).then(Overlay::new);
     for waiting in group {
         let operations = waiting.take_operations();
@@ -84,7 +89,7 @@ fn prepare<'a>(writer: &Writer, last: u64, group: &'a [Arc<Waiting>]) -> Vec<Pre
     prepared
 }
 
-/// C1: what the commit will do, given the state and the batches before it in the group.
+/// C1: counts what the commit will do, given the state and the earlier batches of its group.
 fn count(
     writer: &Writer,
     sequence: u64,
@@ -113,25 +118,25 @@ fn count(
     Ok(committed)
 }
 
-/// Waits until the memtable has room.
+/// Makes room in the memtable: freezes it if it is full, which may wait for the checkpoint before.
 fn make_room(writer: &Writer) -> Result<()> {
     writer.context.health.check()?;
     writer.files.check_own()?;
     let (active, options) = (&writer.state().active, writer.options());
     let versions = active.versions();
     let full = versions >= options.memtable_rows || active.bytes() >= options.memtable_bytes;
-    // An empty one takes bytes, too, but has no last commit that a checkpoint could seal.
+    // An empty memtable also takes bytes, but it has no commits to checkpoint.
     if full && versions > 0 { freeze(writer) } else { Ok(()) }
 }
 
-/// Starts a new memtable and gives the old one to a checkpoint, once the one before is done.
+/// Starts a new memtable and hands the old one to a checkpoint. Waits for the previous checkpoint first.
 fn freeze(writer: &Writer) -> Result<()> {
     wait_for_checkpoint(writer)?;
     writer.published.freeze();
     ask_for_checkpoint(writer)
 }
 
-/// Puts all commits into segments, while no new ones can come.
+/// Checkpoints all commits. The caller holds the turn, so no new ones can arrive.
 pub(super) fn seal_all(writer: &Writer, _turn: &mut Turn<'_>) -> Result<()> {
     if writer.state().active.versions() > 0 {
         freeze(writer)?;
@@ -139,7 +144,7 @@ pub(super) fn seal_all(writer: &Writer, _turn: &mut Turn<'_>) -> Result<()> {
     wait_for_checkpoint(writer)
 }
 
-/// C2 and C3: one append for the whole group. Gives the number of the hot tier.
+/// C2 and C3: appends the whole group to the log with one sync. Returns the number of the log.
 fn append(writer: &Writer, prepared: &[Prepared<'_>]) -> Result<u64> {
     let payloads: Vec<Vec<u8>> = prepared.iter().map(|p| batch::encode(&p.operations)).collect();
     let commits: Vec<Commit<'_>> = prepared
@@ -147,5 +152,12 @@ fn append(writer: &Writer, prepared: &[Prepared<'_>]) -> Result<u64> {
         .zip(&payloads)
         .map(|(p, payload)| Commit { sequence: p.committed.sequence, payload })
         .collect();
-    writer.hot.append(&writer.files, &commits)
+    let tier = writer.hot.append(&writer.files, &commits)?;
+    event!(
+        "committed",
+        commits = commits.len(),
+        bytes = payloads.iter().map(Vec::len).sum::<usize>(),
+        sequence = commits.last().map_or(0, |commit| commit.sequence)
+    );
+    Ok(tier)
 }

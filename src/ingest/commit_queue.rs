@@ -1,5 +1,8 @@
-//! The queue of commits. A caller leaves its batch here and waits for its turn. Whoever has the turn commits everything
-//! that waits, so the others find their batches done (STEP-5).
+//! The queue of group commit (STEP-5).
+//!
+//! In: batches of many threads. Out: the outcome of each. A caller queues its batch and waits for the turn. The
+//! thread that has the turn commits all queued batches. The others then find their outcomes. This part does not know
+//! how a commit is made.
 
 use std::sync::Arc;
 
@@ -10,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::format::batch::Operation;
 use crate::sync::{Ranked, RankedGuard};
 
-/// Batches that wait, and the turn to commit them.
+/// Waiting batches, and the turn to commit them.
 #[derive(Debug)]
 pub(super) struct CommitQueue {
     context: Arc<Context>,
@@ -18,19 +21,19 @@ pub(super) struct CommitQueue {
     turn: Ranked<TURN, Commits>,
 }
 
-/// The turn to commit, held: nobody else commits meanwhile.
+/// The turn to commit. Nobody else commits while it is held.
 pub(super) type Turn<'a> = RankedGuard<'a, TURN, Commits>;
 
-/// The commits so far.
+/// What the holder of the turn may change.
 #[derive(Debug)]
 pub(super) struct Commits {
-    /// The last sequence given to a commit.
+    /// The sequence of the last commit.
     pub(super) last: u64,
     /// Whether the database was closed.
     pub(super) closed: bool,
 }
 
-/// A batch in the queue, and what became of it.
+/// A batch in the queue, and later its outcome.
 #[derive(Debug)]
 pub(super) struct Waiting(Ranked<WAITING, Entry>);
 
@@ -41,7 +44,7 @@ struct Entry {
 }
 
 impl CommitQueue {
-    /// An empty queue after so many commits.
+    /// Makes an empty queue. The last commit so far had the sequence `last`.
     pub(super) fn new(context: Arc<Context>, last: u64) -> CommitQueue {
         let turn = Ranked::new(Commits { last, closed: false });
         CommitQueue { context, queue: Ranked::default(), turn }
@@ -52,8 +55,8 @@ impl CommitQueue {
         self.turn.lock()
     }
 
-    /// Queues operations and waits for the turn. If somebody else has committed them meanwhile, this gives the outcome;
-    /// otherwise `commit` gets all batches that wait, these among them, and settles each of them.
+    /// Queues operations and waits for the turn. If another thread has committed them meanwhile, returns the outcome.
+    /// Otherwise calls `commit` with all waiting batches, including this one; it must settle each of them.
     pub(super) fn commit(
         &self,
         operations: Vec<Operation>,
@@ -72,13 +75,13 @@ impl CommitQueue {
         waiting.take_outcome().unwrap_or_else(|| Err(self.context.health.poison(unknown())))
     }
 
-    /// Ends all writing because the database is closed: merges and loads may outlive it.
+    /// Poisons the writer because the database is closed. Merges and bulk loads may still hold it.
     pub(super) fn close(&self, turn: &mut Turn<'_>) {
         turn.closed = true;
         self.context.health.poison(Error::Closed { path: self.context.path.to_path_buf() });
     }
 
-    /// How many batches wait.
+    /// How many batches are waiting.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.queue.lock().len()
@@ -86,12 +89,12 @@ impl CommitQueue {
 }
 
 impl Waiting {
-    /// Its operations, which are gone from here then.
+    /// Takes the operations out.
     pub(super) fn take_operations(&self) -> Vec<Operation> {
         std::mem::take(&mut self.0.lock().operations)
     }
 
-    /// Says what became of it.
+    /// Stores the outcome.
     pub(super) fn settle(&self, outcome: Result<Committed>) {
         self.0.lock().outcome = Some(outcome);
     }
@@ -101,8 +104,8 @@ impl Waiting {
     }
 }
 
-/// The batches that one caller commits for all. If that caller panics, the others must neither wait for an outcome that
-/// nobody will give nor panic themselves: they are told that it is not known.
+/// The batches that one thread commits for all. If that thread panics, `drop` gives the others an error that says
+/// that the outcome is unknown. So they neither wait for ever nor panic.
 struct Group<'a> {
     context: &'a Context,
     waiting: Vec<Arc<Waiting>>,
@@ -121,7 +124,7 @@ impl Drop for Group<'_> {
     }
 }
 
-/// A commit ended in a panic: it may be durable or not.
+/// The error after a panic during a commit, which may be durable or not.
 fn unknown() -> Error {
     Error::Poisoned { reason: "a commit ended in a panic: it may be there or not".into() }
 }

@@ -1,5 +1,6 @@
-//! What all parts of a writer know and none of them changes: where the database is, what it holds, and whether it may
-//! still be written.
+//! What all parts of a writer share: path, identity, scheme, page cache, counters, and whether it may still write.
+//!
+//! In: failures that must end all writing. Out: checks that every step makes before it writes (STEP-10, STEP-12).
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -15,7 +16,7 @@ use crate::store::page_cache::PageCache;
 use crate::store::page_source::{CachedPage, PageSource};
 use crate::store::spill::SpillPlace;
 
-/// The surroundings of a writer.
+/// What all parts of a writer share.
 #[derive(Debug)]
 pub(super) struct Context {
     pub(super) layer: Arc<dyn FileLayer>,
@@ -24,32 +25,32 @@ pub(super) struct Context {
     pub(super) scheme: Arc<Scheme>,
     pub(super) seal: Seal,
     pub(super) cache: Arc<PageCache<CachedPage>>,
-    /// Bytes that a build may hold in memory before it spills.
+    /// Bytes that the build of a segment may hold in memory before it spills.
     pub(super) spill_bytes: usize,
     pub(super) health: Health,
     pub(super) counters: Counters,
 }
 
 impl Context {
-    /// Pages of a file of this database.
+    /// A source of pages from a file of this database.
     pub(super) fn source(&self, file: &Arc<dyn File>) -> PageSource {
         let (path, cache) = (Arc::clone(&self.path), Arc::clone(&self.cache));
         PageSource::new(Arc::clone(file), path, self.seal, cache)
     }
 
-    /// Where builds spill to: beside the database, if that is a real directory.
+    /// Where builds spill: beside the database, if that is a real directory.
     pub(super) fn spill_place(&self) -> SpillPlace {
         let parent = self.path.parent().filter(|_| self.layer.is_real());
         let directory = parent.map(|parent| Arc::new(parent.to_path_buf()));
         SpillPlace { directory, memory: self.spill_bytes }
     }
 
-    /// The directory of the hot tier.
+    /// The directory of the log.
     pub(super) fn hot_directory(&self) -> PathBuf {
         Companion::HotTier.path(&self.path)
     }
 
-    /// Refuses to be used by a process that was forked from the one that opened the database.
+    /// Fails in a process that was forked from the one that opened the database.
     pub(super) fn check_process(&self) -> Result<()> {
         match self.health.is_own_process() {
             true => Ok(()),
@@ -57,7 +58,7 @@ impl Context {
         }
     }
 
-    /// Ends all writing if the database's name no longer belongs to this open file (STEP-12).
+    /// Poisons the writer if the database's name no longer leads to this open file (STEP-12).
     pub(super) fn check_own(&self, file: &dyn File) -> Result<()> {
         self.check_process()?;
         match has_name(&*self.layer, &self.path, file)? {
@@ -67,8 +68,8 @@ impl Context {
     }
 }
 
-/// Whether a database may still be written. Takes no lock: in a forked process, a thread that is not there any more may
-/// hold any of them.
+/// Whether a database may still be written. Takes no lock: in a forked process, a lock may be held by a thread that
+/// does not exist there.
 #[derive(Debug)]
 pub(super) struct Health {
     /// Why writing ended.
@@ -78,12 +79,12 @@ pub(super) struct Health {
 }
 
 impl Health {
-    /// All is well.
+    /// Writing is allowed, in this process.
     pub(super) fn new() -> Health {
         Health { poison: OnceLock::new(), process: std::process::id() }
     }
 
-    /// Refuses to write after a failure that left it unknown what is on disk.
+    /// Fails if the writer is poisoned.
     pub(super) fn check(&self) -> Result<()> {
         match self.poison.get() {
             None => Ok(()),
@@ -94,8 +95,8 @@ impl Health {
         }
     }
 
-    /// Ends all writing (STEP-10). Never taken back: what a failed sync left on disk is not known, and a second sync
-    /// that succeeds says nothing about it.
+    /// Poisons the writer: nothing more is written (STEP-10). This is final. After a failed sync nobody knows what is
+    /// on disk, and a later sync that succeeds does not prove anything. Returns the error; the first one is kept.
     pub(super) fn poison(&self, error: Error) -> Error {
         let _ = self.poison.set(error.clone());
         error

@@ -1,5 +1,7 @@
-//! The database file of a writer: its end and superblock, the file that takes commit marks, and the lock that keeps
-//! other writers out.
+//! The database file of a writer: its end, its superblock, its commit mark, and the lock against other writers.
+//!
+//! In: new superblocks and commit marks. Out: the current superblock, and numbers for new extents. This part writes
+//! no segments: `append` does.
 
 use std::sync::Arc;
 
@@ -30,18 +32,18 @@ pub(super) type AppendGuard<'a> = RankedGuard<'a, APPEND, Appended>;
 /// The lock of the commit mark, held.
 pub(super) type MarkGuard<'a> = RankedGuard<'a, MARK, Arc<dyn File>>;
 
-/// What the file holds so far.
+/// The current state of the file.
 #[derive(Debug)]
 pub(super) struct Appended {
     pub(super) file: Arc<dyn File>,
     /// The superblock of the current state.
     pub(super) superblock: Superblock,
-    /// The last commit that is in segments.
+    /// The checkpointed sequence: the last commit that is in segments.
     pub(super) sealed: u64,
 }
 
 impl FileSide {
-    /// A file that is open, locked and in order.
+    /// Starts with a file that is open, locked and recovered.
     pub(super) fn new(
         context: Arc<Context>,
         appended: Appended,
@@ -62,7 +64,7 @@ impl FileSide {
         self.append.lock()
     }
 
-    /// Takes the append lock in order to write: refuses where writing has ended.
+    /// Takes the append lock for writing. Fails if the writer is poisoned or closed.
     pub(super) fn append_checked(&self) -> Result<AppendGuard<'_>> {
         let appended = self.append.lock();
         self.context.health.check()?;
@@ -79,7 +81,7 @@ impl FileSide {
         self.append.lock().superblock.clone()
     }
 
-    /// Makes another superblock the current one, on disk and here. A failure ends all writing.
+    /// Makes `next` the current superblock, on disk and in memory. A failure poisons the writer.
     pub(super) fn advance(&self, appended: &mut Appended, next: Superblock) -> Result<()> {
         let written = state_file::write_superblock(&*appended.file, &self.context.path, &next);
         written.map_err(|error| self.context.health.poison(error))?;
@@ -87,8 +89,8 @@ impl FileSide {
         Ok(())
     }
 
-    /// Writes a commit mark (C4). The commit is durable already: a mark that cannot be written ends later commits, not
-    /// this one.
+    /// Writes a commit mark (C4). The commit is already durable in the log. So a failure poisons the writer for later
+    /// commits, but this one succeeds.
     pub(super) fn write_mark(&self, mark: CommitMark) {
         let (file, context) = (self.mark.lock(), &self.context);
         if let Err(error) = state_file::write_mark(&**file, &context.path, context.seal, mark) {
@@ -96,7 +98,7 @@ impl FileSide {
         }
     }
 
-    /// Ends all writing if the database's name no longer belongs to its file (STEP-12).
+    /// Poisons the writer if the database's name no longer leads to this file (STEP-12).
     pub(super) fn check_own(&self) -> Result<()> {
         self.context.check_own(&**self.mark.lock())
     }
@@ -107,17 +109,17 @@ impl FileSide {
         rights.map_err(|error| Error::io("look at", &self.context.path, error))
     }
 
-    /// A number for a new segment or liveness block.
+    /// Returns a number for a new segment or tombstone bitmap.
     pub(super) fn new_block(&self) -> u64 {
         self.next_block.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Above all numbers given so far.
+    /// The next number. All numbers given so far are lower.
     pub(super) fn next_block(&self) -> u64 {
         self.next_block.load(Ordering::Relaxed)
     }
 
-    /// What a new segment belongs to.
+    /// The identity of a new segment: database, scheme, number, and where its build may spill.
     pub(super) fn plan(&self) -> SegmentPlan {
         SegmentPlan {
             database: self.context.database,
@@ -127,12 +129,12 @@ impl FileSide {
         }
     }
 
-    /// Waits until whoever holds the append lock is done.
+    /// Waits until nobody holds the append lock.
     pub(super) fn wait_for_append(&self) {
         drop(self.append.lock());
     }
 
-    /// Lets other writers in.
+    /// Releases the lock against other writers.
     pub(super) fn unlock(&self) {
         *self.lock.lock() = None;
     }

@@ -1,4 +1,6 @@
-//! The hot tier of a writer: made at the first commit, gone after the writer is closed.
+//! The write-ahead log of a writer. The first commit creates it, and closing removes it.
+//!
+//! In: encoded commits. Out: they are durable. This part does not know what a commit contains.
 
 use std::sync::Arc;
 
@@ -11,7 +13,7 @@ use crate::options::HotTierKind;
 use crate::store::hot_tier::{self, Commit, HotTier, TierId};
 use crate::sync::Ranked;
 
-/// The hot tier, once there is one.
+/// The log, once there is one.
 #[derive(Debug)]
 pub(super) struct HotSide {
     context: Arc<Context>,
@@ -19,11 +21,11 @@ pub(super) struct HotSide {
     tier: Ranked<HOT_TIER, Option<Numbered>>,
 }
 
-/// A tier and its number.
+/// A log and its number.
 type Numbered = (Arc<dyn HotTier>, u64);
 
 impl HotSide {
-    /// Without a tier; the first commit makes one of this kind.
+    /// Starts without a log. The first commit creates one of this kind.
     pub(super) fn new(context: Arc<Context>, kind: HotTierKind) -> HotSide {
         HotSide { context, kind, tier: Ranked::new(None) }
     }
@@ -32,8 +34,8 @@ impl HotSide {
         self.tier.lock().clone()
     }
 
-    /// C2 and C3: makes commits durable with one append, and gives the number of the tier that has them. Unless the
-    /// disk was full and nothing is in doubt, a failure ends all writing.
+    /// C2 and C3: makes commits durable with one append and sync. Returns the number of the log. A failure poisons
+    /// the writer, unless the disk was full and the log could undo the append.
     pub(super) fn append(&self, files: &FileSide, commits: &[Commit<'_>]) -> Result<u64> {
         let (tier, number) = match self.tier() {
             Some(numbered) => numbered,
@@ -46,7 +48,7 @@ impl HotSide {
         Ok(number)
     }
 
-    /// Makes the tier, and then a state that names it (STEP-4).
+    /// Creates the log, then writes a superblock that names it (STEP-4).
     fn create(&self, files: &FileSide) -> Result<Numbered> {
         let mut appended = files.append();
         let number = appended.superblock.hot_tiers_made + 1;
@@ -68,27 +70,27 @@ impl HotSide {
         Ok((made, number))
     }
 
-    /// K7: the tier forgets what is sealed, and goes on after it, also where a bulk load took the sequence. What stays
-    /// in it is ignored by a replay: failing to trim costs space only. If that left the tier in doubt, it takes no more
-    /// commits.
+    /// K7: drops checkpointed commits from the log. The log continues after `sealed`, which may be the sequence of a
+    /// bulk load. An error is ignored, because replay skips checkpointed commits, so they only cost space. If the
+    /// failure left the log in an unknown state, the log itself refuses further commits.
     pub(super) fn trim(&self, sealed: u64) {
         if let Some((tier, _)) = self.tier() {
             let _ = tier.trim(sealed);
         }
     }
 
-    /// Bytes of the tier's files.
+    /// The size of the log's files in bytes; 0 without a log.
     pub(super) fn disk_bytes(&self) -> Result<u64> {
         self.tier().map_or(Ok(0), |(tier, _)| tier.disk_bytes())
     }
 
-    /// Closes the tier. Its files stay.
+    /// Closes the log. Its files stay.
     pub(super) fn close(&self) {
         let tier = self.tier.lock().take();
         drop(tier);
     }
 
-    /// Closes the tier and removes its files: the current state does not name it.
+    /// Closes the log and removes its files. The current superblock must not name it any more.
     pub(super) fn remove(&self) -> Result<()> {
         let tier = self.tier.lock().take();
         let Some((tier, number)) = tier else { return Ok(()) };

@@ -1,33 +1,33 @@
-//! The order of the writer's locks, stated here and nowhere else.
+//! The order of the writer's locks.
 //!
-//! A thread takes locks in rising rank: while it holds one, it may take only those of higher ranks. Each lock is a
-//! [`Ranked`](crate::sync::Ranked) mutex with one of these ranks, and debug builds panic where the order is broken.
-//! Locks inside the store (memtable, page cache, hot tier) come after all of these: the store never calls back.
+//! A thread takes locks in rising rank: while it holds one, it may take only those with higher ranks. Each lock is a
+//! [`Ranked`](crate::sync::Ranked) mutex with one of these ranks. Debug builds panic when a thread breaks the order.
+//! Locks inside the store (memtable, page cache, log) come after all of these, because the store never calls back.
 
 /// The turn to commit: sequences, and whether the database is closed. Held while a group of commits is made durable.
 pub(super) const TURN: u8 = 1;
 
-/// Batches that wait for their turn. Held for moments.
+/// The queue of waiting batches. Held for moments.
 pub(super) const QUEUE: u8 = 2;
 
-/// What the threads of maintenance should do. Held for moments, and given up while a thread waits.
+/// The backlog of checkpoints and merges. Held for moments, and released while a thread waits.
 pub(super) const BACKLOG: u8 = 3;
 
-/// The append lock: the end of the database file, and its superblock. Held while a checkpoint or a vacuum is made, and
-/// at the end of merges and bulk loads, never while those build.
+/// The append lock: the end of the database file, and its superblock. Held during a checkpoint or vacuum. Merges and
+/// bulk loads take it only at the end, not while they build segments.
 pub(super) const APPEND: u8 = 4;
 
-/// The file that takes commit marks. Held while one is written, and while a vacuum replaces the file.
+/// The file of the commit mark. Held while one is written, and while a vacuum replaces the file.
 pub(super) const MARK: u8 = 5;
 
-/// The hot tier. Held for moments.
+/// The log. Held for moments.
 pub(super) const HOT_TIER: u8 = 6;
 
 /// The state that readers see. Held for moments.
 pub(super) const PUBLISHED: u8 = 7;
 
-/// One batch in the queue, and what became of it. Held for moments.
+/// One batch in the queue, and its outcome. Held for moments.
 pub(super) const WAITING: u8 = 8;
 
-/// The lock that keeps other writers out. Held for moments.
+/// The lock against other writers. Held for moments.
 pub(super) const WRITER_LOCK: u8 = 9;

@@ -1,5 +1,8 @@
-//! The threads of a writer. With `Options::background` they make checkpoints and merges; otherwise the call that makes
-//! such work necessary does it.
+//! Background threads of a writer. With `Options::background` they run checkpoints, merges and vacuum. Without it,
+//! the call that makes such work necessary runs it.
+//!
+//! In: requests for a checkpoint or a merge. Out: the work is done, or its failure is in the
+//! [backlog](super::backlog).
 
 use std::sync::Arc;
 
@@ -9,8 +12,8 @@ use super::{checkpoint, merge, vacuum};
 use crate::error::Result;
 use crate::sync::thread::{Builder, JoinHandle};
 
-/// The threads of a writer: one for checkpoints, which commits may have to wait for, and one for merges, which may take
-/// long.
+/// The threads of a writer. Checkpoints and merges have one each: commits may have to wait for a checkpoint, and must
+/// not wait for a long merge as well.
 #[derive(Debug)]
 pub struct Maintenance {
     writer: Arc<Writer>,
@@ -18,7 +21,7 @@ pub struct Maintenance {
 }
 
 impl Maintenance {
-    /// Starts the threads, if the options want them and the system gives them.
+    /// Starts the threads, if the options ask for them. If the system refuses a thread, callers do its work.
     pub fn start(writer: &Arc<Writer>) -> Maintenance {
         let mut maintenance = Maintenance { writer: Arc::clone(writer), threads: Vec::new() };
         if writer.options().background {
@@ -36,13 +39,13 @@ impl Maintenance {
     /// Ends the threads. A checkpoint is finished first, a merge is given up.
     pub fn stop(&mut self) {
         if self.writer.check_process().is_err() {
-            // They are threads of the process that this one was forked from.
+            // The threads belong to the parent process, and cannot be joined here.
             self.threads.drain(..).for_each(std::mem::forget);
             return;
         }
         self.writer.backlog.stop();
         for thread in self.threads.drain(..) {
-            // A panic in it was a defect; what it was doing is not published.
+            // If the thread panicked, its unfinished work was not published.
             let _ = thread.join();
         }
     }
@@ -54,7 +57,7 @@ impl Drop for Maintenance {
     }
 }
 
-/// A thread is there as long as this is, also if it panics.
+/// Registers a thread in the backlog while it exists. `drop` unregisters it, also after a panic.
 struct Present(Arc<Writer>, Job);
 
 impl Present {
@@ -77,7 +80,7 @@ impl Drop for Present {
     }
 }
 
-/// Merges until the policy is content, and rewrites the file if too much of it is dead.
+/// Merges until the policy chooses nothing more, then vacuums the file if that is worthwhile.
 fn merge_as_needed(writer: &Writer) {
     if !writer.options().merge {
         return;
@@ -98,7 +101,7 @@ fn merge_as_needed(writer: &Writer) {
     }
 }
 
-/// Says that a memtable was frozen. Without a thread the checkpoint is made here and now.
+/// Requests a checkpoint of the frozen memtable. Without a thread, the caller makes it now.
 pub(super) fn ask_for_checkpoint(writer: &Writer) -> Result<()> {
     if !writer.backlog.give(Job::Checkpoints) {
         checkpoint::checkpoint_frozen(writer)?;
@@ -107,14 +110,15 @@ pub(super) fn ask_for_checkpoint(writer: &Writer) -> Result<()> {
     Ok(())
 }
 
-/// Says that segments were added. Without a thread they are merged here and now.
+/// Requests a merge, because segments were added. Without a thread, the caller merges now.
 pub(super) fn ask_for_merge(writer: &Writer) {
     if !writer.backlog.give(Job::Merges) {
         merge_as_needed(writer);
     }
 }
 
-/// Waits until no memtable is frozen. A checkpoint that failed before is tried once more.
+/// Waits until no memtable is frozen. A checkpoint that failed before is tried once more. Without a thread, the
+/// caller makes it.
 pub(super) fn wait_for_checkpoint(writer: &Writer) -> Result<()> {
     match writer.backlog.wait_for_checkpoint(|| writer.published.has_frozen())? {
         Checkpoint::Done(waited) => {

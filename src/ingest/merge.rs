@@ -1,8 +1,8 @@
-//! Merges: the live rows of several segments become one segment.
+//! Merges: the live rows of several segments become one segment (STEP-7).
 //!
-//! It is built from a state, while commits and checkpoints go on, without a lock. At the end, under the
-//! append lock, rows that were hidden meanwhile are hidden in the new segment too: they are found there
-//! by their keys (STEP-7).
+//! In: segments of one state. Out: a published state with one segment in their place. The new segment is built
+//! without a lock, while commits and checkpoints go on. Rows may get tombstones meanwhile. At the end, under the
+//! append lock, these rows are looked up by key in the new segment and get tombstones there.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -20,11 +20,13 @@ use crate::store::segment::elements::SetReader;
 use crate::store::segment::rows::SignatureCursor;
 use crate::store::segment::writer::{NewRow, NewSegment, SegmentPlan, SegmentWriter};
 use crate::store::state::SegmentView;
+use crate::trace::{event, span};
 
-/// Rows merged before looking whether to go on.
+/// Rows merged between two checks whether to give up.
 const ROWS_BETWEEN_LOOKS: u32 = 4096;
 
-/// Merges what the policy chooses; `false` if it chooses nothing.
+/// Merges the segments that the policy chooses. Returns whether to try again: `false` if nothing was chosen, or on
+/// close.
 pub(super) fn merge_once(writer: &Writer) -> Result<bool> {
     let state = writer.state();
     let sizes: Vec<Size> = state
@@ -51,16 +53,17 @@ pub(super) fn merge_all(writer: &Writer) -> Result<()> {
             [only] => only.live_rows == only.segment.rows(),
             _ => false,
         };
-        // A merge in the background may have been quicker: then look again.
+        // A background merge may have replaced an input meanwhile. Then try again.
         if done || merge(writer, &inputs, &|| false)? {
             return Ok(());
         }
     }
 }
 
-/// Merges these segments of a state; `false` if one of them is no longer part of the database, or if told to give up.
+/// Merges these segments. `false` if one of them has left the database meanwhile, or if `give_up` said so.
 fn merge(writer: &Writer, inputs: &[SegmentView], give_up: &dyn Fn() -> bool) -> Result<bool> {
     writer.context.health.check()?;
+    span!("merge", segments = inputs.len());
     let first = inputs.iter().map(|view| view.segment.header().first_sequence).min();
     let first = first.unwrap_or(0);
     let Some(merged) = build(writer.plan(), inputs, first, give_up)? else { return Ok(false) };
@@ -74,7 +77,7 @@ fn merge(writer: &Writer, inputs: &[SegmentView], give_up: &dyn Fn() -> bool) ->
         .filter(|view| ids.contains(&view.segment.id()))
         .map(|view| (view.segment.id(), view.clone()))
         .collect();
-    // A segment that lost its last row meanwhile has left the state; all of its rows are hidden.
+    // Another merge replaced a segment, or its last live row got a tombstone.
     let vanished = ids.iter().any(|id| !current.contains_key(id));
     if vanished {
         return Ok(false);
@@ -90,13 +93,19 @@ fn merge(writer: &Writer, inputs: &[SegmentView], give_up: &dyn Fn() -> bool) ->
     }
     appending.seal(sealed, |_| {})?;
     writer.context.counters.merged();
+    event!(
+        "merged",
+        segments_in = ids.len(),
+        segments_out = usize::from(merged.is_some()),
+        rows = merged.as_ref().map_or(0, NewSegment::rows)
+    );
     for id in ids {
         writer.cache().remove_block(id);
     }
     Ok(true)
 }
 
-/// Rows of a segment that were hidden after a merge looked, as rows of the merged segment.
+/// Finds the rows that got tombstones after `before` was read, as rows of the merged segment.
 fn hidden_since(
     before: &SegmentView,
     now: &SegmentView,
@@ -121,8 +130,8 @@ fn hidden_since(
     Ok(())
 }
 
-/// Builds the segment of all live rows of these views, which have no key in common: `None` inside if there
-/// are no live rows, outside if told to give up.
+/// Builds one segment from the live rows of these views, which have no key in common. The outer `None` means that
+/// `give_up` said so, the inner one that there are no live rows.
 fn build(
     plan: SegmentPlan,
     inputs: &[SegmentView],

@@ -1,34 +1,35 @@
-//! Which segments to merge, and when the file is worth rewriting. The whole policy is here.
+//! The merge policy: which segments to merge, and when to vacuum.
 //!
-//! Segments are merged in tiers: whenever [`FAN_IN`] of them are of similar size, they become one of the
-//! next size. So a row is rewritten about once for each factor of four that the database grows, and there
-//! are about a dozen segments at any size. A segment of which more than half is hidden is rewritten alone.
+//! In: the sizes of segments. Out: the segments to merge. The policy is size-tiered: [`FAN_IN`] or more segments of
+//! similar size become one. So a row is rewritten about once for each factor of four that the database grows, and
+//! there are at most about a dozen segments. A segment with tombstones for more than half of its rows is rewritten
+//! alone.
 
-/// Segments of similar size that are merged into one.
+/// The fewest segments of similar size that are merged.
 pub const FAN_IN: usize = 4;
 
-/// A segment counts as being of the same size as another up to this factor.
+/// Sizes are similar if they differ by less than this factor.
 const SIMILAR: u64 = 4;
 
-/// Most segments before the smallest ones are merged whatever their sizes.
+/// With more segments than this, the smallest ones are merged whatever their sizes.
 pub const MOST_SEGMENTS: usize = 12;
 
-/// Sizes below this are all the same: tiny segments are merged whatever their proportions.
+/// Segments with fewer rows count as this large, so that tiny segments are always similar.
 const SMALLEST: u64 = 4096;
 
-/// A file is worth rewriting above this size.
+/// Smaller files are never vacuumed in the background.
 const VACUUM_BYTES: u64 = 64 << 20;
 
-/// What the policy looks at.
+/// The size of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
-    /// All rows.
+    /// All rows, with and without tombstones.
     pub rows: u32,
-    /// Rows that are not hidden.
+    /// Rows without tombstones.
     pub live_rows: u32,
 }
 
-/// The places of the segments to merge into one; none if all is well.
+/// Chooses the segments to merge into one, by their positions. Empty if there is nothing to merge.
 pub fn choose(segments: &[Size]) -> Vec<usize> {
     if let Some(i) = segments.iter().position(|s| s.live_rows < s.rows / 2 && s.rows > 64) {
         return vec![i];
@@ -36,7 +37,7 @@ pub fn choose(segments: &[Size]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..segments.len()).collect();
     let size = |i: &usize| u64::from(segments[*i].live_rows).max(SMALLEST);
     order.sort_by_key(size);
-    // The largest run of segments of similar size that starts at a small one.
+    // The first run of similar sizes, starting from the smallest segments, that is long enough.
     for start in 0..order.len() {
         let limit = size(&order[start]) * SIMILAR;
         let run = order[start..].iter().take_while(|i| size(i) < limit).count();
@@ -51,7 +52,7 @@ pub fn choose(segments: &[Size]) -> Vec<usize> {
     Vec::new()
 }
 
-/// Whether so many dead bytes of a file are worth a vacuum.
+/// Whether a file with this many dead bytes is worth a vacuum.
 pub fn wants_vacuum(file_bytes: u64, dead_bytes: u64) -> bool {
     file_bytes > VACUUM_BYTES && dead_bytes > file_bytes / 2
 }
@@ -79,8 +80,8 @@ mod tests {
         assert_eq!(choose(&[live(90_000), hollow]), [1]);
     }
 
-    /// A database that grows to 100 M rows by checkpoints of 65,536 has at most a dozen segments at any
-    /// time, and rewrites each row a few times only.
+    /// A database that grows to 100 million rows by checkpoints of 65,536 never has more than twelve segments, and
+    /// rewrites each row fewer than six times on average.
     #[test]
     fn growth_keeps_segments_and_rewriting_few() {
         let (mut segments, mut rewritten, mut most) = (Vec::new(), 0_u64, 0);

@@ -1,18 +1,18 @@
-//! How rows get in: commits, checkpoints, bulk loads, merges, vacuum. Steps: `format-spec/steps.md`.
+//! Writing: commits, checkpoints, bulk loads, merges and vacuum, in the steps of `format-spec/steps.md`.
 //!
-//! In: batches of operations by key. Out: durable states that readers see at once. One [`Writer`] does it all. It is made
-//! of parts that own their locks:
+//! In: batches of operations by key. Out: durable states, each published to readers as a whole. This module does not
+//! know queries. One [`Writer`] has these parts, and each part owns its locks:
 //!
 //! | part | holds |
 //! |---|---|
-//! | `CommitQueue` | batches that wait, and the turn to commit them |
+//! | `CommitQueue` | waiting batches, and the turn to commit them |
 //! | `FileSide` | the database file: its end, its superblock, the file of the commit mark, the lock against other writers |
-//! | `HotSide` | the hot tier |
+//! | `HotSide` | the write-ahead log |
 //! | `Published` | the state that readers see |
-//! | `Backlog` | checkpoints and merges that are left to do |
-//! | `Context` | what never changes: path, scheme, page cache; and whether the database may still be written |
+//! | `Backlog` | pending checkpoints and merges |
+//! | `Context` | what all parts share: path, scheme, page cache, and whether the database may still be written |
 //!
-//! `lock_order` states the order in which their locks are taken, and debug builds check it.
+//! `lock_order` defines the order in which locks are taken. Debug builds check it.
 
 mod activity;
 mod append;

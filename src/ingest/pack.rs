@@ -1,4 +1,6 @@
-//! Pack: a compact copy of a snapshot in a new file, as a database of its own.
+//! Pack: writes a snapshot to a new file, as a database of its own with one segment.
+//!
+//! In: a state and a path. Out: a complete database under that path, or nothing. The source is not changed.
 
 use std::ops::Bound;
 use std::path::Path;
@@ -19,8 +21,8 @@ use crate::store::spill::SpillPlace;
 use crate::store::state::State;
 use crate::store::state_file;
 
-/// Writes the live rows of a state into a new database with one segment. Fails if anything has that
-/// name; leaves nothing if it fails. The copy gets these rights, those of what is copied.
+/// Writes the live rows of a state into a new database with one segment. Fails if the name is taken. A failure leaves
+/// nothing. `rights` are those of the source file; the copy gets them.
 pub fn pack(
     layer: &Arc<dyn FileLayer>,
     state: &State,

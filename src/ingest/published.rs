@@ -1,4 +1,6 @@
-//! The state that readers see.
+//! The published state, which readers see.
+//!
+//! In: changes by commits, checkpoints and merges. Out: immutable states, shared by `Arc`.
 
 use std::sync::Arc;
 
@@ -7,7 +9,7 @@ use crate::store::memtable::Memtable;
 use crate::store::state::State;
 use crate::sync::Ranked;
 
-/// The current state. Readers keep the one they got; a change makes a new one.
+/// The current state. A change publishes a new one; readers keep the one they have.
 #[derive(Debug)]
 pub(super) struct Published(Ranked<PUBLISHED, Arc<State>>);
 
@@ -16,12 +18,12 @@ impl Published {
         Published(Ranked::new(Arc::new(state)))
     }
 
-    /// What a reader sees now.
+    /// The state that readers see now.
     pub(super) fn state(&self) -> Arc<State> {
         Arc::clone(&self.0.lock())
     }
 
-    /// Makes a new state from the current one and shows it to all later readers.
+    /// Copies the current state, changes the copy, and publishes it.
     pub(super) fn publish(&self, change: impl FnOnce(&mut State)) {
         let mut published = self.0.lock();
         let mut state = State::clone(&published);
@@ -29,7 +31,7 @@ impl Published {
         *published = Arc::new(state);
     }
 
-    /// Starts a new memtable. The old one is frozen until a checkpoint has put it into a segment.
+    /// Starts a new memtable. The old one stays frozen until its checkpoint is published.
     pub(super) fn freeze(&self) {
         self.publish(|state| {
             let fresh = Arc::new(Memtable::new(&state.scheme));
@@ -37,7 +39,7 @@ impl Published {
         });
     }
 
-    /// Whether a memtable waits for its checkpoint.
+    /// Whether a frozen memtable waits for its checkpoint.
     pub(super) fn has_frozen(&self) -> bool {
         self.state().frozen.is_some()
     }

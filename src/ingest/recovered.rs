@@ -1,4 +1,7 @@
-//! How an open takes over what a crashed writer left, before anybody else uses the writer (STEP-3).
+//! Recovery's writes: replayed commits become a segment, and repaired segments replace damaged ones (STEP-3).
+//!
+//! In: a memtable with the replayed commits, or a rebuilt segment. Out: a published state. Nobody else uses the
+//! writer yet.
 
 use super::append::{Appending, Hides};
 use super::checkpoint::{build, replaced};
@@ -7,7 +10,7 @@ use crate::error::Result;
 use crate::store::memtable::Memtable;
 use crate::store::segment::writer::NewSegment;
 
-/// The commits of a hot tier, ready to become part of the file.
+/// The commits of a log, ready to become part of the file.
 #[derive(Debug)]
 pub struct Recovered {
     segment: Option<NewSegment>,
@@ -15,17 +18,17 @@ pub struct Recovered {
     sealed: u64,
 }
 
-/// Whether the hot tier of the crashed writer is still part of the state.
+/// Whether the new state still names the log of the crashed writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OldTier {
-    /// It holds more, which cannot be read.
+    /// It does: the log also has commits that cannot be read.
     Stays,
-    /// All of it that can be read is in segments.
+    /// It does not: everything readable is in segments.
     Leaves,
 }
 
 impl Recovered {
-    /// Reads all that taking over these commits needs, so that damage shows before the first byte is changed.
+    /// Reads everything that [`adopt`](Recovered::adopt) needs, so that damage is found before any byte changes.
     pub fn prepare(writer: &Writer, commits: &Memtable, sealed: u64) -> Result<Recovered> {
         let after = writer.files.append().sealed;
         let segment = build(writer, commits, after)?;
@@ -37,12 +40,12 @@ impl Recovered {
         Ok(Recovered { segment, hides, sealed })
     }
 
-    /// No commits. Commits are counted on from `last`.
+    /// No commits. The next commit has the number after `last`.
     pub fn nothing(last: u64) -> Recovered {
         Recovered { segment: None, hides: Hides::new(), sealed: last }
     }
 
-    /// Puts the commits into a segment.
+    /// Publishes a state with these commits in a segment.
     pub fn adopt(&self, writer: &Writer, tier: OldTier) -> Result<()> {
         let mut appending = Appending::new(writer, writer.files.append());
         if tier == OldTier::Leaves {
@@ -58,7 +61,7 @@ impl Recovered {
     }
 }
 
-/// Puts a segment, or nothing, in the place of another that has the same live rows.
+/// Replaces a segment by another with the same live rows, or by nothing if there are none.
 pub fn swap_segment(writer: &Writer, old: u64, new: Option<&NewSegment>) -> Result<()> {
     let appended = writer.files.append_checked()?;
     let sealed = appended.sealed;

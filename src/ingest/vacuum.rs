@@ -1,6 +1,7 @@
-//! Vacuum: the file is copied without its dead bytes and replaced (STEP-9).
+//! Vacuum: copies the file without its dead bytes, and puts the copy in its place (STEP-9).
 //!
-//! Commits go on meanwhile; checkpoints wait. Readers that hold the old file keep it until they let go.
+//! In: the current state. Out: the same state in a smaller file under the same name. Commits go on meanwhile, and
+//! checkpoints wait. Snapshots keep the old file open until they are dropped.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,11 +19,12 @@ use crate::store::companions::{self, Companion, Leftover, parent_of};
 use crate::store::file_layer::{Access, File};
 use crate::store::state::SegmentView;
 use crate::store::state_file;
+use crate::trace::{event, span};
 
 /// Bytes copied at a time.
 const CHUNK: usize = 1 << 20;
 
-/// Whether so much of the file is dead that it is worth rewriting.
+/// Whether enough of the file is dead to be worth a vacuum.
 pub(super) fn is_worthwhile(writer: &Writer) -> bool {
     let end = writer.superblock().end_of_data;
     let state = writer.state();
@@ -43,16 +45,17 @@ pub(super) fn vacuum(writer: &Writer) -> Result<()> {
     if appended.superblock.end_of_data == least {
         return Ok(());
     }
+    span!("vacuum", bytes = appended.superblock.end_of_data);
     let target = Companion::Vacuum.path(&context.path);
     let file = create(writer, &target)?;
     let copied = copy_to(writer, &target, &file, &appended, &entries);
     let (next, segments) = copied.inspect_err(|_| forget(context, &target, &*file))?;
     {
-        // Marks go to the new file from here on, and the last one goes with it.
+        // The last commit mark is copied under the mark's lock. Later marks go to the new file.
         let mut mark = writer.files.mark();
         let copied = copy_mark(&*appended.file, &*file);
         let copied = copied.map_err(|error| Error::io("copy the mark to", &target, error));
-        // Looked at under the lock of the mark: no commit comes between this look and the new file.
+        // Also checked under that lock, so that no commit can come between the check and the rename.
         let own = copied
             .and_then(|()| context.check_own(&*appended.file))
             .and_then(|()| check_copy(context, &target, &*file));
@@ -62,13 +65,18 @@ pub(super) fn vacuum(writer: &Writer) -> Result<()> {
         companions::clear_mark(&*file, &context.path).map_err(poison)?;
         *mark = Arc::clone(&file);
     }
+    event!(
+        "vacuumed",
+        bytes_before = appended.superblock.end_of_data,
+        bytes_after = next.end_of_data
+    );
     appended.file = file;
     appended.superblock = next;
     writer.published.publish(|state| state.segments = segments.into());
     Ok(())
 }
 
-/// A new file for the copy, which says whose it is and which those may use who may use the database.
+/// Creates the file for the copy, with the temporary mark of this database and the rights of the database file.
 fn create(writer: &Writer, target: &Path) -> Result<Arc<dyn File>> {
     let context = &*writer.context;
     let there = companions::remove_leftover(&*context.layer, target, Some(context.database), None)?;
@@ -86,7 +94,7 @@ fn create(writer: &Writer, target: &Path) -> Result<Arc<dyn File>> {
     Ok(file)
 }
 
-/// V2: the state without dead bytes, in the new file.
+/// V2: writes the state without dead bytes to the new file.
 fn copy_to(
     writer: &Writer,
     target: &Path,
@@ -111,12 +119,12 @@ fn copy_to(
     Ok((next, segments))
 }
 
-/// Removes a copy that nothing refers to. If that fails now, closing or the next open does it.
+/// Removes a copy that nothing refers to. If that fails, closing or the next open removes it.
 fn forget(context: &Context, target: &Path, file: &dyn File) {
     let _ = companions::remove_own(&*context.layer, target, file);
 }
 
-/// Refuses to put anything but the copy that was made in the place of the database (STEP-12).
+/// Checks that the name still leads to the copy, before it replaces the database (STEP-12).
 fn check_copy(context: &Context, target: &Path, file: &dyn File) -> Result<()> {
     match companions::has_name(&*context.layer, target, file)? {
         true => Ok(()),
@@ -124,7 +132,7 @@ fn check_copy(context: &Context, target: &Path, file: &dyn File) -> Result<()> {
     }
 }
 
-/// V3 and V4.
+/// V3 and V4: renames the copy to the database's name, and syncs the directory.
 fn replace_file(context: &Context, target: &Path) -> Result<()> {
     let renamed = context.layer.rename(target, &context.path);
     renamed.map_err(|error| Error::io("rename", target, error))?;
@@ -138,7 +146,7 @@ fn copy_mark(from: &dyn File, to: &dyn File) -> std::io::Result<()> {
     to.write_all_at(&bytes, MARK_OFFSET)
 }
 
-/// Copies the blocks of segments, one after the other, and gives their new entries and where they end.
+/// Copies the extents of all segments without gaps. Returns their new entries and the end of the data.
 fn copy(
     from: &dyn File,
     to: &dyn File,

@@ -1,4 +1,7 @@
-//! The one writer of a database: what it is made of, and what can be asked of it.
+//! The writer of a database: assembles its parts and offers the operations on them.
+//!
+//! In: a locked, recovered file, then batches and maintenance calls. Out: commits and published states. Each
+//! operation is implemented in its own file (`commit`, `checkpoint`, `merge`, `vacuum`); closing is here (STEP-8).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -34,32 +37,32 @@ use crate::store::segment::{Liveness, Segment};
 use crate::store::spill::SpillPlace;
 use crate::store::state::{SegmentView, State};
 
-/// What a writer is made from: a file that was locked, opened and brought in order.
+/// What a writer starts from: an open, locked file whose state was read and checked.
 #[derive(Debug)]
 pub struct Opened {
     /// The file system.
     pub layer: Arc<dyn FileLayer>,
-    /// The database's path, without links.
+    /// The database's path, with symbolic links resolved.
     pub path: Arc<Path>,
-    /// The lock, held until the writer is closed.
+    /// The lock against other writers, held until the writer is closed.
     pub lock: Box<dyn Lock>,
-    /// The file.
+    /// The database file.
     pub file: Arc<dyn File>,
-    /// Its state.
+    /// The current superblock.
     pub superblock: Superblock,
-    /// The manifest of that state.
+    /// The manifest that the superblock names.
     pub manifest: Manifest,
-    /// How to run.
+    /// How the database is run.
     pub options: Options,
 }
 
-/// The writing side of a database: parts that own their locks (see the module above), and what is asked of them.
+/// The only writer of a database. Its parts own their locks; the module docs list them.
 #[derive(Debug)]
 pub struct Writer {
     pub(super) context: Arc<Context>,
     options: Options,
     sketcher: Arc<Sketcher>,
-    /// Threads for sketching and sorting, unless those of the whole program are used.
+    /// Threads for sketching and sorting. `None` means rayon's global pool.
     pool: Option<Arc<ThreadPool>>,
     pub(super) commits: CommitQueue,
     pub(super) files: FileSide,
@@ -69,7 +72,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Starts writing. Opens the segments.
+    /// Opens the segments and makes a writer. Changes nothing on disk.
     pub fn new(opened: Opened) -> Result<Writer> {
         let Opened { layer, path, lock, file, superblock, manifest, options } = opened;
         let Manifest { sealed, next_block, scheme, segments, .. } = manifest;
@@ -106,12 +109,12 @@ impl Writer {
         })
     }
 
-    /// An empty batch.
+    /// Makes an empty batch.
     pub fn batch(&self) -> Batch {
         Batch::new(Arc::clone(self.scheme()), Arc::clone(&self.sketcher), self.pool.clone())
     }
 
-    /// What a reader sees now.
+    /// The published state, which readers see now.
     pub fn state(&self) -> Arc<State> {
         self.published.state()
     }
@@ -121,22 +124,22 @@ impl Writer {
         &self.context.scheme
     }
 
-    /// Turns sets into signatures of the scheme.
+    /// The sketcher, which turns sets into signatures of the scheme.
     pub fn sketcher(&self) -> &Arc<Sketcher> {
         &self.sketcher
     }
 
-    /// Runs work that is spread over threads on as many as the options allow.
+    /// Runs parallel work on as many threads as the options allow.
     pub(super) fn spread<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         spread(self.pool.as_deref(), work)
     }
 
-    /// How it is run.
+    /// The options that the database was opened with.
     pub fn options(&self) -> &Options {
         &self.options
     }
 
-    /// The cache of pages.
+    /// The page cache.
     pub fn cache(&self) -> &Arc<PageCache<CachedPage>> {
         &self.context.cache
     }
@@ -146,7 +149,7 @@ impl Writer {
         self.files.superblock()
     }
 
-    /// Bytes of the hot tier's files.
+    /// The size of the log's files in bytes.
     pub fn hot_bytes(&self) -> Result<u64> {
         self.hot.disk_bytes()
     }
@@ -156,27 +159,27 @@ impl Writer {
         self.backlog.merge_failure()
     }
 
-    /// What it has done since it was opened.
+    /// What the writer has done since it was opened, in numbers.
     pub fn activity(&self) -> Activity {
         self.context.counters.read()
     }
 
-    /// What a new segment belongs to.
+    /// The identity of a new segment, with a new number.
     pub fn plan(&self) -> SegmentPlan {
         self.files.plan()
     }
 
-    /// The database's path, without links.
+    /// The database's path, with symbolic links resolved.
     pub fn path(&self) -> &Path {
         &self.context.path
     }
 
-    /// Where builds spill to: beside the database, if that is a real directory.
+    /// Where builds spill: beside the database if that is a real directory, otherwise memory.
     pub fn spill_place(&self) -> SpillPlace {
         self.context.spill_place()
     }
 
-    /// Refuses to be used by a process that was forked from the one that opened it. Takes no lock.
+    /// Fails in a process that was forked from the one that opened the database. Takes no lock.
     pub fn check_process(&self) -> Result<()> {
         self.context.check_process()
     }
@@ -186,14 +189,14 @@ impl Writer {
         self.files.rights()
     }
 
-    /// Commits a batch. An empty one changes nothing and has the number of the last commit.
+    /// Commits a batch. An empty batch changes nothing, and returns the number of the last commit.
     pub fn commit(&self, batch: Batch) -> Result<Committed> {
         self.check_process()?;
         let operations = batch.into_operations();
         self.commits.commit(operations, |turn, group| commit_group(self, turn, group))
     }
 
-    /// Puts all commits into segments.
+    /// Checkpoints all commits: puts them into segments.
     pub fn checkpoint(&self) -> Result<()> {
         self.check_process()?;
         let mut turn = self.commits.turn();
@@ -214,8 +217,8 @@ impl Writer {
         vacuum::vacuum(self)
     }
 
-    /// Leaves one file and frees the lock: checkpoints everything, marks the state as clean, removes the
-    /// hot tier (STEP-8). After a failure the hot tier stays, and the next open goes on from there.
+    /// Closes the database: checkpoints everything, marks the state as clean, removes the log, and releases the lock
+    /// (STEP-8). One file is left. After a failure the log stays, and the next open recovers from it.
     pub fn close(&self) -> Result<()> {
         self.close_then(|file| {
             let context = &self.context;
@@ -225,7 +228,7 @@ impl Writer {
         })
     }
 
-    /// The same for a file that has only its temporary name: nothing of its own stands beside that.
+    /// Closes a new file that has only its temporary name. Such a file has no companions to remove.
     pub fn close_new(&self) -> Result<()> {
         self.close_then(|_| Ok(()))
     }
@@ -234,7 +237,7 @@ impl Writer {
         self.check_process()?;
         let closed = self.close_file(sweep);
         self.commits.close(&mut self.commits.turn());
-        // A merge that began before that ends before the lock is free.
+        // Wait for a merge that is already writing, before other writers get the lock.
         self.files.wait_for_append();
         self.hot.close();
         self.files.unlock();
@@ -267,22 +270,22 @@ impl Writer {
     }
 }
 
-/// For tests that make a group.
+/// For tests that need several batches in one group.
 #[cfg(test)]
 impl Writer {
-    /// Holds up all commits until it is dropped.
+    /// Blocks all commits until the result is dropped.
     pub(crate) fn hold_up(&self) -> impl Sized {
         self.commits.turn()
     }
 
-    /// How many batches wait.
+    /// How many batches are waiting.
     pub(crate) fn waiting(&self) -> usize {
         self.commits.len()
     }
 }
 
-/// Removes what steps that failed or were cut off left beside a database, which no state refers to. What is not
-/// theirs is left as it is: an open refuses it, and it may have come there since.
+/// Removes the leftovers of failed or interrupted steps beside a database. No state refers to them. Files that do not
+/// belong to this database are not touched: opening refuses them, but they may have appeared since.
 pub fn remove_leftovers(
     layer: &Arc<dyn FileLayer>,
     path: &Path,
@@ -301,7 +304,7 @@ pub fn remove_leftovers(
     Ok(())
 }
 
-/// A pool of so many threads; none for 0.
+/// Makes a pool of `threads` threads; `None` for 0, which means rayon's global pool.
 fn pool(threads: usize) -> Result<Option<Arc<ThreadPool>>> {
     if threads == 0 {
         return Ok(None);
@@ -311,7 +314,7 @@ fn pool(threads: usize) -> Result<Option<Arc<ThreadPool>>> {
     Ok(Some(Arc::new(pool.map_err(refused)?)))
 }
 
-/// Runs work in a pool, or in the pool of the whole program.
+/// Runs work in a pool, or in rayon's global pool.
 pub(super) fn spread<R: Send>(pool: Option<&ThreadPool>, work: impl FnOnce() -> R + Send) -> R {
     match pool {
         Some(pool) => pool.install(work),
@@ -319,7 +322,7 @@ pub(super) fn spread<R: Send>(pool: Option<&ThreadPool>, work: impl FnOnce() -> 
     }
 }
 
-/// The views of a manifest's segments.
+/// Opens all segments of a manifest.
 pub fn views(
     entries: &[SegmentEntry],
     source: &PageSource,
@@ -328,7 +331,7 @@ pub fn views(
     entries.iter().map(|entry| view(entry, source, scheme)).collect()
 }
 
-/// The view of one segment.
+/// Opens one segment with its tombstones.
 pub fn view(
     entry: &SegmentEntry,
     source: &PageSource,

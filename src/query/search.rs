@@ -23,6 +23,7 @@ use crate::matching::{Conditions, MatchRule};
 use crate::store::page_source::Keep;
 use crate::store::segment::{ListReader, Wanted};
 use crate::store::state::State;
+use crate::trace::{event, span};
 
 /// Segments whose posting lists are located together, at most.
 const SEGMENTS_AT_ONCE: usize = 16;
@@ -46,6 +47,7 @@ pub(super) struct SearchOptions {
 /// Finds the answer to a query. `trace` records how.
 pub(super) fn search(query: &Query<'_>, mut trace: Option<&mut Trace>) -> Result<Answer> {
     let (state, asked) = (query.state, query.search_options()?);
+    span!("query", segments = state.segments.len());
     let kept = state.scheme.elements.are_exact().then(|| Originals::kept(state));
     let originals = query.originals.or(kept.as_ref());
     let options = if originals.is_some() { exact::first_pass(asked) } else { asked };
@@ -72,6 +74,7 @@ pub(super) fn search(query: &Query<'_>, mut trace: Option<&mut Trace>) -> Result
         Some(originals) => exact::rank(query, originals, asked, matches)?,
         None => matches,
     };
+    event!("answered", matches = matches.len(), truncated = truncated);
     Ok(Answer { matches, truncated })
 }
 

@@ -1,9 +1,9 @@
 //! Locks, atomics and threads of the modules that share data between threads.
 //!
-//! In an ordinary build these are the names of `std` and `arc_swap`. Under `cfg(shuttle)`, which the package
-//! `crates/models` sets, they are twins that yield to a scheduler at every step, so that its tests can run the engine
-//! itself in many orders of its threads (`.ci/shuttle`). What computes and never waits (`Arc`, `OnceLock`, rayon's
-//! sorts) needs no twin. [`Ranked`] adds a lock order that debug builds check.
+//! In an ordinary build these are the types of `std` and `arc_swap`. The package `crates/models` sets `cfg(shuttle)`.
+//! Then they are replacements that yield to a scheduler at every step, so that tests can run the engine in many
+//! thread orders (`.ci/shuttle`). What never waits for another thread (`Arc`, `OnceLock`, rayon's sorts) needs no
+//! replacement. [`Ranked`] adds a lock order that debug builds check.
 
 mod ranked;
 mod spread;

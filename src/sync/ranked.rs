@@ -1,9 +1,8 @@
 //! A mutex with a rank. Debug builds check that every thread takes its locks in rising order.
 //!
-//! Two threads that take the same locks in the same order cannot wait for each other. A lock's rank is part of its type,
-//! and a thread may take it only while all locks that it holds have lower ranks. In a build with debug assertions, a
-//! thread that breaks the rule panics at once, also in runs in which no other thread happens to be in the way. In other
-//! builds a [`Ranked`] is a plain mutex.
+//! Threads that take locks in the same order cannot deadlock. The rank is part of the lock's type. A thread may take
+//! a lock only if all locks that it holds have lower ranks. With debug assertions, a thread that breaks this rule
+//! panics at once, even if no other thread is in its way. In other builds a [`Ranked`] is a plain mutex.
 
 use std::ops::{Deref, DerefMut};
 
@@ -13,34 +12,34 @@ use super::{Condvar, Mutex, MutexGuard, PoisonError};
 #[derive(Debug, Default)]
 pub(crate) struct Ranked<const RANK: u8, T>(Mutex<T>);
 
-/// A [`Ranked`] mutex that is held.
+/// The guard of a [`Ranked`] mutex.
 #[derive(Debug)]
 pub(crate) struct RankedGuard<'a, const RANK: u8, T> {
-    // Dropped in this order: the rank is free only after the lock is.
+    // Fields drop in this order: first the lock is released, then the rank.
     guard: MutexGuard<'a, T>,
     held: held::Held,
 }
 
 impl<const RANK: u8, T> Ranked<RANK, T> {
-    /// A mutex that nobody holds.
+    /// Makes an unlocked mutex.
     pub(crate) fn new(value: T) -> Ranked<RANK, T> {
         const { assert!(RANK < 64, "ranks are bits of a word") };
         Ranked(Mutex::new(value))
     }
 
-    /// Waits for the mutex. What a thread that panicked left in it is used as it is: every change of a value behind a
-    /// ranked mutex is a single assignment, so none is half done.
+    /// Locks the mutex. Ignores poisoning by a panicked thread: every change of a value behind a ranked mutex is a
+    /// single assignment, so none is half done.
     pub(crate) fn lock(&self) -> RankedGuard<'_, RANK, T> {
-        // Checked before the wait: a thread that waits for ever reports nothing.
+        // Check before waiting: a deadlocked thread cannot report anything.
         let held = held::Held::new(RANK);
         RankedGuard { guard: self.0.lock().unwrap_or_else(PoisonError::into_inner), held }
     }
 }
 
 impl<const RANK: u8, T> RankedGuard<'_, RANK, T> {
-    /// Releases the mutex, waits to be notified, and takes it again.
+    /// Releases the mutex, waits for a notification, and locks it again.
     pub(crate) fn wait(self, condition: &Condvar) -> Self {
-        // The rank stays taken: a thread that waits takes no other lock.
+        // The rank stays taken, because a waiting thread takes no other lock.
         let RankedGuard { guard, held } = self;
         let guard = condition.wait(guard).unwrap_or_else(PoisonError::into_inner);
         RankedGuard { guard, held }
@@ -70,17 +69,17 @@ mod held {
     use shuttle::thread_local;
 
     thread_local! {
-        /// The ranks that this thread holds, one bit each.
+        /// A bit for each rank that this thread holds.
         static HELD: Cell<u64> = const { Cell::new(0) };
     }
 
-    /// A rank that this thread holds until this is dropped. Like a guard, it stays in its thread.
+    /// A rank that this thread holds until the value is dropped. It is not `Send`, like a guard.
     #[derive(Debug)]
     pub(super) struct Held(u8, PhantomData<*const ()>);
 
     impl Held {
         pub(super) fn new(rank: u8) -> Held {
-            // A thread that is ending has no such memory any more. Nothing is checked then.
+            // A thread that is ending has no thread-locals any more. Then nothing is checked.
             let held = HELD.try_with(Cell::get).unwrap_or(0);
             assert!(
                 held >> rank == 0,
@@ -101,7 +100,7 @@ mod held {
 
 #[cfg(not(debug_assertions))]
 mod held {
-    /// Nothing: ranks are checked in debug builds only.
+    /// Empty, because only debug builds check ranks.
     #[derive(Debug)]
     pub(super) struct Held;
 
@@ -147,7 +146,7 @@ mod tests {
             let _other = other.lock();
         });
         assert!(equal.is_err());
-        // Both threads of control have let go of everything.
+        // The panics have released all locks and ranks.
         drop(Ranked::<0, _>::new(()).lock());
     }
 

@@ -1,18 +1,18 @@
-//! Whether work can be spread over threads.
+//! Whether parallel work is possible.
 //!
-//! rayon starts the threads of the whole program when they are first used, and panics where the system has none to
-//! give: little memory, or a limit of processes. Whoever spreads work asks here first, and does it alone otherwise.
+//! rayon starts its global pool at the first use, and panics if the system refuses threads, for lack of memory or by
+//! a process limit. Code that wants to run in parallel asks here first. If the answer is no, it runs in one thread.
 
 use std::error::Error;
 use std::sync::OnceLock;
 
-/// Whether rayon has threads: those of the pool in which this one is, or those of the whole program, which start now
-/// unless they have before.
+/// Whether rayon has threads: those of the current pool, or those of the global pool, which this call starts if
+/// necessary.
 pub(crate) fn can_spread() -> bool {
     static STARTED: OnceLock<bool> = OnceLock::new();
     let start = || match rayon::ThreadPoolBuilder::new().build_global() {
         Ok(()) => true,
-        // Without a cause: somebody else has started them.
+        // An error without a source means that the pool was already started.
         Err(refused) => refused.source().is_none(),
     };
     rayon::current_thread_index().is_some() || *STARTED.get_or_init(start)

@@ -1,49 +1,50 @@
-//! Twins of what shuttle does not have: a lock whose writer can become a reader, and an `Arc` that is swapped.
-//! They have the methods that this crate uses, by the names and with the results of the originals.
+//! Replacements for what shuttle lacks: an `RwLock` with downgrade, and `ArcSwapOption`.
+//!
+//! They have the methods that this crate uses, with the names and results of the originals.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, LockResult, PoisonError};
 
 use shuttle::sync as modelled;
 
-/// As [`std::sync::RwLock`].
+/// Like [`std::sync::RwLock`].
 #[derive(Debug, Default)]
 pub(crate) struct RwLock<T>(modelled::RwLock<T>);
 
-/// As [`std::sync::RwLockReadGuard`]. One that was a writer goes on keeping everybody else out: others wait
-/// longer than they would have to, and see nothing that they could not see otherwise.
+/// Like [`std::sync::RwLockReadGuard`]. A downgraded guard still excludes other readers. So they wait longer than
+/// necessary, but every order that a model sees is a possible one.
 #[derive(Debug)]
 pub(crate) enum RwLockReadGuard<'a, T> {
-    /// It came to read.
+    /// Taken by `read`.
     Read(modelled::RwLockReadGuard<'a, T>),
-    /// It came to write.
+    /// Taken by `write`, then downgraded.
     Downgraded(RwLockWriteGuard<'a, T>),
 }
 
-/// As [`std::sync::RwLockWriteGuard`].
+/// Like [`std::sync::RwLockWriteGuard`].
 #[derive(Debug)]
 pub(crate) struct RwLockWriteGuard<'a, T>(modelled::RwLockWriteGuard<'a, T>);
 
 impl<T> RwLock<T> {
-    /// A lock that nobody holds.
+    /// Makes an unlocked lock.
     pub(crate) fn new(value: T) -> RwLock<T> {
         RwLock(modelled::RwLock::new(value))
     }
 
-    /// Waits for all writers.
+    /// Waits until no writer holds the lock.
     pub(crate) fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
         let guard = self.0.read().unwrap_or_else(PoisonError::into_inner);
         Ok(RwLockReadGuard::Read(guard))
     }
 
-    /// Waits for all others.
+    /// Waits until nobody holds the lock.
     pub(crate) fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
         Ok(RwLockWriteGuard(self.0.write().unwrap_or_else(PoisonError::into_inner)))
     }
 }
 
 impl<'a, T> RwLockWriteGuard<'a, T> {
-    /// Lets other readers in, and no writer.
+    /// Turns a write guard into a read guard, without letting a writer in between.
     pub(crate) fn downgrade(guard: RwLockWriteGuard<'a, T>) -> RwLockReadGuard<'a, T> {
         RwLockReadGuard::Downgraded(guard)
     }
@@ -74,27 +75,27 @@ impl<T> DerefMut for RwLockWriteGuard<'_, T> {
     }
 }
 
-/// As [`arc_swap::ArcSwapOption`]: each load and each swap is one step, and others may come between them.
+/// Like [`arc_swap::ArcSwapOption`]. Each load and each swap is one step. Other threads may run between two steps.
 #[derive(Debug)]
 pub(crate) struct ArcSwapOption<T>(modelled::Mutex<Option<Arc<T>>>);
 
 impl<T> ArcSwapOption<T> {
-    /// Nothing.
+    /// Makes an empty one.
     pub(crate) fn empty() -> ArcSwapOption<T> {
         ArcSwapOption(modelled::Mutex::new(None))
     }
 
-    /// What is there now.
+    /// The current value.
     pub(crate) fn load(&self) -> Option<Arc<T>> {
         self.load_full()
     }
 
-    /// What is there now.
+    /// The current value.
     pub(crate) fn load_full(&self) -> Option<Arc<T>> {
         self.held().clone()
     }
 
-    /// Puts what `change` makes of what is there in its place, and calls it again where another was quicker.
+    /// Replaces the value by `change` of it. Calls `change` again if another thread has replaced the value meanwhile.
     pub(crate) fn rcu(&self, change: impl Fn(&Option<Arc<T>>) -> Option<Arc<T>>) {
         loop {
             let old = self.load_full();

@@ -12,3 +12,5 @@ mod model;
 mod odd_sets;
 mod past_defects;
 mod threads;
+#[cfg(feature = "tracing")]
+mod tracing;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// The modules of the library, in the order of data flow. A file may use modules in its own line or above, never
 /// below.
 const ROOMS: &[&[&str]] = &[
-    &["error", "limits", "options", "scheme"],
+    &["error", "limits", "options", "scheme", "trace"],
     &["serialize", "sync"],
     &["kernel"],
     &["features"],

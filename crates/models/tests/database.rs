@@ -1,6 +1,8 @@
-//! The database itself, over files in memory, under threads in many orders (`.ci/shuttle`): commits that wait for each
-//! other, snapshots, checkpoints and merges in the background, bulk loads, a file that is rewritten, a disk that is
-//! full for a while, and a close beside a load. Every look is compared with a map, and no order may end in a deadlock.
+//! The database on files in memory, with its threads in many orders (`.ci/shuttle`).
+//!
+//! The models have group commits, snapshots, background checkpoints and merges, bulk loads, a vacuum, a disk that is
+//! full for a while, and a close during a bulk load. Every read is compared with a map, and no order may end in a
+//! deadlock.
 
 mod explore;
 mod history;
@@ -19,7 +21,7 @@ use shuttle::thread;
 const PATH: &str = "/corpus.ringer";
 const KEYS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
-/// Memory for hardly anything: memtables of two rows, and pages that put each other out.
+/// Little memory: memtables of two rows, and a page cache that has to evict.
 fn options(background: bool, cache_bytes: usize) -> Options {
     Options { background, cache_bytes, memtable_rows: 2, build_bytes: 200, ..Options::default() }
 }
@@ -29,7 +31,8 @@ fn create(files: &MemoryFiles, options: &Options) -> Database {
     Database::create_in(layer, Path::new(PATH), &Scheme::precise(), options.clone()).unwrap()
 }
 
-/// What commit `round` of a thread does: two keys that others change too get the same set, a third goes.
+/// The changes of commit `round` of a thread: two keys get the same set, and a third is deleted. Other threads use
+/// these keys too.
 fn changes(thread: u64, round: u64) -> Changes {
     let n = (thread * 7 + round * 3) as usize;
     let number = thread * 2 + round;
@@ -39,7 +42,7 @@ fn changes(thread: u64, round: u64) -> Changes {
     changes
 }
 
-/// Three segments, and some rows of the first two hidden.
+/// Makes three segments. Some rows of the first two have tombstones.
 fn fill(db: &Database, history: &History) {
     for round in 0..3 {
         history.commit(db, &changes(9, round)).unwrap();
@@ -47,7 +50,7 @@ fn fill(db: &Database, history: &History) {
     }
 }
 
-/// Looks at what is there, at the end, after a close and after the next open.
+/// Reads everything at the end, closes the database, opens it again, and compares all reads with the history.
 fn end(db: Database, files: &MemoryFiles, history: &History) {
     history.look(&db);
     db.close().unwrap();
@@ -59,7 +62,8 @@ fn end(db: Database, files: &MemoryFiles, history: &History) {
     history.check();
 }
 
-/// Opens what a kill would leave, while nothing is at work: all that was acknowledged is there, and a reader knows of it.
+/// Opens a copy of the files, as a kill at this moment would leave them. All acknowledged commits must be there, and
+/// a reader must know how many there are.
 fn end_after_a_kill(db: Database, files: &MemoryFiles, history: &History) {
     let copy = MemoryFiles::from_entries(files.entries());
     let layer: Arc<dyn FileLayer> = Arc::new(copy.clone());
@@ -73,7 +77,7 @@ fn end_after_a_kill(db: Database, files: &MemoryFiles, history: &History) {
     end(db, files, history);
 }
 
-/// Snapshots that are held while others come.
+/// Takes snapshots one after the other, and reads all of them again at the end.
 fn read(db: &Database, history: &History, looks: usize) {
     let held: Vec<_> = (0..looks).map(|_| history.look(db)).collect();
     assert!(held.is_sorted_by_key(Snapshot::sequence), "time went backwards");
@@ -145,7 +149,8 @@ fn a_file_is_rewritten_beside_a_load_and_background_merges() {
     });
 }
 
-/// A disk that is full for a while: commits are refused or acknowledged, nobody waits for ever, and work goes on.
+/// The disk is full for a while. Each commit is refused or acknowledged, no thread waits for ever, and later commits
+/// succeed.
 #[test]
 fn a_checkpoint_that_fails_lets_commits_go() {
     explore(|| {
@@ -176,7 +181,7 @@ fn a_checkpoint_that_fails_lets_commits_go() {
     });
 }
 
-/// A bulk load outlives the database that it is for: it is there whole, or refused.
+/// A bulk load commits while its database is closed. It is stored as a whole, or refused.
 #[test]
 fn a_load_beside_a_close() {
     explore(|| {
@@ -205,7 +210,7 @@ fn a_load_beside_a_close() {
     });
 }
 
-/// Two threads share a reader, and each sees what it saw before or more, while commits are sealed.
+/// Two threads refresh one reader while commits are checkpointed. Neither ever sees an older state than before.
 #[test]
 fn a_reader_that_is_refreshed_by_two_never_goes_back() {
     explore(|| {

@@ -1,6 +1,7 @@
-//! The cache and a table of its pages under threads in many orders (`.ci/shuttle`): a page is found under its own
-//! name only, what is found in a table is of its place, and once all is quiet a table has no page that the cache has
-//! not, and the sums are right.
+//! The page cache and its page tables, with threads in many orders (`.ci/shuttle`).
+//!
+//! A page is found under its own key only, and a table entry belongs to its place. When all threads have ended, a
+//! table has only pages that the cache has, and the byte counts are right.
 
 mod explore;
 
@@ -12,7 +13,7 @@ use ringer::internals::store::page_table::PageTable;
 use shuttle::sync::atomic::{AtomicBool, Ordering};
 use shuttle::thread;
 
-/// A page that knows whose it is. It says that it is so large that few have room.
+/// A page that knows its key. It claims to be large, so that few fit into the cache.
 #[derive(Debug)]
 struct Page {
     key: PageKey,
@@ -31,7 +32,7 @@ impl Weighed for Page {
     }
 }
 
-/// Pages of two segments, each with its table. Two pages share a place.
+/// Two segments, each with its page table. Two pages share a place in a table.
 const BLOCKS: u64 = 2;
 const PAGES: u32 = 6;
 
@@ -53,7 +54,7 @@ impl Shared {
         let page = || Arc::new(Page { key, used: false.into() });
         match what {
             0 | 1 => {
-                // As a lookup does: the table first, then the cache, then the file.
+                // In the order of a lookup: the table, then the cache, then the file.
                 let Home { table, page: place } = self.home(key);
                 if let Some(found) = table.get(place) {
                     assert_eq!((found.key.block, found.key.page / 2), (key.block, place));
@@ -78,7 +79,7 @@ impl Shared {
         }
     }
 
-    /// What must hold when nobody is at work.
+    /// Checks what must hold when no thread is running.
     fn check(&self) {
         let kept =
             (0..BLOCKS * u64::from(PAGES)).filter(|n| self.cache.get(Shared::key(*n)).is_some());

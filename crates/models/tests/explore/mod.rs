@@ -1,30 +1,30 @@
 //! Runs a model under schedulers that try many orders of its threads.
 //!
-//! In: a model, which starts threads, joins them and asserts. Out: nothing, or a panic of the model, a deadlock or a
-//! run without end, with the seed that gives the same run again. `RINGER_SHUTTLE` says how many runs of each model,
-//! `RINGER_SHUTTLE_SEED` with which seed they begin.
+//! In: a model, which starts threads, joins them and asserts. Out: nothing, or a failure (a panic of the model, a
+//! deadlock, or a run without end) with the seed that reproduces it. `RINGER_SHUTTLE` sets the number of runs of each
+//! model, and `RINGER_SHUTTLE_SEED` the first seed.
 
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::{Config, FailurePersistence, MaxSteps, Runner};
 
-/// Runs of a model unless told otherwise.
+/// The default number of runs of a model.
 const RUNS: u64 = 1000;
 
-/// Runs under one scheduler of priorities: from the first it learns how long a run is.
+/// Runs that share one priority scheduler. It learns from the first how long a run is.
 const RUNS_TOGETHER: u64 = 10;
 
-/// Steps of a run that goes on for ever.
+/// A run with more steps counts as endless.
 const MOST_STEPS: usize = 5_000_000;
 
-/// A model's threads compress and sort on their stacks: more than shuttle gives unless told.
+/// The stack of a model's threads. Compression and sorting need more than shuttle's default.
 const STACK_BYTES: usize = 1 << 20;
 
 fn number(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).map_or(otherwise, |text| text.parse().expect("a number"))
 }
 
-/// Half of the runs choose the next thread at random at each step, half let one thread go ahead of the others and
-/// change that a few times.
+/// Runs a model many times. Half of the runs choose the next thread at random at each step. The other half give
+/// threads random priorities and change them a few times (PCT).
 pub(crate) fn explore(model: impl Fn() + Send + Sync + Copy + 'static) {
     let mut config = Config::new();
     config.stack_size = STACK_BYTES;
@@ -44,7 +44,7 @@ pub(crate) fn explore(model: impl Fn() + Send + Sync + Copy + 'static) {
     }
 }
 
-/// Tells of the seed of a run that fails.
+/// Prints the seed of a run that fails.
 struct Told(u64, &'static str);
 
 impl Drop for Told {

@@ -1,8 +1,8 @@
-//! What was committed to a database and what was seen of it, by threads in any order, and whether the two agree.
+//! Records what threads commit to a database and what they read, and compares the two.
 //!
-//! The oracle is a map for each commit, made from the commits in the order of their numbers once all threads have
-//! ended. Every look must be the map of the commit that it stands at, whole, and that commit must not come before one
-//! that had been acknowledged.
+//! In: acknowledged commits and reads. Out: a panic if they disagree. When all threads have ended, the oracle applies
+//! the commits in the order of their sequences to a map. A read at a sequence must equal the map at that sequence. It
+//! must also contain every commit that was acknowledged before the read began.
 
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -10,26 +10,26 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use ringer::{BulkLoad, Committed, Database, Like, Result, Scheme, Signature, Sketcher, Snapshot};
 use shuttle::sync::atomic::{AtomicU64, Ordering};
 
-/// What a commit does: sets by their numbers, and deletions.
+/// The changes of a commit by key: the number of a set, or `None` for a deletion.
 pub(crate) type Changes = BTreeMap<&'static str, Option<u64>>;
 
-/// The keys at a commit, with the number of the set and the commit that stored it.
+/// All rows at a sequence: the number of each set, and the sequence that stored it.
 type Rows = BTreeMap<String, (u64, u64)>;
 
-/// How many different sets there are.
+/// The number of different sets.
 const SETS: u64 = 5;
 
 fn set(number: u64) -> Vec<u64> {
     (0..3).map(|i| number % SETS * 100 + i).collect()
 }
 
-/// Their signatures, the same in all runs.
+/// The signatures of the sets.
 static SIGNATURES: LazyLock<Vec<Signature>> = LazyLock::new(|| {
     let sketcher = Sketcher::new(&Scheme::precise());
     (0..SETS).map(|number| sketcher.sketch(&set(number)).unwrap()).collect()
 });
 
-/// Commits and looks. The locks are those of the system: nobody gives way while holding one.
+/// Commits and reads. Its locks are those of `std`, which is safe because no thread yields while it holds one.
 #[derive(Default)]
 pub(crate) struct History {
     acknowledged: AtomicU64,
@@ -51,7 +51,7 @@ impl History {
         Ok(())
     }
 
-    /// A commit was acknowledged.
+    /// Records an acknowledged commit.
     pub(crate) fn acknowledge(&self, committed: Committed, changes: &Changes) {
         let mut commits = self.commits.lock().unwrap_or_else(PoisonError::into_inner);
         let twice = commits.insert(committed.sequence, (changes.clone(), committed));
@@ -60,7 +60,7 @@ impl History {
         self.acknowledged.fetch_max(committed.sequence, Ordering::SeqCst);
     }
 
-    /// Loads sets in bulk, to be committed with what this gives.
+    /// Starts a bulk load of these sets. The caller commits it.
     pub(crate) fn load(db: &Database, changes: &Changes) -> BulkLoad {
         let mut load = db.bulk_load();
         for (key, number) in changes {
@@ -69,7 +69,7 @@ impl History {
         load
     }
 
-    /// Looks at all that is there now, and gives the snapshot for another look.
+    /// Takes a snapshot, reads all of it, and returns it for another read.
     pub(crate) fn look(&self, db: &Database) -> Snapshot {
         let acknowledged = self.acknowledged.load(Ordering::SeqCst);
         let snapshot = db.snapshot();
@@ -78,7 +78,7 @@ impl History {
         snapshot
     }
 
-    /// Looks at all of a snapshot: by a range, by its keys, by a query.
+    /// Reads all of a snapshot: by a range, by key, and by a query.
     pub(crate) fn look_again(&self, snapshot: &Snapshot) {
         let number = |signature: &Signature| SIGNATURES.iter().position(|s| s == signature);
         let mut rows = Rows::new();
@@ -100,7 +100,7 @@ impl History {
         self.looks.lock().unwrap_or_else(PoisonError::into_inner).push((snapshot.sequence(), rows));
     }
 
-    /// Compares all looks with the commits, once nobody is at work.
+    /// Compares all reads with the commits. No thread may be running.
     pub(crate) fn check(&self) {
         let commits = self.commits.lock().unwrap_or_else(PoisonError::into_inner);
         assert!(commits.keys().copied().eq(1..=commits.len() as u64), "numbers without a gap");
