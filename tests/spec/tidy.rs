@@ -256,3 +256,54 @@ fn every_rule_of_the_specification_is_cited_in_code_and_test() {
     let unknown = in_code.union(&in_tests).filter(|id| !rules.contains(*id)).cloned();
     check(unknown.collect(), "ids that the specification does not have");
 }
+
+/// Phrases that comments and Markdown do not use, and what to write instead. The glossary has one term per concept.
+const BANNED: &[(&str, &str)] = &[
+    ("roster", "write: signature table"),
+    ("likes of", "write: sets that resemble it"),
+    ("look alike", "write: are similar"),
+    ("looks alike", "write: is similar"),
+    ("this room", "write: module"),
+    ("told as", "write: reported as"),
+    ("whom", "make the person the subject"),
+    ("the door to", "say what the item gives access to"),
+    ("thereof", "write: of it"),
+    ("wherein", "write: in which"),
+    ("henceforth", "write: from then on"),
+];
+
+/// The text of a file's comments, or of all of a Markdown file, in lower case with single spaces. Phrases may go over the end
+/// of a line.
+fn prose(path: &Path, text: &str) -> String {
+    let comment = |line: &str| {
+        let (_, comment) = line.split_once("//")?;
+        Some(comment.trim_start_matches(['/', '!']).to_string())
+    };
+    let lines: Vec<String> = match path.extension().is_some_and(|ending| ending == "md") {
+        true => text.lines().map(Into::into).collect(),
+        false => text.lines().filter_map(comment).collect(),
+    };
+    lines.join(" ").split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
+}
+
+fn has_phrase(prose: &str, phrase: &str) -> bool {
+    let inside = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    prose.match_indices(phrase).any(|(at, _)| {
+        let (before, after) = (&prose[..at], &prose[at + phrase.len()..]);
+        !inside(before.chars().next_back()) && !inside(after.chars().next())
+    })
+}
+
+#[test]
+fn comments_and_pages_use_plain_words() {
+    let seen = prose(Path::new("a.rs"), "let a = 1; // Some\n/// Plain  words\n//! here");
+    assert!(has_phrase(&seen, "some plain words here") && !has_phrase(&seen, "word"), "{seen}");
+    let mut found = Vec::new();
+    for path in files(".", &[".rs", ".md"]) {
+        let prose = prose(&path, &read(&path));
+        for (phrase, instead) in BANNED.iter().filter(|(phrase, _)| has_phrase(&prose, phrase)) {
+            found.push(format!("{}: `{phrase}`: {instead}", path.display()));
+        }
+    }
+    check(found, "phrases that are hard to read");
+}
