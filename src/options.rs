@@ -144,7 +144,7 @@ impl Options {
         let too_small = |what: &str, found: usize, least: usize| {
             Err(Error::invalid(
                 format!("option {what} = {found}"),
-                format!("it is at least {least}"),
+                format!("it must be at least {least}"),
             ))
         };
         if self.memtable_rows == 0 {
@@ -152,7 +152,7 @@ impl Options {
         }
         if self.memtable_rows > MOST_MEMTABLE_ROWS {
             let what = format!("option memtable_rows = {}", self.memtable_rows);
-            return Err(Error::invalid(what, format!("it is at most {MOST_MEMTABLE_ROWS}")));
+            return Err(Error::invalid(what, format!("it must be at most {MOST_MEMTABLE_ROWS}")));
         }
         if self.memtable_bytes == 0 {
             return too_small("memtable_bytes", 0, 1);

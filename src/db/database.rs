@@ -81,7 +81,7 @@ impl Database {
     /// The same as [`in_memory`](Database::in_memory), run with these options.
     pub fn in_memory_with(scheme: &Scheme, options: Options) -> Result<Database> {
         if options.hot_tier == HotTierKind::Sled {
-            let limit = "this kind needs real files; a database in memory has a log";
+            let limit = "sled needs real files; use HotTierKind::Log for a database in memory";
             return Err(Error::invalid("option hot_tier = Sled", limit));
         }
         options.check()?;

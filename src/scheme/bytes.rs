@@ -92,7 +92,7 @@ impl Scheme {
     pub fn from_bytes(bytes: &[u8]) -> Result<Scheme> {
         let layout = Layout::ref_from_bytes(bytes).map_err(|_| {
             let found = bytes.len();
-            corrupt("SCHEME-1", 0, format!("it has {found} bytes instead of {SCHEME_BYTES}"))
+            corrupt("SCHEME-1", 0, format!("it must have {SCHEME_BYTES} bytes, not {found}"))
         })?;
         if layout.layout_version != LAYOUT_VERSION {
             return Err(Error::UnsupportedFormat {
@@ -149,7 +149,7 @@ fn features(layout: &Layout) -> Result<Features> {
         return Err(unknown("feature kind", kind, oldest, newest));
     };
     let Some(features) = features else {
-        let detail = format!("feature kind {kind} has no parameter {parameter}");
+        let detail = format!("feature kind {kind} does not allow the parameter {parameter}");
         return Err(corrupt("SCHEME-9", 4, detail));
     };
     let newest = features.version();
@@ -157,7 +157,8 @@ fn features(layout: &Layout) -> Result<Features> {
         return Err(unknown("feature version", layout.feature_version, newest, newest));
     }
     if ElementHash::from_code(layout.element_hash)? != features.element_hash() {
-        let detail = format!("`{features}` go with the hash `{}`", features.element_hash());
+        let detail =
+            format!("features `{features}` need the element hash `{}`", features.element_hash());
         return Err(corrupt("SCHEME-9", 8, detail));
     }
     Ok(features)
@@ -166,9 +167,11 @@ fn features(layout: &Layout) -> Result<Features> {
 fn universe(layout: &Layout) -> Result<Universe> {
     match (layout.universe_kind, layout.universe_size.get()) {
         (UNIVERSE_OPEN, 0) => Ok(Universe::Open),
-        (UNIVERSE_OPEN, size) => {
-            Err(corrupt("SCHEME-8", 32, format!("the open universe has a size, {size}")))
-        }
+        (UNIVERSE_OPEN, size) => Err(corrupt(
+            "SCHEME-8",
+            32,
+            format!("the size of the open universe must be 0, not {size}"),
+        )),
         (UNIVERSE_BOUNDED, size) => Ok(Universe::Bounded(size)),
         (other, _) => Err(unknown("universe", other, UNIVERSE_OPEN, UNIVERSE_BOUNDED)),
     }

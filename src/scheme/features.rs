@@ -165,7 +165,7 @@ impl Features {
     pub(super) fn broken_limit(self) -> Option<(String, String)> {
         let limit = |name: &str, value: u32, least: u32, most: u32| {
             let broken = !(least..=most).contains(&value);
-            broken.then(|| (format!("{name} {value}"), format!("it must be {least} to {most}")))
+            broken.then(|| (format!("{name} = {value}"), format!("it must be {least} to {most}")))
         };
         match self {
             Features::Ids | Features::Tokens | Features::Url => None,
@@ -222,14 +222,16 @@ impl std::str::FromStr for Features {
         let usual = NAMED.iter().find(|(known, _)| *known == name).map(|(_, usual)| *usual);
         let usual = usual.ok_or_else(|| {
             let known = NAMED.map(|(name, _)| name).join(", ");
-            refused(format!("choose one of {known}, where it helps with a number: text:3"))
+            refused(format!("choose one of {known}; some take a number, as in `text:3`"))
         })?;
         // The number after the colon, or the usual one.
         let number = |usual: u32, most: u32| match parameter {
             None => Ok(usual),
             Some(given) => {
                 let number = given.parse().ok().filter(|n| (1..=most).contains(n));
-                number.ok_or_else(|| refused(format!("after the colon stands 1 to {most}")))
+                number.ok_or_else(|| {
+                    refused(format!("the number after the colon must be 1 to {most}"))
+                })
             }
         };
         let short =
@@ -242,7 +244,7 @@ impl std::str::FromStr for Features {
                 Features::Grams { characters: short(characters, MAX_GRAM_CHARACTERS)?, ends }
             }
             _ if ends == Ends::Plain => {
-                return Err(refused(format!("`{name}` have no ends to be plain")));
+                return Err(refused(format!("`{name}` does not take `:plain`")));
             }
             Features::Chunks { horizon } => {
                 Features::Chunks { horizon: number(horizon, MAX_HORIZON)? }
@@ -252,7 +254,7 @@ impl std::str::FromStr for Features {
                 chain: number(chain.into(), MAX_SPOT_WORDS as u32)? as u8,
             },
             Features::Ids | Features::Tokens | Features::Url if parameter.is_some() => {
-                return Err(refused(format!("`{name}` take no number")));
+                return Err(refused(format!("`{name}` takes no number")));
             }
             bare @ (Features::Ids | Features::Tokens | Features::Url) => bare,
         };

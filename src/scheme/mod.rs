@@ -247,7 +247,7 @@ fn check(p: &Parameters) -> Result<(), Violation> {
     rule(
         (1..=MAX_BITS).contains(&b),
         "SCHEME-6",
-        format!("{b} bits a sample"),
+        format!("{b} bits per sample"),
         format!("bits must be 1 to {MAX_BITS}"),
     )?;
     check_slots(p)?;
@@ -284,13 +284,15 @@ fn check_universe(p: &Parameters) -> Result<(), Violation> {
         p.features == Features::Ids,
         "SCHEME-10",
         format!("features `{}` in a bounded universe", p.features),
-        "only `ids` are places of a bounded universe; choose ids, or the open universe".into(),
+        "the elements of a bounded universe are ids; choose the features ids, or the open universe"
+            .into(),
     )?;
     rule(
         p.cardinality != CardinalityField::None,
         "SCHEME-11",
         "no cardinality field in a bounded universe".into(),
-        "the estimate needs each set's share of it; choose linear4, linear8, log8 or exact".into(),
+        "estimates need each set's share of the universe; choose linear4, linear8, log8 or exact"
+            .into(),
     )?;
     let places = MIN_PLACES_PER_BIN.max(1 << (b + 1));
     rule(
@@ -314,26 +316,26 @@ fn check_measure(p: &Parameters) -> Result<(), Violation> {
         sampler.permutes() || universe == Universe::Open,
         "SCHEME-14",
         format!("sampler `{sampler}` in a bounded universe"),
-        "it permutes nothing; choose independent, or the open universe".into(),
+        "it does not permute a universe; choose independent, or the open universe".into(),
     )?;
     rule(
         measure == Measure::Jaccard || p.cardinality == CardinalityField::None,
         "SCHEME-15",
         format!("cardinality field `{}` for the measure `{measure}`", p.cardinality),
-        "weighted sets have no number of elements that would tell their size; choose none".into(),
+        "the number of elements does not tell the size of a weighted set; choose none".into(),
     )?;
     let whole = p.packing == Packing::LowBits && sampler != Sampler::SignProjection;
     rule(
         whole || p.bits == 1,
         "SCHEME-16",
-        format!("{} bits a sample, sampler `{sampler}`, packing `{}`", p.bits, p.packing),
-        "signs and xor-pairs are single bits; choose 1 bit, and more samples".into(),
+        format!("{} bits per sample, sampler `{sampler}`, packing `{}`", p.bits, p.packing),
+        "signs and xor-pairs are single bits; choose 1 bit and more samples".into(),
     )?;
     rule(
         p.packing == Packing::LowBits || sampler.packs_pairs(),
         "SCHEME-17",
         format!("packing `{}` of the sampler `{sampler}`", p.packing),
-        "pairs are of independent samples of sets; choose lazy, independent or weighted".into(),
+        "xor-pairs need independent samples of sets; choose lazy, independent or weighted".into(),
     )
 }
 
@@ -344,13 +346,13 @@ fn check_elements(p: &Parameters) -> Result<(), Violation> {
         (MIN_KEPT_BITS..=MAX_KEPT_BITS).contains(&bits),
         "SCHEME-18",
         format!("elements kept in {bits} bits"),
-        format!("elements are kept in {MIN_KEPT_BITS} to {MAX_KEPT_BITS} bits"),
+        format!("bits must be {MIN_KEPT_BITS} to {MAX_KEPT_BITS}"),
     )?;
     rule(
         p.measure == Measure::Jaccard,
         "SCHEME-18",
         format!("kept elements for the measure `{}`", p.measure),
-        "weights are not kept; only sets of the measure `jaccard` can be".into(),
+        "weights cannot be kept; only sets of the measure `jaccard` can keep their elements".into(),
     )
 }
 
@@ -364,13 +366,15 @@ fn check_slots(p: &Parameters) -> Result<(), Violation> {
     let used = u32::from(count) * u32::from(samples_per_slot);
     let most = u32::from(MAX_VALUE_BITS).min(sample_bits);
     let broken = if count == 0 || samples_per_slot == 0 {
-        format!("a scheme without slots has all of their numbers 0, not {}", p.slots)
+        format!(
+            "without slots all four numbers must be 0, but {count} of {samples_per_slot} were given"
+        )
     } else if used > p.samples {
-        format!("slots may use at most the {} samples there are, not {used}", p.samples)
+        format!("slots can use at most the {} samples of a signature, not {used}", p.samples)
     } else if value_bits == 0 || u32::from(value_bits) > most {
         format!("the value of a slot must have 1 to {most} bits, not {value_bits}")
     } else if min_matches == 0 || min_matches > count {
-        format!("at least 1 and at most all {count} slots must match, not {min_matches}")
+        format!("the least number of matching slots must be 1 to {count}, not {min_matches}")
     } else {
         return Ok(());
     };
