@@ -1,8 +1,7 @@
-//! The canonical bytes of a scheme, and its fingerprint. Mirrors `format-spec/scheme.md`.
+//! The canonical bytes of a scheme, and its fingerprint (`format-spec/scheme.md`).
 //!
-//! In: a checked scheme, or 48 bytes from anywhere. Out: the bytes, or a checked scheme, or an error
-//! that cites the broken rule. One scheme has exactly one encoding: whatever decodes, encodes to the
-//! same bytes again.
+//! In: a scheme, or untrusted bytes. Out: 48 bytes, or a checked scheme, or an error that cites the broken rule. A scheme
+//! has exactly one encoding: bytes that can be decoded are encoded to the same bytes again.
 #![deny(
     clippy::indexing_slicing,
     clippy::unwrap_used,
@@ -21,10 +20,10 @@ use super::{
 };
 use crate::error::{Error, Result};
 
-/// Length of the canonical bytes.
+/// The length of the canonical bytes.
 pub const SCHEME_BYTES: usize = size_of::<Layout>();
 
-/// The layout that this version writes and the only one it reads.
+/// The layout version that this version writes, and the only one that it reads.
 const LAYOUT_VERSION: u16 = 1;
 
 const UNIVERSE_OPEN: u8 = 1;
@@ -57,7 +56,7 @@ pub(crate) struct Layout {
 }
 
 impl Scheme {
-    /// The canonical bytes: equal for equal schemes, different for different ones.
+    /// Returns the canonical bytes. They are equal if and only if the schemes are equal.
     pub fn to_bytes(&self) -> [u8; SCHEME_BYTES] {
         let (universe_kind, universe_size) = match self.universe {
             Universe::Open => (UNIVERSE_OPEN, 0),
@@ -88,7 +87,8 @@ impl Scheme {
         zerocopy::transmute!(layout)
     }
 
-    /// Reads canonical bytes. Damage is `Corrupt`, a value of a later version `UnsupportedFormat`.
+    /// Reads canonical bytes. Damaged bytes give [`Error::Corrupt`], and values of a later version
+    /// [`Error::UnsupportedFormat`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Scheme> {
         let layout = Layout::ref_from_bytes(bytes).map_err(|_| {
             let found = bytes.len();
@@ -130,8 +130,8 @@ impl Scheme {
         }
     }
 
-    /// A 64-bit digest of the canonical bytes, for display and quick rejection. Comparisons of
-    /// signatures compare the whole scheme.
+    /// Returns a 64-bit hash of the canonical bytes, for display and quick rejection. Comparisons of signatures compare the
+    /// whole scheme.
     pub fn fingerprint(&self) -> u64 {
         xxh3_64(&self.to_bytes())
     }
@@ -141,7 +141,7 @@ fn corrupt(rule: &'static str, offset: u64, detail: String) -> Error {
     Error::Corrupt { what: "scheme", offset, rule, detail }
 }
 
-/// The feature kind with its version, parameter and element hash, which must fit each other.
+/// Reads the feature kind. Its version, parameter and element hash must fit it.
 fn features(layout: &Layout) -> Result<Features> {
     let (kind, parameter) = (layout.feature_kind, layout.feature_parameter.get());
     let Some(features) = Features::from_code(kind, parameter) else {
@@ -187,7 +187,7 @@ mod tests {
     use super::Layout;
     use std::mem::offset_of;
 
-    /// The table of `format-spec/scheme.md` and the struct say the same.
+    /// The struct has the fields of the table in `format-spec/scheme.md`.
     #[test]
     fn spec_table_matches_the_struct() {
         let spec = include_str!("../../format-spec/scheme.md");

@@ -1,9 +1,9 @@
-//! Every rule has a scheme that breaks it, and every preset survives its own bytes.
+//! Every rule rejects a scheme that breaks it, and every preset is decoded from its own bytes.
 
 use super::*;
 use presets::{ALL, PRECISE};
 
-/// A scheme that may have any universe.
+/// A scheme that allows any universe.
 const PLAIN: Parameters = Parameters { sampler: Sampler::OnePermutation, ..PRECISE };
 
 fn refused(change: impl Fn(&mut Parameters)) -> String {
@@ -137,7 +137,7 @@ fn bytes_that_break_a_rule_cite_it() {
             "SCHEME-9"
         );
     }
-    // No kind has a parameter with its last byte set but chunks, and those are not so large.
+    // Only chunks can use the last byte of the parameter, and this value is too large for them.
     for kind in 1..=7 {
         let edits: [(usize, &[u8]); 2] = [(2, &[kind, 1, 5, 5, 0, 1]), (8, &[2])];
         assert_eq!(rule_of(decoded(&edits)), "SCHEME-9", "{kind}");
@@ -178,7 +178,7 @@ fn elements_are_kept_in_8_to_64_bits() {
     assert_eq!(described(keep(64)), ("kept elements", "64 bits".into()));
 }
 
-/// Canonical: no two byte strings decode to one scheme, so whatever decodes must encode back.
+/// No two byte strings decode to the same scheme, so bytes that can be decoded are encoded to the same bytes.
 #[test]
 fn single_byte_changes_decode_to_themselves_or_not_at_all() {
     let good = Scheme::precise();
