@@ -1,7 +1,7 @@
-//! The one error type of the crate.
+//! The error type of the crate.
 //!
-//! A variant stands for one thing that the caller can do about it; the text is a sentence that says
-//! what went wrong and what to do next.
+//! Each variant is one situation that a caller may want to handle differently. Its message says what happened, to what,
+//! and, after a semicolon, what to do about it. `tests/api/messages.txt` lists an example of each.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,31 +9,31 @@ use std::sync::Arc;
 
 use crate::scheme::{Features, Scheme};
 
-/// What can go wrong.
+/// An error of any call of this crate.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An argument is outside its limit. Nothing was changed.
+    /// An argument is outside its limits. Nothing was changed.
     #[error("{what}: {limit}")]
     InvalidArgument {
-        /// Which argument, and the value it had.
+        /// The argument and its value.
         what: String,
-        /// The limit that it broke, as a sentence.
+        /// The limit that it breaks, as a clause.
         limit: String,
     },
 
-    /// Two signatures of different schemes cannot be compared.
-    #[error("signatures of different schemes cannot be compared: {}; sketch both with one scheme", stored.differences_text(asked))]
+    /// Signatures of different schemes cannot be compared.
+    #[error("signatures of different schemes cannot be compared ({}); sketch both sets with the same scheme", stored.differences_text(asked))]
     SchemeMismatch {
-        /// The scheme of the signature or database that was there first.
+        /// The scheme of the database, or of the first signature.
         stored: Box<Scheme>,
-        /// The scheme of what it was to be compared with.
+        /// The scheme of the other signature.
         asked: Box<Scheme>,
     },
 
-    /// Stored bytes use a value that this version does not know. They are not damaged.
+    /// Stored bytes have a value that this version does not know. They are not damaged.
     #[error(
-        "{what} {found} is not known to this version, which reads {oldest} to {newest} ({rule}): \
+        "{what} {found} is not supported: this version reads {oldest} to {newest} ({rule}); \
          use the version of ringer that wrote it, or a newer one"
     )]
     UnsupportedFormat {
@@ -41,20 +41,23 @@ pub enum Error {
         what: &'static str,
         /// The value found.
         found: u64,
-        /// The smallest value this version reads.
+        /// The smallest value that this version reads.
         oldest: u64,
-        /// The largest value this version reads.
+        /// The largest value that this version reads.
         newest: u64,
-        /// The rule of `format-spec/` that refuses it.
+        /// The rule of `format-spec/` that rejects the value.
         rule: &'static str,
     },
 
     /// Stored bytes break a rule of the format.
-    #[error("damaged {what} at byte {offset} ({rule}): {detail}; restore it from a copy")]
+    #[error(
+        "the {what} is damaged at byte {offset} ({rule}): {detail}; restore it from a backup, or \
+         save the readable rows with salvage"
+    )]
     Corrupt {
         /// What was being read.
         what: &'static str,
-        /// Where in it, in bytes from its start.
+        /// The place of the damage, in bytes from the start of what was being read.
         offset: u64,
         /// The rule of `format-spec/` that is broken.
         rule: &'static str,
@@ -64,17 +67,17 @@ pub enum Error {
 
     /// The measure is 0/0 for these sets.
     #[error(
-        "{measure} is undefined here (0/0, because of an empty set): decide what that means for \
-         your data before comparing"
+        "{measure} is undefined (0/0) because a set is empty; decide what that means for your \
+         data before you compare"
     )]
     Undefined {
         /// What was asked for.
         measure: &'static str,
     },
 
-    /// The measure needs set sizes, and the scheme stores none that would do.
+    /// The measure needs set sizes, and the scheme does not store suitable ones.
     #[error(
-        "{measure} needs set sizes, which a scheme with cardinality field `{field}` does not keep: \
+        "{measure} needs set sizes, but the cardinality field of this scheme is `{field}`; \
          sketch with `log8` or `exact`"
     )]
     NoCardinality {
@@ -84,39 +87,42 @@ pub enum Error {
         field: &'static str,
     },
 
-    /// Signatures of one measure do not tell what belongs to another.
+    /// The signatures were made for another measure.
     #[error(
-        "{asked} cannot be told from signatures of the measure `{measure}`: sketch with a sampler for what you ask"
+        "{asked} cannot be computed from signatures of the measure `{measure}`; use a scheme whose \
+         sampler is made for it"
     )]
     OtherMeasure {
         /// What was asked for.
         asked: &'static str,
-        /// What the signatures measure.
+        /// The measure of the signatures.
         measure: &'static str,
     },
 
-    /// Signatures of so few bits cannot tell apart so many sets.
+    /// The samples have too few bits to compare so many sets.
     #[error(
-        "the resemblance of {sets} sets needs samples of at least {needed} bits, and these have \
-         {bits}: sketch with more bits"
+        "the resemblance of {sets} sets needs samples of at least {needed} bits, but these have \
+         {bits}; use a scheme with more bits"
     )]
     TooFewBits {
-        /// How many sets were to be compared.
+        /// The number of sets to be compared.
         sets: usize,
-        /// Bits a sample has.
+        /// Bits of a sample.
         bits: u8,
-        /// Bits a sample needs.
+        /// Bits that a sample needs.
         needed: u8,
     },
 
-    /// What was asked for needs more memory than it may take. Nothing was changed.
-    #[error("{what} would take {needed} bytes of memory, and may take {limit}: raise the limit")]
+    /// The call needs more memory than its limit. Nothing was changed.
+    #[error(
+        "{what} needs about {needed} bytes of memory, but the limit is {limit}; raise the limit"
+    )]
     OverLimit {
-        /// What was to be done.
+        /// What needs the memory.
         what: String,
-        /// Bytes that it needs, about.
+        /// About how many bytes it needs.
         needed: u64,
-        /// Bytes that it may take.
+        /// The limit in bytes.
         limit: u64,
     },
 
@@ -127,56 +133,56 @@ pub enum Error {
         key: Box<[u8]>,
     },
 
-    /// The operating system refused an operation.
+    /// The operating system reported a failure.
     #[error("cannot {operation} {}: {source}", path.display())]
     Io {
-        /// What was tried, as a verb: `read`, `sync`, `rename`.
+        /// The operation, as a verb: `read`, `sync`, `rename`.
         operation: &'static str,
-        /// On which file or directory.
+        /// The file or directory.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: IoCause,
     },
 
-    /// No room is left on the device, or a limit of sizes is reached. Committed data is safe, and reads go on.
-    #[error("no space left to {operation} {}: free some and try again", path.display())]
+    /// The device is full, or a size limit of the system is reached. Committed data is safe, and reads still work.
+    #[error("no space left to {operation} {}; free some space and try again", path.display())]
     NoSpace {
-        /// What was tried, as a verb.
+        /// The operation, as a verb.
         operation: &'static str,
-        /// On which file.
+        /// The file.
         path: PathBuf,
     },
 
-    /// The file is no Ringer database.
-    #[error("{} is not a ringer database: check the path", path.display())]
+    /// The file is not a Ringer database.
+    #[error("{} is not a ringer database; check the path", path.display())]
     NotADatabase {
         /// The file.
         path: PathBuf,
     },
 
-    /// Something stands where a new file was to be made. It was left as it is.
-    #[error("{} exists already: choose another path, or remove it first", path.display())]
+    /// The path of a new file is taken. What is there was not changed.
+    #[error("{} already exists; choose another path, or remove it first", path.display())]
     Exists {
-        /// What is in the way.
+        /// The path.
         path: PathBuf,
     },
 
-    /// Something that is not the database's own has the name of one of its companion files. It was left as it
-    /// is, and so was the database.
+    /// A file or directory has the name of a companion file of the database but does not belong to it. Neither was
+    /// changed.
     #[error(
-        "{} has the name of a companion file of {} but does not belong to it: move it away",
+        "{} has the name of a companion file of the database {} but does not belong to it; move it away",
         path.display(), database.display()
     )]
     NotOurs {
-        /// What is in the way.
+        /// The file or directory.
         path: PathBuf,
         /// The database.
         database: PathBuf,
     },
 
-    /// The name is one that another database uses for a companion file. Nothing was made or changed.
+    /// Another database uses the name for a companion file. Nothing was created or changed.
     #[error(
-        "{} is a name that the database {} uses for a companion file: choose another name",
+        "{} is a name that the database {} uses for a companion file; choose another name",
         path.display(), database.display()
     )]
     ReservedName {
@@ -186,21 +192,21 @@ pub enum Error {
         database: PathBuf,
     },
 
-    /// The database file was removed, renamed or replaced while it was open. Nothing at its name is touched any
-    /// more; reads of what was open go on.
+    /// The database file was removed, renamed or replaced while it was open. The handle no longer changes anything at
+    /// that path. Reads of the file that was opened still work.
     #[error(
-        "{} is no longer the file that was opened: it was removed, renamed or replaced; open the \
-         database again where it is now",
+        "{} is no longer the file that was opened, because it was removed, renamed or replaced; \
+         open the database again at its current path",
         path.display()
     )]
     Replaced {
-        /// The name that the file had.
+        /// The path of the file when it was opened.
         path: PathBuf,
     },
 
-    /// The handle was opened by the process that this one was forked from. Nothing was done.
+    /// The handle was opened in the process from which this one was forked. Nothing was done.
     #[error(
-        "{} was opened before this process was forked: open it again in this process",
+        "{} was opened before this process was forked; open it again in this process",
         path.display()
     )]
     Forked {
@@ -208,8 +214,8 @@ pub enum Error {
         path: PathBuf,
     },
 
-    /// The scheme's sets are given by the caller, not made of documents. Nothing was changed.
-    #[error("a scheme of features `{features}` has sets, not documents: {instead}")]
+    /// The scheme takes sets from the caller and does not extract them from documents. Nothing was changed.
+    #[error("a scheme with features `{features}` takes sets, not documents; {instead}")]
     NotDocuments {
         /// The features of the scheme.
         features: Features,
@@ -217,79 +223,81 @@ pub enum Error {
         instead: &'static str,
     },
 
-    /// A document is larger than the limits of its extractor allow.
-    #[error("the document has more than {limit} {what}: leave it out, or raise the limit")]
+    /// A document exceeds a limit of its extractor.
+    #[error("the document has more than {limit} {what}; leave it out, or raise the limit")]
     DocumentTooLarge {
-        /// What there is too much of.
+        /// What the document has too much of.
         what: &'static str,
         /// The limit.
         limit: u64,
     },
 
-    /// Work was given up because the caller asked for that. Nothing was changed.
-    #[error("the work was interrupted, as asked")]
+    /// The caller interrupted the work. Nothing was changed.
+    #[error("the work was interrupted by the caller; nothing was changed")]
     Interrupted,
 
-    /// Another process, or another handle of this one, writes to the database.
-    #[error("{} is open for writing elsewhere: close it there, or open it read-only", path.display())]
+    /// Another process, or another handle of this process, has the database open for writing.
+    #[error("{} is open for writing elsewhere; close it there, or open it read-only", path.display())]
     Locked {
         /// The database.
         path: PathBuf,
     },
 
     /// The database was closed, by this handle or by a clone of it. Nothing was done.
-    #[error("{} was closed: open it again", path.display())]
+    #[error("{} was closed; open it again", path.display())]
     Closed {
         /// The database.
         path: PathBuf,
     },
 
-    /// An earlier write or sync failed, so it is not known what is on disk. Reads go on.
+    /// An earlier write or sync failed, so the state on disk is unknown. Reads still work.
     #[error(
-        "writing stopped after an earlier failure ({reason}): close the database and open it again"
+        "writing is disabled after an earlier failure ({reason}); close the database and open it again"
     )]
     Poisoned {
-        /// The earlier failure.
+        /// The message of the earlier failure.
         reason: String,
     },
 
-    /// The commits since the last checkpoint are gone: their hot tier is not there.
+    /// The write-ahead log is missing, and with it the commits since the last checkpoint.
     #[error(
-        "the hot tier is missing: commits after {sealed} were in it{}; bring back the directory \
-         beside the database, or open with salvage to go on without them",
-        marked.map_or(String::new(), |m| format!(", the last known is {m}"))
+        "the write-ahead log is missing, and with it the commits after {sealed}{}; restore the \
+         `-hot` directory beside the database, or open with salvage to go on without them",
+        marked.map_or(String::new(), |m| format!(" (the last known is {m})"))
     )]
     HotTierMissing {
         /// The last commit that is in the database file.
         sealed: u64,
-        /// The last commit that was acknowledged, where the commit mark tells.
+        /// The last acknowledged commit, if the commit mark tells.
         marked: Option<u64>,
     },
 
-    /// The hot tier does not hold all acknowledged commits.
+    /// The write-ahead log does not have all acknowledged commits.
     #[error(
-        "the hot tier is damaged ({detail}): commits up to {readable} can be read{}; restore the \
-         directory beside the database, or open with salvage to go on with those",
+        "the write-ahead log is damaged ({detail}), and only commits up to {readable}{} can be \
+         read; restore the `-hot` directory beside the database, or open with salvage to go on \
+         with those",
         marked.map_or(String::new(), |m| format!(" of {m}"))
     )]
     HotTierDamaged {
         /// The last commit that can be read.
         readable: u64,
-        /// The last commit that was acknowledged, where the commit mark tells.
+        /// The last acknowledged commit, if the commit mark tells.
         marked: Option<u64>,
         /// What was found.
         detail: String,
     },
 }
 
-/// What the operating system said about a failed operation; a shared [`io::Error`], so that errors can
-/// be cloned. Two are equal if their kinds are.
+/// The error of the operating system behind [`Error::Io`].
+///
+/// It shares an [`io::Error`], so that errors can be cloned. Two are equal if their kinds are equal.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{0}")]
 pub struct IoCause(Arc<io::Error>);
 
 impl IoCause {
-    /// The kind of failure.
+    /// Returns the kind of failure.
     pub fn kind(&self) -> io::ErrorKind {
         self.0.kind()
     }
@@ -308,12 +316,12 @@ impl PartialEq for IoCause {
 }
 
 impl Error {
-    /// An argument outside its limit: `what` names it with its value, `limit` says what is allowed.
+    /// Builds [`Error::InvalidArgument`]: `what` names the argument and its value, `limit` says what is allowed.
     pub(crate) fn invalid(what: impl Into<String>, limit: impl Into<String>) -> Error {
         Error::InvalidArgument { what: what.into(), limit: limit.into() }
     }
 
-    /// The same error, with the place of damage counted from further outside.
+    /// Adds to the offset of [`Error::Corrupt`], for a caller whose data contains the damaged part at `by`.
     pub(crate) fn shifted(mut self, by: u64) -> Error {
         if let Error::Corrupt { offset, .. } = &mut self {
             *offset = offset.saturating_add(by);
@@ -321,7 +329,7 @@ impl Error {
         self
     }
 
-    /// Whether a sync failed: then it is not known what is on disk, and trying again says nothing.
+    /// Whether a sync failed. The state on disk is then unknown, and a second sync that succeeds proves nothing.
     pub(crate) fn is_failed_sync(&self) -> bool {
         matches!(
             self,
@@ -329,7 +337,7 @@ impl Error {
         )
     }
 
-    /// A failed operation on a file. A full device has its own variant.
+    /// Builds [`Error::Io`], or [`Error::NoSpace`] if the device is full.
     pub(crate) fn io(operation: &'static str, path: &Path, source: io::Error) -> Error {
         let path = path.to_path_buf();
         match source.kind() {
@@ -341,5 +349,5 @@ impl Error {
     }
 }
 
-/// The result of a fallible call of this crate.
+/// The result of a call of this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,5 +1,7 @@
-//! What this crate's own tests, benches and fuzz targets see of the inside. No part of the interface: anything here may
-//! change or go at any time. Exists with the feature `internals` only, so that a build without it shows dead code.
+//! Private modules, for this crate's own tests, benches and fuzz targets.
+//!
+//! This is not part of the public interface and may change at any time. It exists only with the feature `internals`, so
+//! that a build without the feature reports dead code.
 
 macro_rules! inside {
     ($($module:ident),+) => {

@@ -1,9 +1,11 @@
-//! How a database is run: memory, threads, when to merge, what keeps fresh commits. Nothing here changes an answer, and nothing
-//! here is stored; what is stored is the scheme.
+//! How a database is run: memory, threads, merging, and the kind of write-ahead log.
+//!
+//! In: values of the caller. Out: options that were checked. Options never change an answer and are not stored in the
+//! file. What is stored is the [scheme](crate::scheme).
 
 use crate::error::{Error, Result};
 
-/// How a database is run. The defaults suit a program that has other things to do as well.
+/// How a database is run. The defaults suit a database that is one part of a larger program.
 ///
 /// ```
 /// use ringer::Options;
@@ -12,60 +14,62 @@ use crate::error::{Error, Result};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// Bytes of pages kept in memory. Default 64 MiB.
+    /// Size of the page cache in bytes. Default 64 MiB.
     pub cache_bytes: usize,
-    /// Rows that are collected in memory before they become a segment; up to twice as many are held
-    /// while that goes on. Default 65,536.
+    /// Rows that the memtable collects before a checkpoint writes them to a segment. Up to twice as many are in memory
+    /// during the checkpoint. Default 65,536.
     pub memtable_rows: usize,
-    /// Bytes of keys and signatures that are collected before they become a segment. Default 64 MiB.
+    /// Bytes of keys and signatures that the memtable collects before a checkpoint. Default 64 MiB.
     pub memtable_bytes: usize,
-    /// Bytes of rows that a bulk load or a merge holds before it spills to temporary files beside the
+    /// Bytes of rows that a bulk load or a merge keeps in memory before it spills to temporary files beside the
     /// database. Default 64 MiB.
     pub build_bytes: usize,
-    /// Threads that sketch and sort in bulk loads and large batches; 0 for one a processor. Default 0.
+    /// Threads that sketch and sort in bulk loads and large batches; 0 means one per processor. Default 0.
     pub threads: usize,
-    /// Whether checkpoints and merges run in a thread of their own. Without it they run inside the call
-    /// that makes them necessary. Default true.
+    /// Whether checkpoints and merges run in a background thread. Otherwise they run inside the call that makes them
+    /// necessary. Default true.
     pub background: bool,
-    /// Whether segments are merged when there are too many of them, without being asked. Default true.
+    /// Whether segments are merged automatically when there are too many of them. Default true.
     pub merge: bool,
-    /// What to do when commits that were acknowledged cannot be read again. Default [`Recovery::Strict`].
+    /// What to do if acknowledged commits cannot be read when the database is opened. Default [`Recovery::Strict`].
     pub recovery: Recovery,
-    /// What keeps the commits between two checkpoints. Default [`HotTierKind::Log`].
+    /// The kind of write-ahead log. Default [`HotTierKind::Log`].
     pub hot_tier: HotTierKind,
 }
 
-/// What to do when commits that were acknowledged cannot be read again.
+/// What to do if acknowledged commits cannot be read when the database is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Recovery {
-    /// Refuse to open, and change nothing.
+    /// Opening fails and changes nothing.
     Strict,
-    /// Go on with what can be read. The report of opening says what is lost; the damaged hot tier is kept
-    /// under another name.
+    /// The database opens with the commits that can be read. Its [report](crate::OpenReport) says what is lost. The
+    /// damaged write-ahead log is kept under another name.
     Salvage,
 }
 
-/// What keeps the commits since the last checkpoint, in the directory `NAME-hot` beside the database.
+/// The kind of write-ahead log, which keeps the commits since the last checkpoint in the directory `NAME-hot` beside the
+/// database.
 ///
-/// Both survive a kill and a power cut, and both hold the same records. The choice is for the next hot tier
-/// that is made: one that a crash left says itself of which kind it is, and is read whatever is chosen here.
+/// Both kinds survive a kill and a power cut, and both have the same records. The choice applies to the next log that is
+/// created. A log that a crash left states its own kind and is read whatever is chosen here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum HotTierKind {
-    /// A plain file that grows at its end. A durable commit of one set takes about as long as a bare append
-    /// and sync. A commit that finds the disk full is undone, and commits go on once there is space.
+    /// An append-only file. A durable commit of one set takes about as long as a bare append and sync. If the disk is
+    /// full, the commit is undone, and later commits succeed once there is space.
     #[default]
     Log,
-    /// A sled 0.34.7 database. Commits of one set take about twice as long; those of a thousand were up to a
-    /// quarter faster than with the log where other programs kept the disk busy. A commit that finds the
-    /// disk full ends writing until the database is opened again, and in a program built with
-    /// `panic = "abort"` a tier that was damaged after a crash aborts when it is opened, instead of giving
-    /// an error. On real files only.
+    /// A sled 0.34.7 database. Commits of one set take about twice as long as with [`HotTierKind::Log`]. Commits of a
+    /// thousand sets were up to a quarter faster when other programs kept the disk busy.
+    ///
+    /// If the disk is full, the commit fails and writing is disabled until the database is opened again. In a program
+    /// built with `panic = "abort"`, opening a log that was damaged after a crash aborts the program instead of
+    /// returning an error. It needs real files.
     Sled,
 }
 
-/// Rows in memory are numbered by 32 bits, with room for a last large batch.
+/// Rows in memory have 32-bit numbers. This leaves enough of them for one more large batch.
 const MOST_MEMTABLE_ROWS: usize = 1 << 30;
 
 impl Default for Options {
@@ -85,66 +89,66 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The same with another [`cache_bytes`](Options::cache_bytes).
+    /// Returns the options with another [`cache_bytes`](Options::cache_bytes).
     #[must_use]
     pub const fn with_cache_bytes(self, cache_bytes: usize) -> Options {
         Options { cache_bytes, ..self }
     }
 
-    /// The same with another [`memtable_rows`](Options::memtable_rows).
+    /// Returns the options with another [`memtable_rows`](Options::memtable_rows).
     #[must_use]
     pub const fn with_memtable_rows(self, memtable_rows: usize) -> Options {
         Options { memtable_rows, ..self }
     }
 
-    /// The same with another [`memtable_bytes`](Options::memtable_bytes).
+    /// Returns the options with another [`memtable_bytes`](Options::memtable_bytes).
     #[must_use]
     pub const fn with_memtable_bytes(self, memtable_bytes: usize) -> Options {
         Options { memtable_bytes, ..self }
     }
 
-    /// The same with another [`build_bytes`](Options::build_bytes).
+    /// Returns the options with another [`build_bytes`](Options::build_bytes).
     #[must_use]
     pub const fn with_build_bytes(self, build_bytes: usize) -> Options {
         Options { build_bytes, ..self }
     }
 
-    /// The same with another [`threads`](Options::threads).
+    /// Returns the options with another [`threads`](Options::threads).
     #[must_use]
     pub const fn with_threads(self, threads: usize) -> Options {
         Options { threads, ..self }
     }
 
-    /// The same with another [`background`](Options::background).
+    /// Returns the options with another [`background`](Options::background).
     #[must_use]
     pub const fn with_background(self, background: bool) -> Options {
         Options { background, ..self }
     }
 
-    /// The same with another [`merge`](Options::merge).
+    /// Returns the options with another [`merge`](Options::merge).
     #[must_use]
     pub const fn with_merge(self, merge: bool) -> Options {
         Options { merge, ..self }
     }
 
-    /// The same with another [`recovery`](Options::recovery).
+    /// Returns the options with another [`recovery`](Options::recovery).
     #[must_use]
     pub const fn with_recovery(self, recovery: Recovery) -> Options {
         Options { recovery, ..self }
     }
 
-    /// The same with another [`hot_tier`](Options::hot_tier).
+    /// Returns the options with another [`hot_tier`](Options::hot_tier).
     #[must_use]
     pub const fn with_hot_tier(self, hot_tier: HotTierKind) -> Options {
         Options { hot_tier, ..self }
     }
 
-    /// Refuses options that cannot work.
+    /// Rejects options that cannot work.
     pub(crate) fn check(&self) -> Result<()> {
         let too_small = |what: &str, found: usize, least: usize| {
             Err(Error::invalid(
                 format!("option {what} = {found}"),
-                format!("it is at least {least}"),
+                format!("it must be at least {least}"),
             ))
         };
         if self.memtable_rows == 0 {
@@ -152,7 +156,7 @@ impl Options {
         }
         if self.memtable_rows > MOST_MEMTABLE_ROWS {
             let what = format!("option memtable_rows = {}", self.memtable_rows);
-            return Err(Error::invalid(what, format!("it is at most {MOST_MEMTABLE_ROWS}")));
+            return Err(Error::invalid(what, format!("it must be at most {MOST_MEMTABLE_ROWS}")));
         }
         if self.memtable_bytes == 0 {
             return too_small("memtable_bytes", 0, 1);

@@ -1,24 +1,24 @@
-//! How keys and schemes look to serde, with the feature `serde`.
+//! Serialization of keys and schemes, with the feature `serde`.
 //!
-//! A key is a string if it is UTF-8, and otherwise a map `{"hex": ".."}` of its bytes: the form that the tool prints, too. A
-//! scheme is a map of its fields, in words.
+//! A key becomes a string if it is UTF-8, and a map `{"hex": ".."}` of its bytes otherwise. The command-line tool prints
+//! the same form. A scheme becomes a map from the names of its fields to their values as text.
 
 use serde::ser::{Error as _, SerializeMap, SerializeSeq, Serializer};
 
 use crate::error::Result;
 use crate::scheme::Scheme;
 
-/// A key, for fields that are one.
+/// Serializes a key.
 pub(crate) fn key<S: Serializer>(key: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
     serde::Serialize::serialize(&Key(key), serializer)
 }
 
-/// Several keys.
+/// Serializes a slice of keys.
 pub(crate) fn keys<S: Serializer>(keys: &[Box<[u8]>], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(keys.iter().map(|key| Key(key)))
 }
 
-/// Keys that are read one by one. One that cannot be read is an error of the serializer.
+/// Serializes keys that are read one by one. If a key cannot be read, the serializer returns the error.
 pub(crate) fn read_keys<S: Serializer>(
     keys: impl ExactSizeIterator<Item = Result<Box<[u8]>>>,
     serializer: S,

@@ -1,4 +1,7 @@
-//! A database open for writing.
+//! The handle of a database that is open for writing.
+//!
+//! In: a path, sets and documents. Out: durable commits, snapshots and reports. The modules `care`, `ingest` and `store` do
+//! the work.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,17 +23,17 @@ use crate::store::file_layer::memory::MemoryFiles;
 use crate::store::file_layer::real::RealFiles;
 use crate::store::file_layer::{FileLayer, Rights};
 
-/// The name of a database in memory, in its own file system. Messages print it.
+/// The path of a database in memory, within its own file layer. It appears in messages.
 const MEMORY_PATH: &str = "/in-memory.ringer";
 
-/// A handle to a database that is open for writing: one file, which no other process writes meanwhile.
+/// A handle to a database that is open for writing. Only one process can have it open for writing at a time.
 ///
-/// A clone is another handle to the same open database; cloning costs next to nothing, and handles may be used by several
-/// threads at once. Commits of several threads are made durable together. The database closes when the last handle is
-/// dropped. [`close`](Database::close) closes it at once and reports failures.
+/// Clones are cheap and refer to the same open database. Several threads can use handles at once, and their commits are
+/// made durable together. The database closes when the last handle is dropped. [`close`](Database::close) closes it at
+/// once and reports failures.
 ///
-/// The handle belongs to the process that opened the database. In a process forked from that one, every method that returns a
-/// `Result` gives [`Error::Forked`], and dropping the handle does nothing.
+/// The handle belongs to the process that opened the database. In a forked process, every method that returns a `Result`
+/// fails with [`Error::Forked`], and dropping the handle does nothing.
 ///
 /// ```
 /// use ringer::{Database, Options, Scheme};
@@ -53,16 +56,16 @@ pub struct Database {
 }
 
 impl Database {
-    /// Makes a new database and opens it. Refuses a path where anything stands.
+    /// Creates a new database and opens it. Fails if anything exists at the path.
     pub fn create(path: impl AsRef<Path>, scheme: &Scheme, options: Options) -> Result<Database> {
         let path = path.as_ref();
         Database::create_in(Arc::new(RealFiles), path, scheme, options)
     }
 
-    /// Makes a database in memory: the same engine without a file, for tests and for jobs that keep nothing.
+    /// Creates a database in memory, for tests and for jobs that keep nothing.
     ///
-    /// It writes nothing to a disk, not even temporary files. It takes the memory of its data, and up to as much again while
-    /// segments are merged or dead bytes are dropped. When the last handle is dropped, the data is gone;
+    /// It is the same engine, but writes nothing to disk, not even temporary files. It takes as much memory as its data, and
+    /// up to twice as much during a merge or vacuum. The data is gone when the last handle is dropped.
     /// [`pack`](Database::pack) saves a copy to a file.
     ///
     /// ```
@@ -78,10 +81,10 @@ impl Database {
         Database::in_memory_with(scheme, Options::default())
     }
 
-    /// The same as [`in_memory`](Database::in_memory), run with these options.
+    /// Creates a database [in memory](Database::in_memory) with the given options.
     pub fn in_memory_with(scheme: &Scheme, options: Options) -> Result<Database> {
         if options.hot_tier == HotTierKind::Sled {
-            let limit = "this kind needs real files; a database in memory has a log";
+            let limit = "sled needs real files; use HotTierKind::Log for a database in memory";
             return Err(Error::invalid("option hot_tier = Sled", limit));
         }
         options.check()?;
@@ -92,31 +95,34 @@ impl Database {
         Ok(Database { open: Arc::new(Open::new(writer, report, Arc::new(RealFiles))) })
     }
 
-    /// Opens a database for writing. After a crash this brings it in order; the
-    /// [report](Database::open_report) says what was found.
+    /// Opens a database for writing, and recovers it after a crash. The [report](Database::open_report) says what was
+    /// found.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Database> {
         Database::open_in(Arc::new(RealFiles), path.as_ref(), options)
     }
 
-    /// Opens a database for reading. Needs no lock, changes no byte, and works beside a writer.
+    /// Opens a database for reading. It takes no lock, writes nothing, and works while a writer has the database open.
     pub fn open_read_only(path: impl AsRef<Path>, options: Options) -> Result<Reader> {
         Reader::open_in(Arc::new(RealFiles), path.as_ref(), options)
     }
 
-    /// Looks for damage. Never writes, and works beside a writer.
+    /// Checks a database for damage. It writes nothing, and works while a writer has the database open.
     pub fn check(path: impl AsRef<Path>, depth: Depth) -> Result<CheckReport> {
         check::check(&RealFiles, path.as_ref(), depth)
     }
 
-    /// Makes derived data anew: a superblock from its twin, fences, filters and copies from the rows. Drops
-    /// no row; refuses if rows themselves are damaged.
+    /// Rebuilds damaged derived data: a superblock from the other one; fences, filters and the list of duplicate rows from
+    /// leaf pages; postings from signatures; the directory of kept sets from the sets. It never drops a row, and fails if
+    /// rows themselves are damaged.
     pub fn repair(path: impl AsRef<Path>, options: &Options) -> Result<RepairReport> {
         let layer: Arc<dyn FileLayer> = Arc::new(RealFiles);
         repair::repair(&layer, path.as_ref(), options)
     }
 
-    /// Copies every row that can be verified from a damaged database, which is not changed, into a new one, which has
-    /// its name when all of them are in it. Its segments are not merged: the next writer does that, or `compact`.
+    /// Copies all verifiable rows of a damaged database into a new one. The source is not changed.
+    ///
+    /// The target gets its name once it is complete. Its segments are not merged; the next writer or
+    /// [`compact`](Database::compact) does that.
     pub fn salvage(
         source: impl AsRef<Path>,
         target: impl AsRef<Path>,
@@ -126,7 +132,7 @@ impl Database {
         salvage::salvage(&layer, source.as_ref(), target.as_ref(), options)
     }
 
-    /// As [`create`](Database::create), in any file layer.
+    /// Does what [`create`](Database::create) does, in any file layer.
     #[doc(hidden)]
     pub fn create_in(
         layer: Arc<dyn FileLayer>,
@@ -139,34 +145,34 @@ impl Database {
         Database::open_in(layer, path, options)
     }
 
-    /// As [`open`](Database::open), in any file layer.
+    /// Does what [`open`](Database::open) does, in any file layer.
     #[doc(hidden)]
     pub fn open_in(layer: Arc<dyn FileLayer>, path: &Path, options: Options) -> Result<Database> {
         let (writer, report) = recovery::open(&layer, path, options)?;
         Ok(Database { open: Arc::new(Open::new(writer, report, layer)) })
     }
 
-    /// What opening it found and did.
+    /// Returns what opening the database found and did.
     pub fn open_report(&self) -> &OpenReport {
         &self.open.report
     }
 
-    /// The scheme of all signatures.
+    /// Returns the scheme of all signatures.
     pub fn scheme(&self) -> &Scheme {
         self.open.any_writer().scheme()
     }
 
-    /// What turns sets into signatures of this database, for callers that sketch in their own threads.
+    /// Returns the sketcher of this database, for callers that sketch in their own threads.
     pub fn sketcher(&self) -> &Sketcher {
         self.open.any_writer().sketcher()
     }
 
-    /// An empty batch.
+    /// Returns an empty batch.
     pub fn batch(&self) -> Batch {
         self.open.any_writer().batch()
     }
 
-    /// Commits a batch: all of its operations or, after a failure, none of them. Durable when it returns.
+    /// Commits all operations of a batch, or none of them if it fails. The commit is durable when this returns.
     pub fn commit(&self, batch: Batch) -> Result<Committed> {
         self.open.writer()?.commit(batch)
     }
@@ -209,55 +215,57 @@ impl Database {
         self.commit(batch)
     }
 
-    /// Commits one set whose elements have [weights](Sketcher::sketch_weighted), or a vector, under a key.
+    /// Commits a set with [weights](Sketcher::sketch_weighted), or a vector, under a key.
     pub fn put_weighted(&self, key: impl AsRef<[u8]>, set: &[(u64, f64)]) -> Result<Committed> {
         let mut batch = self.batch();
         batch.put_weighted(key, set)?;
         self.commit(batch)
     }
 
-    /// Commits the deletion of a key. Deleting one that is not there is counted, and changes nothing.
+    /// Commits the deletion of a key. A key that does not exist is counted as absent.
     pub fn delete(&self, key: impl AsRef<[u8]>) -> Result<Committed> {
         let mut batch = self.batch();
         batch.delete(key)?;
         self.commit(batch)
     }
 
-    /// Starts a bulk load: the fast way for many sets, which appear all at once when it is committed.
+    /// Starts a bulk load, the fast way to store many sets. All of them become visible when the load is committed.
     pub fn bulk_load(&self) -> BulkLoad {
         BulkLoad::new(Arc::clone(self.open.any_writer()))
     }
 
-    /// A view of the database as it is now, which stays as it is.
+    /// Returns a view of the current state. Later changes do not affect it.
     pub fn snapshot(&self) -> Snapshot {
         let writer = self.open.any_writer();
         Snapshot::new(writer.state(), Arc::clone(writer.sketcher()))
     }
 
-    /// The set stored under a key, as of now.
+    /// Returns the set that is stored under a key.
     pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Stored>> {
         self.open.writer()?;
         self.snapshot().get(key)
     }
 
-    /// Puts all commits into segments of the file. Readers in other processes see them then.
+    /// Moves all commits into segments of the file, so that readers in other processes can see them.
     pub fn checkpoint(&self) -> Result<()> {
         self.open.writer()?.checkpoint()
     }
 
-    /// Merges all segments into one and drops all dead bytes.
+    /// Merges all segments into one and removes all dead bytes.
     pub fn compact(&self) -> Result<()> {
         self.open.writer()?.compact()
     }
 
-    /// Drops the bytes of the file that no longer belong to the database's state.
+    /// Rewrites the file without its dead bytes.
     pub fn vacuum(&self) -> Result<()> {
         self.open.writer()?.vacuum()
     }
 
-    /// Writes a compact copy into a new file, for those who may use the original: one segment, no dead bytes.
-    /// Refuses a path where anything stands, or that another database uses for its companion files. A copy of a database
-    /// in memory is a file like any other.
+    /// Writes a compact copy to a new file: one segment, without dead bytes. It can be used by those who can use the
+    /// original.
+    ///
+    /// Fails if anything exists at the path, or if another database uses the name for a companion file. A database in
+    /// memory is copied to a real file.
     pub fn pack(&self, target: impl AsRef<Path>) -> Result<()> {
         let writer = self.open.writer()?;
         let (state, spill) = (writer.state(), writer.spill_place());
@@ -265,7 +273,7 @@ impl Database {
         pack(&self.open.copies, &state, target.as_ref(), create::new_id(), rights, &spill)
     }
 
-    /// Counts and bytes.
+    /// Returns counts and sizes.
     pub fn stat(&self) -> Result<Stat> {
         let writer = self.open.writer()?;
         let stat =
@@ -274,11 +282,11 @@ impl Database {
         Ok(Stat { merge_failure, activity: writer.activity(), ..stat })
     }
 
-    /// Closes the database: all commits are in its file, and nothing stands beside it. After a failure
-    /// nothing is lost, and the next open goes on from there.
+    /// Closes the database. All commits are then in its file, and the companion files are removed. If this fails, no
+    /// commit is lost, and the next open recovers them.
     ///
-    /// This closes it for all clones: every later call of a method that returns a `Result` gives [`Error::Closed`], `close`
-    /// included, and so does the commit of a bulk load. Snapshots, also those taken later, still show the last state.
+    /// This closes the database for all clones. Every later method that returns a `Result`, `close` included, fails with
+    /// [`Error::Closed`], and so does the commit of a bulk load. Snapshots still show the last state, even new ones.
     pub fn close(self) -> Result<()> {
         self.open.close()
     }

@@ -1,4 +1,4 @@
-//! What only the inside of a database can show: groups of commits, and panics in them.
+//! Tests that need private access: groups of commits, and panics during a commit.
 
 use std::thread;
 
@@ -8,8 +8,8 @@ use crate::presets;
 use crate::store::file_layer::faulty::{Failure, Fault, FaultyFiles};
 use crate::store::file_layer::memory::MemoryFiles;
 
-/// Batches that wait for the one before them become one group: each sees what those before it in the group do,
-/// and all have numbers of their own, after a checkpoint, too.
+/// Batches that wait for an earlier commit form one group. Each batch sees the effects of those before it, and each has its
+/// own sequence. That still holds after a checkpoint.
 #[test]
 fn a_group_of_batches_counts_as_one_after_the_other() {
     let layer: Arc<dyn FileLayer> = Arc::new(MemoryFiles::new());
@@ -72,7 +72,7 @@ fn a_group_of_batches_counts_as_one_after_the_other() {
     assert_eq!(reader.snapshot().sequence(), 7);
 }
 
-/// If the caller that commits for others panics, they are told that it is not known what became of their batches.
+/// If the thread that commits a group panics, the other callers get an error, since the fate of their batches is unknown.
 #[test]
 fn a_panic_of_the_leader_is_an_error_of_its_followers() {
     let files = FaultyFiles::new();

@@ -1,4 +1,6 @@
-//! The database: what a program opens, reads and writes. It wires the rooms above and holds no algorithm.
+//! The public handles: a [`Database`] for writing, a [`Reader`], and the [`Snapshot`] of either.
+//!
+//! In: calls of a program. Out: calls of the modules that do the work. This module has no algorithm of its own.
 
 mod database;
 mod open;

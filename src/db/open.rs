@@ -1,7 +1,7 @@
-//! What all clones of a database handle share, and how it is closed.
+//! The state that all clones of a database handle share, and how it is closed.
 //!
-//! In: an opened writer. Out: the writer, as long as the database is open and this is the process that opened it. It must
-//! not know what is stored.
+//! In: an opened writer. Out: the writer, as long as the database is open and the process is the one that opened it. This
+//! file must not know what is stored.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use crate::store::file_layer::FileLayer;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Mutex, PoisonError};
 
-/// An open database. The last handle that is dropped drops this, which closes the database.
+/// An open database. Dropping the last handle drops this and closes the database.
 #[derive(Debug)]
 pub(super) struct Open {
     writer: Arc<Writer>,
     maintenance: Mutex<Maintenance>,
     closed: AtomicBool,
     pub(super) report: OpenReport,
-    /// The file system of copies that are packed.
+    /// The file layer to which [`pack`](super::Database::pack) writes copies.
     pub(super) copies: Arc<dyn FileLayer>,
 }
 
@@ -30,12 +30,12 @@ impl Open {
         Open { writer, maintenance, closed: AtomicBool::new(false), report, copies }
     }
 
-    /// The writer, whatever its state.
+    /// Returns the writer, even if the database is closed.
     pub(super) fn any_writer(&self) -> &Arc<Writer> {
         &self.writer
     }
 
-    /// The writer of an open database.
+    /// Returns the writer if the database is open.
     pub(super) fn writer(&self) -> Result<&Arc<Writer>> {
         self.writer.check_process()?;
         match self.closed.load(Ordering::Acquire) {
@@ -48,7 +48,7 @@ impl Open {
         Error::Closed { path: self.writer.path().to_path_buf() }
     }
 
-    /// Closes the database. Only the first call does anything.
+    /// Closes the database. Later calls fail with [`Error::Closed`].
     pub(super) fn close(&self) -> Result<()> {
         self.writer.check_process()?;
         if self.closed.swap(true, Ordering::AcqRel) {
@@ -62,11 +62,11 @@ impl Open {
 impl Drop for Open {
     fn drop(&mut self) {
         if self.writer.check_process().is_err() {
-            // What the writer holds belongs to the process that this one was forked from: it is not even dropped.
+            // The writer's files and locks belong to the parent process, so they must not be dropped here.
             std::mem::forget(Arc::clone(&self.writer));
             return;
         }
-        // Whoever wants to know of failures calls `Database::close`, after which this does nothing.
+        // A caller who wants to know about failures calls `Database::close`. This does nothing after it.
         let _ = self.close();
     }
 }

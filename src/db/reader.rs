@@ -1,4 +1,7 @@
-//! A database open for reading.
+//! The handle of a database that is open for reading.
+//!
+//! In: a path. Out: snapshots of the last checkpoint. A reader takes no lock, never reads the write-ahead log, and writes
+//! nothing to the database.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,15 +27,15 @@ use crate::store::state::State;
 use crate::store::state_file::{self, FileState};
 use crate::sync::{Mutex, PoisonError};
 
-/// A database that is open for reading. It takes no lock and changes no byte, and shows the last
-/// checkpoint that it knows of: [`refresh`](Reader::refresh) looks for a newer one.
+/// A handle to a database that is open for reading. It takes no lock and writes nothing. It shows the last checkpoint that
+/// it has read; [`refresh`](Reader::refresh) reads a newer one.
 #[derive(Debug)]
 pub struct Reader {
     layer: Arc<dyn FileLayer>,
     path: PathBuf,
     options: Options,
     current: Mutex<Current>,
-    /// Held while a newer state is looked for: of two that look at once, the one that found less must not come last.
+    /// Held during a refresh, so that of two refreshes at once the older state cannot replace the newer one.
     refreshing: Mutex<()>,
 }
 
@@ -57,8 +60,7 @@ impl Reader {
         self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Looks for a newer state, also in a file that has taken the place of this one. Snapshots that were
-    /// taken before stay as they are.
+    /// Reads the current state of the file, even if another file has replaced it. Earlier snapshots do not change.
     pub fn refresh(&self) -> Result<()> {
         let _one = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
         let new = load(&*self.layer, &self.path, &self.options, Some(&self.current()))?;
@@ -66,36 +68,36 @@ impl Reader {
         Ok(())
     }
 
-    /// A view of the database, which stays as it is.
+    /// Returns a view of the last state that was read. A refresh does not affect it.
     pub fn snapshot(&self) -> Snapshot {
         let Current { state, sketcher, .. } = self.current();
         Snapshot::new(state, sketcher)
     }
 
-    /// The set stored under a key.
+    /// Returns the set that is stored under a key.
     pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Stored>> {
         self.snapshot().get(key)
     }
 
-    /// The scheme of all signatures.
+    /// Returns the scheme of all signatures.
     pub fn scheme(&self) -> Scheme {
         (*self.current().state.scheme).clone()
     }
 
-    /// How many acknowledged commits wait in a hot tier and are not seen here. They are in the file after
-    /// the writer's next checkpoint or, if it was killed, after the next open for writing. After a power
-    /// cut there may be more than are known of.
+    /// Returns the number of acknowledged commits that are only in the write-ahead log and cannot be seen here. The writer's
+    /// next checkpoint moves them into the file. If the writer was killed, the next open for writing does. After a power
+    /// cut there may be more of them than this number.
     pub fn unsealed(&self) -> u64 {
         let file = self.current().file;
         file.mark.map_or(0, |mark| mark.sequence.saturating_sub(file.manifest.sealed))
     }
 
-    /// Whether the last writer closed the database. If not, one is at work or was killed.
+    /// Whether the last writer closed the database. Otherwise a writer has it open or was killed.
     pub fn is_clean(&self) -> bool {
         self.current().file.superblock.clean
     }
 
-    /// Whether a writer has the database open just now.
+    /// Whether a writer has the database open now.
     pub fn has_writer(&self) -> Result<bool> {
         let path = self.layer.canonical(&self.path);
         let path = path.map_err(|error| Error::io("look at", &self.path, error))?;
@@ -105,8 +107,8 @@ impl Reader {
             .map_err(|error| Error::io("look at", &lock, error))
     }
 
-    /// Writes a compact copy into a new file, for those who may use the original. Refuses a path where anything
-    /// stands, or that another database uses for its companion files.
+    /// Writes a compact copy to a new file, for those who can use the original. Fails if anything exists at the path, or if
+    /// another database uses the name for a companion file.
     pub fn pack(&self, target: impl AsRef<Path>) -> Result<()> {
         let spill = SpillPlace {
             directory: Some(Arc::new(std::env::temp_dir())),
@@ -118,14 +120,14 @@ impl Reader {
         pack(&self.layer, self.snapshot().state(), target.as_ref(), new_id(), rights, &spill)
     }
 
-    /// Pages that lookups have touched so far, in memory or on disk.
+    /// Returns how many pages were requested so far, from the cache or from the file.
     #[doc(hidden)]
     pub fn pages_touched(&self) -> u64 {
         let cache = self.current().cache;
         cache.hits() + cache.misses()
     }
 
-    /// Counts and bytes.
+    /// Returns counts and sizes.
     pub fn stat(&self) -> Result<Stat> {
         let current = self.current();
         stat(&current.state, &current.file.superblock, &current.cache, 0)
@@ -163,8 +165,8 @@ fn load(
     Ok(Current { state: Arc::new(view), sketcher, file: state, handle: file, cache })
 }
 
-/// Whether a state comes from the same file as one before, and not before it: only then do block numbers
-/// mean the same. A file that took its place may be another database, or an old copy that went its own way.
+/// Whether a state is of the same file as an earlier one and not older. Only then do cached pages stay valid. A file that
+/// replaced the earlier one may be another database, or an old copy with its own later changes.
 fn is_later(file: &dyn File, state: &FileState, before: &Current, path: &Path) -> Result<bool> {
     let identity = |file: &dyn File| {
         let found = file.identity().map_err(|error| Error::io("look at", path, error))?;

@@ -1,4 +1,7 @@
-//! What one reader sees, for as long as it likes.
+//! A fixed view of a database.
+//!
+//! In: a state and keys, ranges or questions. Out: rows in key order, comparisons, and the builders of queries, pairs,
+//! clusters and triples. A snapshot never reads a later state.
 
 use std::iter::FusedIterator;
 use std::ops::{Bound, RangeBounds};
@@ -32,28 +35,28 @@ impl Snapshot {
         &self.state
     }
 
-    /// The scheme of all signatures.
+    /// Returns the scheme of all signatures.
     pub fn scheme(&self) -> &Scheme {
         &self.state.scheme
     }
 
-    /// The last commit that it shows.
+    /// Returns the sequence of the last commit that the snapshot shows.
     pub fn sequence(&self) -> u64 {
         self.state.sequence
     }
 
-    /// The set stored under a key.
+    /// Returns the set that is stored under a key.
     pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Stored>> {
         self.state.get(key.as_ref())
     }
 
-    /// What the signatures of two stored sets say about them.
+    /// Compares the signatures of two stored sets.
     pub fn compare(&self, a: impl AsRef<[u8]>, b: impl AsRef<[u8]>) -> Result<Comparison> {
         self.signature(a.as_ref())?.compare(&self.signature(b.as_ref())?)
     }
 
-    /// The same by counting the elements of the original sets. Where one of them cannot be read again, or has changed, the
-    /// comparison stays an estimate, and [`Originals::lost`] has its key.
+    /// Compares two stored sets by counting the elements of the originals. If an original cannot be read or has changed, the
+    /// comparison remains an estimate, and [`Originals::lost`] has its key.
     pub fn compare_exactly(
         &self,
         a: impl AsRef<[u8]>,
@@ -76,14 +79,12 @@ impl Snapshot {
         }
     }
 
-    /// Asks what looks like a set, a stored set or the set of a signature. See [`Query`] for what can be
-    /// asked.
+    /// Starts a query for sets that are similar to a given one. See [`Query`] for its options.
     pub fn query<'a>(&'a self, like: Like<'a>) -> Query<'a> {
         Query::new(&self.state, &self.sketcher, like)
     }
 
-    /// Asks many questions at once, in parallel, and gives the answers in their order. `ask` puts the
-    /// conditions to each.
+    /// Runs many queries in parallel, and returns the answers in the same order. `ask` sets the options of each query.
     ///
     /// ```no_run
     /// # use ringer::{Database, Like, Options};
@@ -106,35 +107,35 @@ impl Snapshot {
         }
     }
 
-    /// Asks for all pairs of sets that look like each other: of at least this resemblance, or cosine where the
-    /// database measures that. See [`Pairs`] for what can be asked.
+    /// Starts a search for all pairs of sets with at least this resemblance, or cosine if the database measures that. See
+    /// [`Pairs`] for its options.
     pub fn pairs(&self, min: f64) -> Pairs<'_> {
         Pairs::new(&self.state, &self.sketcher, min)
     }
 
-    /// Asks for clusters of sets that look like each other, by the same measure. See [`Clusters`] for what can be asked.
+    /// Starts a search for clusters of similar sets, linked by pairs of at least this similarity. See [`Clusters`] for its
+    /// options.
     pub fn clusters(&self, min: f64) -> Clusters<'_> {
         Clusters::new(&self.state, &self.sketcher, min)
     }
 
-    /// A stored set joins clusters that the caller keeps, as one of those that it looks like, without a look at
-    /// all others: one query. If every set joins after it was stored, the clusters are those of
-    /// [`clusters`](Snapshot::clusters).
+    /// Adds a stored set to clusters that the caller keeps. This takes one query. If every set joins after it was stored,
+    /// the clusters are those of [`clusters`](Snapshot::clusters).
     pub fn join(&self, clusters: &mut Clustering, key: impl AsRef<[u8]>) -> Result<Joined> {
         clusters.join(&self.state, &self.sketcher, key.as_ref())
     }
 
-    /// Asks for threes of sets that are alike all together. See [`Triples`] for what can be asked.
+    /// Starts a search for triples of sets with at least this three-way resemblance. See [`Triples`] for its options.
     pub fn triples(&self, min_resemblance: f64) -> Triples<'_> {
         Triples::new(&self.state, &self.sketcher, min_resemblance)
     }
 
-    /// Whether a set is stored under a key. Reads no signature.
+    /// Whether a set is stored under a key. It reads no signature.
     pub fn contains(&self, key: impl AsRef<[u8]>) -> Result<bool> {
         self.state.contains(key.as_ref())
     }
 
-    /// How many sets there are. Takes a lookup for each fresh row.
+    /// Returns the number of sets. It takes a lookup for each row of the memtables.
     pub fn len(&self) -> Result<u64> {
         self.state.live_rows()
     }
@@ -144,7 +145,7 @@ impl Snapshot {
         Ok(self.keys::<&[u8]>(..).next().transpose()?.is_none())
     }
 
-    /// All sets, in key order (as unsigned bytes).
+    /// Iterates over all sets in key order, comparing keys as unsigned bytes.
     ///
     /// ```
     /// # use ringer::{Database, Scheme};
@@ -161,28 +162,28 @@ impl Snapshot {
         self.range::<&[u8]>(..)
     }
 
-    /// The sets with keys within bounds, in key order (as unsigned bytes).
+    /// Iterates over the sets whose keys are within bounds, in key order.
     pub fn range<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>) -> Range<'_> {
         Range { walk: Lazy::new(&self.state, &bounds) }
     }
 
-    /// The keys within bounds, in order. Reads no signatures.
+    /// Iterates over the keys within bounds, in order. It reads no signatures.
     pub fn keys<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>) -> Keys<'_> {
         Keys { walk: Lazy::new(&self.state, &bounds) }
     }
 
-    /// The sets whose keys start with these bytes, in key order.
+    /// Iterates over the sets whose keys start with a prefix, in key order.
     pub fn prefix(&self, prefix: impl AsRef<[u8]>) -> Range<'_> {
         Range { walk: Lazy::prefix(&self.state, prefix.as_ref()) }
     }
 
-    /// The keys that start with these bytes, in order.
+    /// Iterates over the keys that start with a prefix, in order.
     pub fn prefix_keys(&self, prefix: impl AsRef<[u8]>) -> Keys<'_> {
         Keys { walk: Lazy::prefix(&self.state, prefix.as_ref()) }
     }
 }
 
-/// A walk that starts when the first row is asked for, so that starting can fail there.
+/// A walk that starts with the first call of `next`, which can then return the error of starting.
 #[derive(Debug)]
 enum Lazy<'a> {
     Waiting(&'a State, Bound<Box<[u8]>>, Bound<Box<[u8]>>),
@@ -200,7 +201,7 @@ impl<'a> Lazy<'a> {
         Lazy::Waiting(state, Bound::Included(prefix.into()), after_prefix(prefix))
     }
 
-    /// One step of the walk. An error ends it.
+    /// Takes one step of the walk. An error ends the walk.
     fn step<T>(
         &mut self,
         step: impl FnOnce(&mut Walk<'a>) -> Result<Option<T>>,
@@ -224,7 +225,7 @@ impl<'a> Lazy<'a> {
     }
 }
 
-/// The first key after all that start with a prefix, as an upper bound.
+/// Returns the upper bound of all keys that start with a prefix.
 fn after_prefix(prefix: &[u8]) -> Bound<Box<[u8]>> {
     let cut = prefix.iter().rposition(|byte| *byte < u8::MAX);
     cut.map_or(Bound::Unbounded, |last| {
@@ -234,7 +235,7 @@ fn after_prefix(prefix: &[u8]) -> Bound<Box<[u8]>> {
     })
 }
 
-/// Sets in key order, each with its key. After an error the iterator is at its end.
+/// An iterator over sets and their keys, in key order. It ends after an error.
 #[derive(Debug)]
 #[must_use = "nothing is read until the iterator is"]
 pub struct Range<'a> {
@@ -251,7 +252,7 @@ impl Iterator for Range<'_> {
 
 impl FusedIterator for Range<'_> {}
 
-/// Keys in order. After an error the iterator is at its end.
+/// An iterator over keys, in order. It ends after an error.
 #[derive(Debug)]
 #[must_use = "nothing is read until the iterator is"]
 pub struct Keys<'a> {
@@ -268,7 +269,7 @@ impl Iterator for Keys<'_> {
 
 impl FusedIterator for Keys<'_> {}
 
-/// All sets in key order.
+/// Iterates over all sets in key order.
 impl<'a> IntoIterator for &'a Snapshot {
     type Item = Result<(Box<[u8]>, Stored)>;
     type IntoIter = Range<'a>;

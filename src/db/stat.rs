@@ -1,4 +1,6 @@
-//! What a database looks like from outside: counts and bytes.
+//! Counts and sizes of a database.
+//!
+//! In: a state, its superblock and the page cache. Out: a [`Stat`]. It reads no page except for lookups of fresh keys.
 
 use crate::error::Result;
 use crate::format::DATA_START;
@@ -9,52 +11,52 @@ use crate::store::page_cache::PageCache;
 use crate::store::page_source::CachedPage;
 use crate::store::state::State;
 
-/// Counts and bytes of a database.
+/// Counts and sizes of a database.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Stat {
     /// The scheme of all signatures.
     pub scheme: Scheme,
-    /// Sets that are stored.
+    /// The number of stored sets.
     pub sets: u64,
-    /// The last commit.
+    /// The sequence of the last commit.
     pub sequence: u64,
-    /// Segments of the file.
+    /// The number of segments.
     pub segments: usize,
-    /// Rows of segments, hidden ones too.
+    /// Rows in segments, including those that are deleted or replaced.
     pub rows: u64,
-    /// Rows of segments that are hidden.
+    /// Rows in segments that are deleted or replaced.
     pub hidden_rows: u64,
-    /// Distinct signatures of segments.
+    /// Distinct signatures in segments.
     pub distinct_signatures: u64,
-    /// Operations that wait in memory and in the hot tier for a checkpoint.
+    /// Operations in the memtables and the write-ahead log, since the last checkpoint.
     pub fresh: usize,
     /// Bytes of the file up to the end of its data.
     pub file_bytes: u64,
     /// Bytes of signature pages, cardinality codes included.
     pub signature_bytes: u64,
-    /// Bytes of the pages of keys, with their fences and filters.
+    /// Bytes of leaf pages, fences and filters.
     pub key_page_bytes: u64,
-    /// Bytes of the pages of postings: the index over slot values.
+    /// Bytes of the posting lists.
     pub posting_bytes: u64,
-    /// Bytes of the pages of sets, if the scheme keeps them.
+    /// Bytes of kept sets.
     pub element_bytes: u64,
-    /// Length of all keys in segments.
+    /// The total length of all keys in segments.
     pub key_bytes: u64,
-    /// Bytes that no longer belong to the database's state; `vacuum` drops them.
+    /// Bytes of the file that are no longer used. `vacuum` removes them.
     pub dead_bytes: u64,
-    /// Bytes of the hot tier's files.
+    /// Bytes of the write-ahead log.
     pub hot_bytes: u64,
-    /// Bytes of pages in memory.
+    /// Bytes of pages in the page cache.
     pub cached_bytes: usize,
-    /// Pages that were found in memory.
+    /// Pages that were found in the page cache.
     pub cache_hits: u64,
-    /// Pages that had to be read.
+    /// Pages that were read from the file.
     pub cache_misses: u64,
-    /// What this writer has done since it was opened; nothing for a reader.
+    /// What this writer has done since it was opened. It is empty for a reader.
     pub activity: Activity,
-    /// Why merging stopped until the next open, if it did.
+    /// Why merging has stopped until the next open, if it has.
     pub merge_failure: Option<String>,
 }
 
@@ -84,7 +86,7 @@ pub(super) fn stat(
         key_page_bytes: headers().map(|header| header.keys.length).sum(),
         posting_bytes: headers().map(|header| header.postings.length).sum(),
         element_bytes: headers().filter_map(|h| h.elements).map(|kept| kept.region.length).sum(),
-        // No reader needs this number, so no rule says how large it may be.
+        // The specification does not bound this number, so a forged file could make the sum overflow.
         key_bytes: headers().fold(0, |all, header| all.saturating_add(header.key_bytes)),
         dead_bytes: (superblock.end_of_data - DATA_START).saturating_sub(used + manifest),
         hot_bytes,

@@ -58,7 +58,10 @@ impl Clustering {
     /// where the database measures that.
     pub fn new(min: f64) -> Result<Clustering> {
         if !(0.0..=1.0).contains(&min) {
-            return Err(Error::invalid(format!("least similarity {min}"), "it is from 0 to 1"));
+            return Err(Error::invalid(
+                format!("least similarity {min}"),
+                "it must be from 0 to 1",
+            ));
         }
         let by_hash = HashTable::new();
         let accept = Accept::default();

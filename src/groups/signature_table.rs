@@ -114,7 +114,7 @@ impl<'a> SignatureTable<'a> {
                 }
                 // Memory was reserved for as many rows as the manifest says.
                 Source::Row(_, segment, _) if done > rows as u64 => {
-                    let detail = "more rows can be seen than the manifest says".into();
+                    let detail = "it has more visible rows than the manifest says".into();
                     return Err(segment.lost("LIVE-3", detail).into());
                 }
                 Source::Row(_, segment, found) if segment.is_empty_id(found.id) => continue,
@@ -382,7 +382,7 @@ fn bounds(state: &State, memory: usize) -> Result<(usize, usize)> {
     }
     let what = || format!("a comparison of {rows} sets");
     if rows >= u64::from(u32::MAX) {
-        return Err(Error::invalid(what(), "there are fewer than 2^32 - 1"));
+        return Err(Error::invalid(what(), "at most 2^32 - 2 sets can be compared at once"));
     }
     let each = GROUP_BYTES + 8 * state.scheme.words_per_signature() as u64;
     let duplicates = rows.saturating_sub(ids);

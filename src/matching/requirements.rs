@@ -65,7 +65,7 @@ impl Requirements {
             return Err(Error::invalid(
                 "within_hamming_1",
                 format!(
-                    "slots {} are hashed or missing, and hashes have no neighbours",
+                    "it needs slot values that are the samples themselves, but the slots of this scheme ({}) are hashed or missing",
                     scheme.slots
                 ),
             ));
@@ -82,7 +82,10 @@ impl Requirements {
         let slots = scheme.slots;
         match self.min_matches {
             Some(m) if m == 0 || m > u32::from(slots.count) => {
-                let limit = format!("the scheme has slots {slots}: at least 1, at most all");
+                let limit = format!(
+                    "it must be at least 1 and at most the number of slots, {}",
+                    slots.count
+                );
                 Err(Error::invalid(format!("min_matches {m}"), limit))
             }
             Some(m) => Ok(m),

@@ -1,8 +1,7 @@
-//! The canonical bytes of a scheme, and its fingerprint. Mirrors `format-spec/scheme.md`.
+//! The canonical bytes of a scheme, and its fingerprint (`format-spec/scheme.md`).
 //!
-//! In: a checked scheme, or 48 bytes from anywhere. Out: the bytes, or a checked scheme, or an error
-//! that cites the broken rule. One scheme has exactly one encoding: whatever decodes, encodes to the
-//! same bytes again.
+//! In: a scheme, or untrusted bytes. Out: 48 bytes, or a checked scheme, or an error that cites the broken rule. A scheme
+//! has exactly one encoding: bytes that can be decoded are encoded to the same bytes again.
 #![deny(
     clippy::indexing_slicing,
     clippy::unwrap_used,
@@ -21,10 +20,10 @@ use super::{
 };
 use crate::error::{Error, Result};
 
-/// Length of the canonical bytes.
+/// The length of the canonical bytes.
 pub const SCHEME_BYTES: usize = size_of::<Layout>();
 
-/// The layout that this version writes and the only one it reads.
+/// The layout version that this version writes, and the only one that it reads.
 const LAYOUT_VERSION: u16 = 1;
 
 const UNIVERSE_OPEN: u8 = 1;
@@ -57,7 +56,7 @@ pub(crate) struct Layout {
 }
 
 impl Scheme {
-    /// The canonical bytes: equal for equal schemes, different for different ones.
+    /// Returns the canonical bytes. They are equal if and only if the schemes are equal.
     pub fn to_bytes(&self) -> [u8; SCHEME_BYTES] {
         let (universe_kind, universe_size) = match self.universe {
             Universe::Open => (UNIVERSE_OPEN, 0),
@@ -88,11 +87,12 @@ impl Scheme {
         zerocopy::transmute!(layout)
     }
 
-    /// Reads canonical bytes. Damage is `Corrupt`, a value of a later version `UnsupportedFormat`.
+    /// Reads canonical bytes. Damaged bytes give [`Error::Corrupt`], and values of a later version
+    /// [`Error::UnsupportedFormat`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Scheme> {
         let layout = Layout::ref_from_bytes(bytes).map_err(|_| {
             let found = bytes.len();
-            corrupt("SCHEME-1", 0, format!("it has {found} bytes instead of {SCHEME_BYTES}"))
+            corrupt("SCHEME-1", 0, format!("it must have {SCHEME_BYTES} bytes, not {found}"))
         })?;
         if layout.layout_version != LAYOUT_VERSION {
             return Err(Error::UnsupportedFormat {
@@ -130,8 +130,8 @@ impl Scheme {
         }
     }
 
-    /// A 64-bit digest of the canonical bytes, for display and quick rejection. Comparisons of
-    /// signatures compare the whole scheme.
+    /// Returns a 64-bit hash of the canonical bytes, for display and quick rejection. Comparisons of signatures compare the
+    /// whole scheme.
     pub fn fingerprint(&self) -> u64 {
         xxh3_64(&self.to_bytes())
     }
@@ -141,7 +141,7 @@ fn corrupt(rule: &'static str, offset: u64, detail: String) -> Error {
     Error::Corrupt { what: "scheme", offset, rule, detail }
 }
 
-/// The feature kind with its version, parameter and element hash, which must fit each other.
+/// Reads the feature kind. Its version, parameter and element hash must fit it.
 fn features(layout: &Layout) -> Result<Features> {
     let (kind, parameter) = (layout.feature_kind, layout.feature_parameter.get());
     let Some(features) = Features::from_code(kind, parameter) else {
@@ -149,7 +149,7 @@ fn features(layout: &Layout) -> Result<Features> {
         return Err(unknown("feature kind", kind, oldest, newest));
     };
     let Some(features) = features else {
-        let detail = format!("feature kind {kind} has no parameter {parameter}");
+        let detail = format!("feature kind {kind} does not allow the parameter {parameter}");
         return Err(corrupt("SCHEME-9", 4, detail));
     };
     let newest = features.version();
@@ -157,7 +157,8 @@ fn features(layout: &Layout) -> Result<Features> {
         return Err(unknown("feature version", layout.feature_version, newest, newest));
     }
     if ElementHash::from_code(layout.element_hash)? != features.element_hash() {
-        let detail = format!("`{features}` go with the hash `{}`", features.element_hash());
+        let detail =
+            format!("features `{features}` need the element hash `{}`", features.element_hash());
         return Err(corrupt("SCHEME-9", 8, detail));
     }
     Ok(features)
@@ -166,9 +167,11 @@ fn features(layout: &Layout) -> Result<Features> {
 fn universe(layout: &Layout) -> Result<Universe> {
     match (layout.universe_kind, layout.universe_size.get()) {
         (UNIVERSE_OPEN, 0) => Ok(Universe::Open),
-        (UNIVERSE_OPEN, size) => {
-            Err(corrupt("SCHEME-8", 32, format!("the open universe has a size, {size}")))
-        }
+        (UNIVERSE_OPEN, size) => Err(corrupt(
+            "SCHEME-8",
+            32,
+            format!("the size of the open universe must be 0, not {size}"),
+        )),
         (UNIVERSE_BOUNDED, size) => Ok(Universe::Bounded(size)),
         (other, _) => Err(unknown("universe", other, UNIVERSE_OPEN, UNIVERSE_BOUNDED)),
     }
@@ -184,7 +187,7 @@ mod tests {
     use super::Layout;
     use std::mem::offset_of;
 
-    /// The table of `format-spec/scheme.md` and the struct say the same.
+    /// The struct has the fields of the table in `format-spec/scheme.md`.
     #[test]
     fn spec_table_matches_the_struct() {
         let spec = include_str!("../../format-spec/scheme.md");

@@ -1,8 +1,7 @@
-//! The cardinality field: a set's size in 0, 4, 8 or 32 bits, and what can be known from it again.
+//! The cardinality field: the size of a set, stored in 0, 4, 8 or 32 bits.
 //!
-//! In: the number of distinct elements. Out: the stored code, and back from the code a value with the
-//! half width of what it may stand for. The spec is `format-spec/signature.md`, the formulas are the
-//! quantised cardinalities of Li and König.
+//! In: the number of distinct elements. Out: the stored code; and from a code, the size with the half width of its range.
+//! The specification is `format-spec/signature.md`. The formulas are the quantised cardinalities of Li and König.
 
 use std::sync::LazyLock;
 
@@ -10,42 +9,42 @@ use super::{CardinalityField, Universe};
 use crate::error::{Error, Result};
 use crate::limits::{MAX_EXACT_CARDINALITY, MAX_LOG8_CARDINALITY};
 
-/// A set's size as far as a stored field knows it.
+/// The size of a set, as exact as the stored field.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cardinality {
-    /// The size.
+    /// The size, or the middle of its range.
     pub value: f64,
-    /// The size lies in `value - half_width ..= value + half_width`; 0 when it is exact.
+    /// The size is in `value - half_width ..= value + half_width`. It is 0 for an exact size.
     pub half_width: f64,
 }
 
 impl Cardinality {
-    /// A size that is known exactly.
+    /// Returns a size that is known exactly.
     pub fn exact(elements: u64) -> Cardinality {
         Cardinality { value: elements as f64, half_width: 0.0 }
     }
 
-    /// The smallest whole size that the field may stand for. A set that is not empty has an element.
+    /// Returns the smallest whole number in the range, and at least 1 for a set that is not empty.
     pub fn least(&self) -> f64 {
         (self.value - self.half_width - ROUNDING).ceil().max(self.value.min(1.0))
     }
 
-    /// The largest whole size that the field may stand for.
+    /// Returns the largest whole number in the range.
     pub fn most(&self) -> f64 {
         (self.value + self.half_width + ROUNDING).floor().max(self.least())
     }
 
-    /// The size, if the field can stand for one only.
+    /// Returns the size if there is only one whole number in the range.
     pub fn known(&self) -> Option<f64> {
         Some(self.least()).filter(|least| *least == self.most())
     }
 }
 
-/// What the ends of a level may be off by, as floating-point numbers.
+/// An upper bound of the floating-point error of the ends of a range.
 const ROUNDING: f64 = 1e-9;
 
 impl CardinalityField {
-    /// Bits that the field takes for each row.
+    /// Returns the bits of the field per row.
     pub const fn bits(self) -> u32 {
         match self {
             CardinalityField::None => 0,
@@ -55,7 +54,7 @@ impl CardinalityField {
         }
     }
 
-    /// Whether the code is of the size itself. Then the code 0 is that of the empty set alone.
+    /// Whether the code is that of the size itself. Only the empty set then has the code 0.
     pub(crate) const fn tells_size(self) -> bool {
         match self {
             CardinalityField::Log8 | CardinalityField::Exact => true,
@@ -71,8 +70,7 @@ impl CardinalityField {
         }
     }
 
-    /// The code of a set of `elements` distinct elements; 0 for the empty set and when there is no
-    /// field.
+    /// Returns the code of a set of `elements` distinct elements. It is 0 for the empty set, and if there is no field.
     pub fn encode(self, elements: u64, universe: Universe) -> Result<u32> {
         if elements == 0 {
             return Ok(0);
@@ -92,8 +90,7 @@ impl CardinalityField {
         }
     }
 
-    /// The size that a code stands for, `None` when there is no field. The caller knows from
-    /// elsewhere that the set is not empty.
+    /// Returns the size that a code means; `None` if there is no field. The set must not be empty.
     pub fn decode(self, code: u32, universe: Universe) -> Option<Cardinality> {
         match self {
             CardinalityField::None => None,
@@ -104,7 +101,7 @@ impl CardinalityField {
         }
     }
 
-    /// Whether the code is one that `encode` could have written for a set that is not empty.
+    /// Whether `encode` can return this code for a set that is not empty.
     pub fn is_valid_code(self, code: u32) -> bool {
         match self {
             CardinalityField::None => code == 0,
@@ -116,8 +113,8 @@ impl CardinalityField {
     }
 }
 
-/// What a code of `log8` stands for: `2^((c-1)/8)` to within a sixteenth of a doubling, or the whole number in that
-/// range if there is only one, as there is up to 12.
+/// Returns the size that a `log8` code means: `2^((c-1)/8)`, within a factor of `2^(1/16)`. If the range has only one whole
+/// number, which is so up to 12, the size is exact.
 fn log8_value(code: u32) -> Cardinality {
     static SIZES: LazyLock<[Cardinality; 256]> = LazyLock::new(|| {
         std::array::from_fn(|code| {
@@ -139,7 +136,7 @@ fn at_most(elements: u64, most: u64, field: CardinalityField) -> Result<()> {
     Ok(())
 }
 
-/// The number of places of the universe; the linear levels exist in bounded universes only.
+/// Returns the size of the universe. Only bounded universes have linear levels.
 fn size(universe: Universe) -> u64 {
     match universe {
         Universe::Bounded(size) => size.max(1),
@@ -147,13 +144,13 @@ fn size(universe: Universe) -> u64 {
     }
 }
 
-/// Level `min(floor(f Q / D), Q - 1)`, in exact integers.
+/// Computes the level `min(floor(f Q / D), Q - 1)` in exact integers.
 fn linear_code(elements: u64, universe: Universe, levels: u32) -> u32 {
     let level = u128::from(elements) * u128::from(levels) / u128::from(size(universe));
     level.min(u128::from(levels - 1)) as u32
 }
 
-/// The middle of the level: `r = (l + 1/2) / Q`.
+/// Computes the middle of the level, `r = (l + 1/2) / Q`, as a number of elements.
 fn linear_value(code: u32, universe: Universe, levels: u32) -> Cardinality {
     let step = size(universe) as f64 / f64::from(levels);
     Cardinality { value: (f64::from(code) + 0.5) * step, half_width: 0.5 * step }
@@ -180,7 +177,7 @@ mod tests {
         assert!(CardinalityField::Log8.encode(MAX_LOG8_CARDINALITY + 1, Universe::Open).is_err());
     }
 
-    /// The range of a code holds every size that has it. Up to 12 elements that is one size.
+    /// The range of a code includes every size with that code. Up to 12 elements there is only one.
     #[test]
     fn ranges_hold_the_sizes_of_their_code() {
         for f in (1..5000).chain([100_000, 7_654_321]) {

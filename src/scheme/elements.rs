@@ -1,26 +1,26 @@
-//! Whether a scheme keeps the sets themselves, and in how many bits for each element.
+//! Whether a scheme keeps the sets themselves, and how many bits of each element.
 
 /// What is stored of a set's elements beside its signature.
 ///
-/// With the elements a database can count what two sets have in common, instead of estimating it, without
-/// going back to where the sets came from. They cost about as many bytes as they have: eight for each random
-/// 64-bit element, fewer for numbers that lie close together.
+/// With kept elements, a database counts what two sets have in common instead of estimating it, and does not need the
+/// original documents for that. A random 64-bit element takes about eight bytes. Numbers that are close together take
+/// fewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Elements {
-    /// Nothing: signatures only.
+    /// Nothing is kept. There are only signatures.
     None,
-    /// Every element.
+    /// Every element is kept.
     Kept {
-        /// 64 keeps the elements themselves, and counts are exact. With fewer, 8 to 63, the low bits of a hash
-        /// of each element are kept. Elements may then collide, so queries, pairs and estimates use the signatures and are labelled
-        /// as estimates. The kept bits are there for the caller, as `Signature::elements`.
+        /// Bits of each kept element. With 64, the elements themselves are kept, and counts are exact. With 8 to 63, the
+        /// low bits of a hash of each element are kept. Elements may then collide, so queries and pairs use the
+        /// signatures, and their results are estimates. The caller can read the kept bits with `Signature::elements`.
         bits: u8,
     },
 }
 
 impl Elements {
-    /// The elements themselves.
+    /// Keeps the elements themselves.
     pub const EXACT: Elements = Elements::Kept { bits: 64 };
 
     /// Whether sets are kept.
@@ -28,12 +28,12 @@ impl Elements {
         matches!(self, Elements::Kept { .. })
     }
 
-    /// Whether sets are kept as they are, so that counts over them are exact.
+    /// Whether whole elements are kept, so that counts are exact.
     pub const fn are_exact(self) -> bool {
         matches!(self, Elements::Kept { bits: 64 })
     }
 
-    /// Bits kept of each element, 0 for none. This is also the code in stored bytes.
+    /// Returns the bits kept of each element; 0 for none. This is also the code in stored bytes.
     pub const fn bits(self) -> u8 {
         match self {
             Elements::None => 0,
@@ -41,7 +41,7 @@ impl Elements {
         }
     }
 
-    /// The choice with this code.
+    /// Returns the choice with this code.
     pub(super) const fn from_code(code: u8) -> Elements {
         match code {
             0 => Elements::None,

@@ -1,7 +1,8 @@
-//! The feature kinds: how documents become sets. [`crate::features`] holds the code; here are their names,
-//! parameters, versions and codes, since they are part of what makes two signatures comparable.
+//! The feature kinds, which say how documents become sets: their names, parameters, versions and codes.
 //!
-//! A code, once given, is never given again: see `format-spec/scheme.md`.
+//! They are part of the scheme because signatures are comparable only if their sets were made in the same way. The
+//! extractors themselves are in [`crate::features`]. A code is never used again for something else
+//! (`format-spec/scheme.md`).
 
 use super::ElementHash;
 use crate::error::{Error, Result};
@@ -9,17 +10,17 @@ use crate::limits::{
     MAX_GRAM_CHARACTERS, MAX_HORIZON, MAX_SHINGLE_WORDS, MAX_SPOT_WORDS, MIN_HORIZON,
 };
 
-/// How documents become sets of features. Any change of what a kind produces raises its version.
+/// How documents become sets of features. A kind has a version, which changes whenever its output does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Features {
-    /// Numbers given by the caller (FEAT-1).
+    /// The caller gives numbers (FEAT-1).
     Ids,
-    /// Words given by the caller, each hashed.
+    /// The caller gives words, and each is hashed.
     Tokens,
     /// Runs of `words` consecutive words of a text, each hashed ([`crate::features::shingles`]).
     Shingles {
-        /// Words in a shingle.
+        /// The words of a shingle.
         words: u16,
         /// What happens at the end of the text.
         ends: Ends,
@@ -31,37 +32,37 @@ pub enum Features {
         /// What happens at the end of the text.
         ends: Ends,
     },
-    /// Pieces of a file of any kind, cut where its content says.
+    /// Chunks of a file of any kind, cut at places that its content determines.
     Chunks {
-        /// How far around a cut no other may be better, in bytes.
+        /// The distance in bytes, on both sides of a cut, within which no other place is a better cut.
         horizon: u32,
     },
-    /// Phrases of a text that start at stop words, which menus and headlines have few of.
+    /// Phrases that start at stop words. Menus and headlines have few of them.
     Spots {
-        /// From how many words on a word is taken.
+        /// The distance between two words of the phrase. With 1, every word counts.
         distance: u8,
-        /// Words in a phrase.
+        /// The words of a phrase.
         chain: u8,
     },
-    /// The parts of a URL with their places.
+    /// The parts of a URL with their positions.
     Url,
 }
 
-/// What a run of words or characters does at the end of the text.
+/// How runs of words or characters end at the end of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Ends {
-    /// It goes on at the beginning: there are as many runs as words.
+    /// Runs continue at the beginning, so there are as many runs as words.
     #[default]
     Looped,
-    /// It must end there: a run begins nowhere else than where a whole one fits.
+    /// Runs stop there, so a run starts only where a whole one fits.
     Plain,
 }
 
-/// The bit of the parameter that says [`Ends::Plain`].
+/// The bit of the parameter that means [`Ends::Plain`].
 const PLAIN: u32 = 1 << 16;
 
-/// The kinds as the command line and [`Features::from_str`](std::str::FromStr) name them, with the usual
+/// The names of the kinds for the command line and [`Features::from_str`](std::str::FromStr), with the default
 /// parameters.
 const NAMED: [(&str, Features); 7] = [
     ("ids", Features::Ids),
@@ -74,13 +75,13 @@ const NAMED: [(&str, Features); 7] = [
 ];
 
 impl Features {
-    /// The usual way with texts: shingles of five words, looped.
+    /// The default for texts: looped shingles of five words.
     pub const TEXT: Features = Features::Shingles { words: 5, ends: Ends::Looped };
 
-    /// The usual way with files of any kind: chunks of 33 to 256 bytes, 65 on average.
+    /// The default for files of any kind: chunks of 33 to 256 bytes, 65 on average.
     pub const CHUNKS: Features = Features::Chunks { horizon: 32 };
 
-    /// The version of what this kind produces.
+    /// Returns the version of the output of this kind.
     pub const fn version(self) -> u8 {
         match self {
             Features::Shingles { .. } => 2,
@@ -93,7 +94,7 @@ impl Features {
         }
     }
 
-    /// The code in stored bytes.
+    /// Returns the code in stored bytes.
     pub const fn code(self) -> u8 {
         match self {
             Features::Ids => 1,
@@ -106,7 +107,7 @@ impl Features {
         }
     }
 
-    /// The parameter in stored bytes.
+    /// Returns the parameter in stored bytes.
     pub(super) fn parameter(self) -> u32 {
         let run = |length: u16, ends| match ends {
             Ends::Looped => u32::from(length),
@@ -121,8 +122,8 @@ impl Features {
         }
     }
 
-    /// The kind with this code and parameter: `None` if nothing has such a code (SCHEME-4), `Some(None)` if
-    /// the kind has no such parameter (SCHEME-9).
+    /// Returns the kind with this code and parameter; `None` if the code is unknown (SCHEME-4), `Some(None)` if the kind
+    /// does not allow the parameter (SCHEME-9).
     pub(super) fn from_code(code: u8, parameter: u32) -> Option<Option<Features>> {
         let [low, high, plain, rest] = parameter.to_le_bytes();
         let length = u16::from_le_bytes([low, high]);
@@ -148,7 +149,7 @@ impl Features {
     /// The codes that this version knows.
     pub(super) const CODES: (u8, u8) = (1, 7);
 
-    /// The element hash that goes with this kind.
+    /// Returns the element hash of this kind.
     pub const fn element_hash(self) -> ElementHash {
         match self {
             Features::Ids => ElementHash::Identity,
@@ -161,11 +162,11 @@ impl Features {
         }
     }
 
-    /// What is wrong with the parameters, if anything: the value, and what is allowed (SCHEME-9).
+    /// Returns the value that is out of range, if any, and what is allowed (SCHEME-9).
     pub(super) fn broken_limit(self) -> Option<(String, String)> {
         let limit = |name: &str, value: u32, least: u32, most: u32| {
             let broken = !(least..=most).contains(&value);
-            broken.then(|| (format!("{name} {value}"), format!("it must be {least} to {most}")))
+            broken.then(|| (format!("{name} = {value}"), format!("it must be {least} to {most}")))
         };
         match self {
             Features::Ids | Features::Tokens | Features::Url => None,
@@ -207,8 +208,8 @@ impl std::fmt::Display for Features {
     }
 }
 
-/// A kind by its name, with the usual parameters: `text`; or with one of its own, the words, characters,
-/// horizon or chain: `text:3`; and, where runs are looped, without that: `text:3:plain`.
+/// Parses the name of a kind: `text` has the default parameters, `text:3` another number of words, characters, horizon or
+/// chain, and `text:3:plain` runs that are not looped.
 impl std::str::FromStr for Features {
     type Err = Error;
 
@@ -222,14 +223,16 @@ impl std::str::FromStr for Features {
         let usual = NAMED.iter().find(|(known, _)| *known == name).map(|(_, usual)| *usual);
         let usual = usual.ok_or_else(|| {
             let known = NAMED.map(|(name, _)| name).join(", ");
-            refused(format!("choose one of {known}, where it helps with a number: text:3"))
+            refused(format!("choose one of {known}; some take a number, as in `text:3`"))
         })?;
-        // The number after the colon, or the usual one.
+        // The number after the colon, or the default.
         let number = |usual: u32, most: u32| match parameter {
             None => Ok(usual),
             Some(given) => {
                 let number = given.parse().ok().filter(|n| (1..=most).contains(n));
-                number.ok_or_else(|| refused(format!("after the colon stands 1 to {most}")))
+                number.ok_or_else(|| {
+                    refused(format!("the number after the colon must be 1 to {most}"))
+                })
             }
         };
         let short =
@@ -242,7 +245,7 @@ impl std::str::FromStr for Features {
                 Features::Grams { characters: short(characters, MAX_GRAM_CHARACTERS)?, ends }
             }
             _ if ends == Ends::Plain => {
-                return Err(refused(format!("`{name}` have no ends to be plain")));
+                return Err(refused(format!("`{name}` does not take `:plain`")));
             }
             Features::Chunks { horizon } => {
                 Features::Chunks { horizon: number(horizon, MAX_HORIZON)? }
@@ -252,7 +255,7 @@ impl std::str::FromStr for Features {
                 chain: number(chain.into(), MAX_SPOT_WORDS as u32)? as u8,
             },
             Features::Ids | Features::Tokens | Features::Url if parameter.is_some() => {
-                return Err(refused(format!("`{name}` take no number")));
+                return Err(refused(format!("`{name}` takes no number")));
             }
             bare @ (Features::Ids | Features::Tokens | Features::Url) => bare,
         };

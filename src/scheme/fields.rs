@@ -1,7 +1,7 @@
-//! The named choices of a scheme: each is an enum with the code it has in the file and the word it
-//! has in texts and on the command line.
+//! The named choices of a scheme. Each is an enum whose variants have a code in the file, and a name for messages and the
+//! command line.
 //!
-//! A code, once given, is never given again: see `format-spec/scheme.md`.
+//! A code is never used again for something else (`format-spec/scheme.md`).
 
 use crate::error::{Error, Result};
 
@@ -16,20 +16,20 @@ macro_rules! coded {
         pub enum $name { $($(#[$vdoc])* $variant,)+ }
 
         impl $name {
-            /// Every choice this version knows, in the order of their codes.
+            /// All choices that this version knows, in the order of their codes.
             pub const ALL: &'static [$name] = &[$($name::$variant),+];
 
-            /// The code in stored bytes.
+            /// Returns the code in stored bytes.
             pub const fn code(self) -> u8 {
                 match self { $($name::$variant => $code,)+ }
             }
 
-            /// The name in texts and on the command line.
+            /// Returns the name in messages and on the command line.
             pub const fn name(self) -> &'static str {
                 match self { $($name::$variant => $text,)+ }
             }
 
-            /// The choice with this code; a code of a later version is refused (SCHEME-4).
+            /// Returns the choice with this code. Codes of later versions are rejected (SCHEME-4).
             pub(crate) fn from_code(code: u8) -> Result<$name> {
                 match code {
                     $($code => Ok($name::$variant),)+
@@ -91,22 +91,22 @@ coded! {
 coded! {
     /// How a set becomes samples.
     Sampler, "sampler" {
-        /// One permutation cut into k bins, empty bins filled from others. One hash an element: the
-        /// default.
+        /// One permutation cut into k bins. Empty bins are filled from others. It takes one hash per element.
         OnePermutation = 1, "one-permutation";
-        /// k independent permutations, the minimum of each. k hashes an element: the reference.
+        /// The minima of k independent permutations. It takes k hashes per element, and is the reference.
         Independent = 2, "independent";
-        /// The distribution of independent permutations for a hash or two an element and 128 samples: over 20 times
-        /// as fast for a thousand elements, twice for a hundred, not at all for five.
+        /// Samples with the distribution of independent permutations, for one or two hashes per element. With 128
+        /// samples it is over 20 times as fast for a thousand elements, twice as fast for a hundred, and no faster for
+        /// five.
         Lazy = 3, "lazy";
-        /// Consistent samples of weighted sets: for weighted resemblance.
+        /// Consistent samples of weighted sets, for weighted resemblance.
         Weighted = 4, "weighted";
-        /// The signs of k random projections of a vector: for the cosine.
+        /// The signs of k random projections of a vector, for the cosine.
         SignProjection = 5, "sign-projection";
-        /// Every element visits all bins in an order of its own, and each bin keeps the one that comes first. Accurate for
-        /// sets of any size: up to about k elements the variance is a third to a half of that of independent
-        /// permutations, and that of one permutation is larger. From 8 k elements on it is as fast as one permutation, since
-        /// it takes one hash an element.
+        /// Every element visits all bins in its own order, and each bin keeps the element that comes first. This is the
+        /// default, since it is accurate for sets of any size. Up to about k elements, the variance is a third to a half
+        /// of that of independent permutations, while that of one permutation is larger. From 8 k elements on it takes
+        /// one hash per element and is as fast as one permutation.
         EveryBin = 6, "every-bin";
     }
 }
@@ -114,9 +114,9 @@ coded! {
 coded! {
     /// What is kept of the k samples.
     Packing, "packing" {
-        /// The low b bits of each.
+        /// The low b bits of each sample.
         LowBits = 1, "low-bits";
-        /// "Half a bit": 2k samples of one bit are drawn, and each bit kept is the XOR of two. For very high
+        /// Half a bit per sample: of 2k samples of one bit, the XOR of each two is kept. This suits very high
         /// resemblance ([`crate::estimate::half_bit`]).
         XorPairs = 2, "xor-pairs";
     }
@@ -125,7 +125,7 @@ coded! {
 coded! {
     /// What is kept of a set's size.
     CardinalityField, "cardinality field" {
-        /// Nothing: resemblance only, and no correction for small sets in the error.
+        /// Nothing. Only the resemblance can be estimated, and its error is not corrected for small sets.
         None = 0, "none";
         /// 4 bits: the middle of one of 16 equal levels of f/D. Bounded universe only.
         Linear4 = 1, "linear4";
@@ -139,7 +139,7 @@ coded! {
 }
 
 impl Measure {
-    /// What its similarity is called: `resemblance` or `cosine`.
+    /// Returns the name of its similarity, `resemblance` or `cosine`.
     pub const fn similarity_name(self) -> &'static str {
         match self {
             Measure::Jaccard | Measure::Weighted => "resemblance",
@@ -149,7 +149,7 @@ impl Measure {
 }
 
 impl Sampler {
-    /// What signatures of this sampler tell: a sampler is made for one measure.
+    /// Returns the measure that signatures of this sampler estimate.
     pub const fn measure(self) -> Measure {
         match self {
             Sampler::OnePermutation | Sampler::Independent | Sampler::Lazy | Sampler::EveryBin => {
@@ -162,7 +162,7 @@ impl Sampler {
 }
 
 impl Sampler {
-    /// Whether samples come from permutations of the universe, which may then be bounded (SCHEME-14).
+    /// Whether samples come from permutations of the universe, so that it may be bounded (SCHEME-14).
     pub(super) const fn permutes(self) -> bool {
         match self {
             Sampler::OnePermutation | Sampler::Independent => true,
@@ -172,7 +172,7 @@ impl Sampler {
         }
     }
 
-    /// Whether samples are independent samples of elements, so that pairs of them can be packed (SCHEME-17).
+    /// Whether samples are independent of each other, so that pairs of them can be packed (SCHEME-17).
     pub(super) const fn packs_pairs(self) -> bool {
         match self {
             Sampler::Independent | Sampler::Lazy | Sampler::Weighted => true,
@@ -184,11 +184,10 @@ impl Sampler {
 /// Where the elements of the sets come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Universe {
-    /// Any 64-bit number. Sets are tiny against 2^64, so chance agreements are exactly `2^-b`.
+    /// Any 64-bit number. Sets are tiny compared with 2^64, so samples agree by chance with probability `2^-b`.
     Open,
-    /// The numbers `0..D`. Samples come from true permutations of them, and the share of the
-    /// universe that a set fills enters the estimate. The formulas are exact for large D; 1/D is added to
-    /// the error, which matters below a thousand or so.
+    /// The numbers `0..D`. Samples come from true permutations of them, and estimates use the share of the universe that
+    /// a set fills. The formulas are exact for large D. The error includes 1/D, which matters below about a thousand.
     Bounded(u64),
 }
 
@@ -203,21 +202,21 @@ impl std::fmt::Display for Universe {
 
 /// The slots of the index: `count` groups of `samples_per_slot` consecutive samples.
 ///
-/// A scheme without an index has all four numbers 0.
+/// In a scheme without an index all four numbers are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Slots {
-    /// L, how many slots. `count * samples_per_slot` is at most the number of samples.
+    /// L, the number of slots. `count * samples_per_slot` is at most the number of samples.
     pub count: u16,
-    /// g, how many consecutive samples make a slot.
+    /// g, the number of consecutive samples of a slot.
     pub samples_per_slot: u16,
-    /// v, bits of a slot's value. When the samples have more bits, they are hashed down to v.
+    /// v, the bits of a slot value. If the samples have more bits, they are hashed to v bits.
     pub value_bits: u8,
-    /// m, how many slots must agree for a row to be a candidate.
+    /// m, the number of slots that must match for a signature to become a candidate.
     pub min_matches: u16,
 }
 
 impl Slots {
-    /// No index: every comparison is a scan.
+    /// No index. Every query is a scan.
     pub const NONE: Slots = Slots { count: 0, samples_per_slot: 0, value_bits: 0, min_matches: 0 };
 }
 

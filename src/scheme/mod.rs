@@ -1,9 +1,9 @@
 //! The scheme: everything that makes two signatures comparable.
 //!
-//! In: [`Parameters`], plain data. Out: a [`Scheme`], which is parameters that passed every check, so
-//! that the rest of the crate never asks again. A scheme is identity: it is fixed when a database is
-//! created, stored as canonical bytes ([`Scheme::to_bytes`], `format-spec/scheme.md`) and compared
-//! whenever two signatures meet. What may be tuned without changing an answer is no part of it.
+//! In: [`Parameters`], which are plain data. Out: a [`Scheme`], whose parameters passed every check, so that no other code
+//! has to check them. A scheme is fixed when a database is created. It is stored as canonical bytes
+//! ([`Scheme::to_bytes`], `format-spec/scheme.md`) and compared whenever two signatures are compared. Settings that do
+//! not change an answer are [options](crate::options), not part of the scheme.
 
 mod builder;
 mod bytes;
@@ -25,7 +25,7 @@ use crate::limits::{
     MIN_UNIVERSE,
 };
 
-/// The choices of a scheme, as yet unchecked. Start from the default or a preset and change what you need.
+/// The choices of a scheme, not checked yet. Start from the default or a preset, and change what you need.
 ///
 /// ```
 /// use ringer::{Parameters, Scheme, presets};
@@ -47,9 +47,9 @@ pub struct Parameters {
     pub universe: Universe,
     /// The seed of all hashing.
     pub seed: u64,
-    /// k, how many samples a signature has.
+    /// k, the number of samples of a signature.
     pub samples: u32,
-    /// b, how many bits are kept of each sample.
+    /// b, the bits kept of each sample.
     pub bits: u8,
     /// What is kept of the samples.
     pub packing: Packing,
@@ -62,12 +62,13 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// The same with a seed that nobody can know beforehand, from the randomness of the operating system.
+    /// Returns the parameters with a random seed from the operating system.
     ///
-    /// For sets that come from strangers: hashing is not cryptographic, and who knows the seed can make sets whose
-    /// signatures agree although they have nothing in common, or look like a given set, or crowd one posting list. The presets
-    /// have a fixed seed, since signatures can be compared under one seed only: what is sketched in several places needs the
-    /// same, and what one database keeps does not.
+    /// Use this if sets come from untrusted sources. Hashing is not cryptographic. An attacker who knows the seed can make
+    /// sets that have equal signatures and no common elements, that imitate a given set, or that fill one posting list.
+    ///
+    /// The presets have a fixed seed, because signatures are comparable only under the same seed. A single database can
+    /// have any seed. Signatures that are made in several places need the same one.
     ///
     /// ```
     /// use ringer::{Scheme, presets};
@@ -81,7 +82,7 @@ impl Parameters {
     }
 }
 
-/// Those of the [default scheme](presets::DEFAULT).
+/// Returns the parameters of the [default scheme](presets::DEFAULT).
 impl Default for Parameters {
     fn default() -> Parameters {
         presets::DEFAULT
@@ -90,7 +91,7 @@ impl Default for Parameters {
 
 /// Parameters that passed every check.
 ///
-/// It reads like [`Parameters`] (it dereferences to them) and cannot be changed.
+/// It dereferences to [`Parameters`] and cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Scheme {
     parameters: Parameters,
@@ -104,16 +105,16 @@ impl std::ops::Deref for Scheme {
     }
 }
 
-/// The default scheme: texts by their 5-word shingles ([`presets::DEFAULT`]). `ringer create` and `ringer dedup` use it, too,
-/// with a random seed.
+/// Returns the default scheme, for texts as sets of 5-word shingles ([`presets::DEFAULT`]). `ringer create` and
+/// `ringer dedup` use it with a random seed.
 impl Default for Scheme {
     fn default() -> Scheme {
         Scheme { parameters: presets::DEFAULT }
     }
 }
 
-/// A broken rule of the scheme: what the value was and what is allowed. Becomes `InvalidArgument` for
-/// a caller's parameters and `Corrupt` for stored bytes.
+/// A broken rule of the scheme: the value, and what is allowed. It becomes `InvalidArgument` for parameters of the caller,
+/// and `Corrupt` for stored bytes.
 struct Violation {
     rule: &'static str,
     what: String,
@@ -121,7 +122,7 @@ struct Violation {
 }
 
 impl Scheme {
-    /// Checks the parameters. An error names the limit that is broken.
+    /// Checks the parameters. The error names the limit that they break.
     pub fn new(parameters: Parameters) -> Result<Scheme> {
         match check(&parameters) {
             Ok(()) => Ok(Scheme { parameters }),
@@ -129,54 +130,54 @@ impl Scheme {
         }
     }
 
-    /// The signatures of the default scheme, for sets of ids ([`presets::NEAR_DUPLICATE`]).
+    /// Returns the default scheme for sets of ids ([`presets::NEAR_DUPLICATE`]).
     pub fn near_duplicate() -> Scheme {
         Scheme { parameters: presets::NEAR_DUPLICATE }
     }
 
-    /// The scheme with the smaller error ([`presets::PRECISE`]).
+    /// Returns the scheme with a smaller error ([`presets::PRECISE`]).
     pub fn precise() -> Scheme {
         Scheme { parameters: presets::PRECISE }
     }
 
-    /// The scheme of remote differential compression ([`presets::RDC`]).
+    /// Returns the scheme of remote differential compression ([`presets::RDC`]).
     pub fn rdc() -> Scheme {
         Scheme { parameters: presets::RDC }
     }
 
-    /// AltaVista's scheme ([`presets::ALTA_VISTA`]).
+    /// Returns AltaVista's scheme ([`presets::ALTA_VISTA`]).
     pub fn alta_vista() -> Scheme {
         Scheme { parameters: presets::ALTA_VISTA }
     }
 
-    /// Bing's scheme ([`presets::BING`]).
+    /// Returns Bing's scheme ([`presets::BING`]).
     pub fn bing() -> Scheme {
         Scheme { parameters: presets::BING }
     }
 
-    /// 64-bit words of one plane: bit i of all samples.
+    /// Returns the number of 64-bit words of a bit plane.
     pub fn words_per_plane(&self) -> usize {
         (self.samples as usize).div_ceil(64)
     }
 
-    /// 64-bit words of a whole signature.
+    /// Returns the number of 64-bit words of a signature.
     pub fn words_per_signature(&self) -> usize {
         self.words_per_plane() * usize::from(self.bits)
     }
 
-    /// How many planes stand before the others wherever many signatures are kept: those that are looked at to see
-    /// whether the others need be. Two of them leave one sample in four equal by chance; of two planes in all, that
-    /// would spare nothing.
+    /// Returns the number of bit planes that are stored apart from the others and compared first: two, or one if there are
+    /// only one or two in all. Two planes leave one unrelated sample in four equal, which is enough to reject most
+    /// signatures without reading the other planes.
     pub fn first_planes(&self) -> u8 {
         first_planes(self.bits)
     }
 
-    /// 64-bit words of these planes of a signature.
+    /// Returns the number of 64-bit words of the [first planes](Scheme::first_planes) of a signature.
     pub fn first_words(&self) -> usize {
         self.words_per_plane() * usize::from(self.first_planes())
     }
 
-    /// How many samples are drawn of a set: k, or twice as many where each bit kept is made of two.
+    /// Returns the number of samples that are drawn from a set: k, or 2k if each kept bit is made of two samples.
     pub fn drawn_samples(&self) -> u32 {
         match self.packing {
             Packing::LowBits => self.samples,
@@ -184,14 +185,14 @@ impl Scheme {
         }
     }
 
-    /// The fields in which two schemes differ: name, value here, value there. Empty when equal.
+    /// Returns the fields in which two schemes differ: name, value here, value there.
     pub fn differences(&self, other: &Scheme) -> Vec<(&'static str, String, String)> {
         let (here, there) = (self.described(), other.described());
         let pairs = here.into_iter().zip(there);
         pairs.filter(|(a, b)| a != b).map(|((name, a), (_, b))| (name, a, b)).collect()
     }
 
-    /// The differences as one line of text.
+    /// Returns the differences as one line of text.
     pub(crate) fn differences_text(&self, other: &Scheme) -> String {
         let parts: Vec<_> = self
             .differences(other)
@@ -201,7 +202,7 @@ impl Scheme {
         parts.join(", ")
     }
 
-    /// Every field with its value as text, in the order of the specification.
+    /// Returns every field with its value as text, in the order of the specification.
     pub fn described(&self) -> [(&'static str, String); 12] {
         let features = format!("{} version {}", self.features, self.features.version());
         [
@@ -221,7 +222,7 @@ impl Scheme {
     }
 }
 
-/// How many of so many planes stand before the others.
+/// Returns how many of the planes are stored apart and compared first.
 pub(crate) fn first_planes(planes: u8) -> u8 {
     if planes < 3 { 1 } else { 2 }
 }
@@ -235,7 +236,7 @@ impl std::fmt::Display for Scheme {
     }
 }
 
-/// Every rule of a valid scheme, each with its id in `format-spec/scheme.md`.
+/// Checks every rule of `format-spec/scheme.md` for the values of a scheme.
 fn check(p: &Parameters) -> Result<(), Violation> {
     let (k, b) = (p.samples, p.bits);
     rule(
@@ -247,7 +248,7 @@ fn check(p: &Parameters) -> Result<(), Violation> {
     rule(
         (1..=MAX_BITS).contains(&b),
         "SCHEME-6",
-        format!("{b} bits a sample"),
+        format!("{b} bits per sample"),
         format!("bits must be 1 to {MAX_BITS}"),
     )?;
     check_slots(p)?;
@@ -263,7 +264,7 @@ fn rule(holds: bool, rule: &'static str, what: String, limit: String) -> Result<
     if holds { Ok(()) } else { Err(Violation { rule, what, limit }) }
 }
 
-/// The rules on universes: SCHEME-8 and SCHEME-10 to SCHEME-12.
+/// Checks the rules on universes, SCHEME-8 and SCHEME-10 to SCHEME-12.
 fn check_universe(p: &Parameters) -> Result<(), Violation> {
     let Universe::Bounded(size) = p.universe else {
         return rule(
@@ -284,13 +285,15 @@ fn check_universe(p: &Parameters) -> Result<(), Violation> {
         p.features == Features::Ids,
         "SCHEME-10",
         format!("features `{}` in a bounded universe", p.features),
-        "only `ids` are places of a bounded universe; choose ids, or the open universe".into(),
+        "the elements of a bounded universe are ids; choose the features ids, or the open universe"
+            .into(),
     )?;
     rule(
         p.cardinality != CardinalityField::None,
         "SCHEME-11",
         "no cardinality field in a bounded universe".into(),
-        "the estimate needs each set's share of it; choose linear4, linear8, log8 or exact".into(),
+        "estimates need each set's share of the universe; choose linear4, linear8, log8 or exact"
+            .into(),
     )?;
     let places = MIN_PLACES_PER_BIN.max(1 << (b + 1));
     rule(
@@ -301,7 +304,7 @@ fn check_universe(p: &Parameters) -> Result<(), Violation> {
     )
 }
 
-/// The rules on what is measured and how: SCHEME-13 to SCHEME-17.
+/// Checks the rules on measure, sampler and packing, SCHEME-13 to SCHEME-17.
 fn check_measure(p: &Parameters) -> Result<(), Violation> {
     let Parameters { sampler, measure, universe, .. } = *p;
     rule(
@@ -314,47 +317,47 @@ fn check_measure(p: &Parameters) -> Result<(), Violation> {
         sampler.permutes() || universe == Universe::Open,
         "SCHEME-14",
         format!("sampler `{sampler}` in a bounded universe"),
-        "it permutes nothing; choose independent, or the open universe".into(),
+        "it does not permute a universe; choose independent, or the open universe".into(),
     )?;
     rule(
         measure == Measure::Jaccard || p.cardinality == CardinalityField::None,
         "SCHEME-15",
         format!("cardinality field `{}` for the measure `{measure}`", p.cardinality),
-        "weighted sets have no number of elements that would tell their size; choose none".into(),
+        "the number of elements does not tell the size of a weighted set; choose none".into(),
     )?;
     let whole = p.packing == Packing::LowBits && sampler != Sampler::SignProjection;
     rule(
         whole || p.bits == 1,
         "SCHEME-16",
-        format!("{} bits a sample, sampler `{sampler}`, packing `{}`", p.bits, p.packing),
-        "signs and xor-pairs are single bits; choose 1 bit, and more samples".into(),
+        format!("{} bits per sample, sampler `{sampler}`, packing `{}`", p.bits, p.packing),
+        "signs and xor-pairs are single bits; choose 1 bit and more samples".into(),
     )?;
     rule(
         p.packing == Packing::LowBits || sampler.packs_pairs(),
         "SCHEME-17",
         format!("packing `{}` of the sampler `{sampler}`", p.packing),
-        "pairs are of independent samples of sets; choose lazy, independent or weighted".into(),
+        "xor-pairs need independent samples of sets; choose lazy, independent or weighted".into(),
     )
 }
 
-/// The rules on kept elements, all SCHEME-18.
+/// Checks the rules on kept elements, SCHEME-18.
 fn check_elements(p: &Parameters) -> Result<(), Violation> {
     let Elements::Kept { bits } = p.elements else { return Ok(()) };
     rule(
         (MIN_KEPT_BITS..=MAX_KEPT_BITS).contains(&bits),
         "SCHEME-18",
         format!("elements kept in {bits} bits"),
-        format!("elements are kept in {MIN_KEPT_BITS} to {MAX_KEPT_BITS} bits"),
+        format!("bits must be {MIN_KEPT_BITS} to {MAX_KEPT_BITS}"),
     )?;
     rule(
         p.measure == Measure::Jaccard,
         "SCHEME-18",
         format!("kept elements for the measure `{}`", p.measure),
-        "weights are not kept; only sets of the measure `jaccard` can be".into(),
+        "weights cannot be kept; only sets of the measure `jaccard` can keep their elements".into(),
     )
 }
 
-/// The rules on slots, all SCHEME-7.
+/// Checks the rules on slots, SCHEME-7.
 fn check_slots(p: &Parameters) -> Result<(), Violation> {
     let Slots { count, samples_per_slot, value_bits, min_matches } = p.slots;
     if p.slots == Slots::NONE {
@@ -364,13 +367,15 @@ fn check_slots(p: &Parameters) -> Result<(), Violation> {
     let used = u32::from(count) * u32::from(samples_per_slot);
     let most = u32::from(MAX_VALUE_BITS).min(sample_bits);
     let broken = if count == 0 || samples_per_slot == 0 {
-        format!("a scheme without slots has all of their numbers 0, not {}", p.slots)
+        format!(
+            "without slots all four numbers must be 0, but {count} of {samples_per_slot} were given"
+        )
     } else if used > p.samples {
-        format!("slots may use at most the {} samples there are, not {used}", p.samples)
+        format!("slots can use at most the {} samples of a signature, not {used}", p.samples)
     } else if value_bits == 0 || u32::from(value_bits) > most {
         format!("the value of a slot must have 1 to {most} bits, not {value_bits}")
     } else if min_matches == 0 || min_matches > count {
-        format!("at least 1 and at most all {count} slots must match, not {min_matches}")
+        format!("the least number of matching slots must be 1 to {count}, not {min_matches}")
     } else {
         return Ok(());
     };

@@ -1,18 +1,18 @@
-//! The named schemes. They are data: no code asks which preset it runs.
+//! The named schemes. They are plain data: no code depends on which preset a scheme comes from.
 
 use super::{
     CardinalityField, Elements, Features, Measure, Packing, Parameters, Sampler, Slots, Universe,
 };
 
-/// The seed of the presets. Any fixed number will do: signatures are comparable only under one seed.
+/// The seed of the presets. It could be any fixed number. Signatures are comparable only under the same seed.
 pub const DEFAULT_SEED: u64 = 0x52_49_4e_47_45_52;
 
-/// The default scheme: texts as sets of their 5-word shingles, with the signatures of [`NEAR_DUPLICATE`].
+/// The default scheme: texts as sets of 5-word shingles, with the signatures of [`NEAR_DUPLICATE`].
 pub const DEFAULT: Parameters = Parameters { features: Features::TEXT, ..NEAR_DUPLICATE };
 
-/// For near-duplicates: 64 bytes a set and as much again for an index of 21 slots of 24 bits, which finds 94 % of the
-/// sets at resemblance .5 and all but 14 in 100,000 at .7, and hardly any others. Standard error .063 at
-/// resemblance one half, .038 at .9.
+/// For near-duplicates. A set takes 64 bytes, and as much again for an index of 21 slots of 24 bits. The index finds 94 %
+/// of the sets at resemblance .5 and all but 14 in 100,000 at .7, and hardly any unrelated sets. The standard error is
+/// .063 at resemblance .5 and .038 at .9.
 pub const NEAR_DUPLICATE: Parameters = Parameters {
     samples: 64,
     bits: 8,
@@ -20,9 +20,9 @@ pub const NEAR_DUPLICATE: Parameters = Parameters {
     ..PRECISE
 };
 
-/// For estimates: 64 bytes a set, standard error .047 at resemblance one half, .028 at .9. Its index of 32
-/// slots of 16 bits finds 93 % of the sets at resemblance .5 and all but 5 in 100,000 at .7, but many others
-/// to compare as well: a query takes about four times as long as with the default.
+/// For estimates. A set takes 64 bytes. The standard error is .047 at resemblance .5 and .028 at .9. The index of 32 slots
+/// of 16 bits finds 93 % of the sets at resemblance .5 and all but 5 in 100,000 at .7. It also brings many unrelated
+/// candidates, so a query takes about four times as long as with the default.
 pub const PRECISE: Parameters = Parameters {
     features: Features::Ids,
     measure: Measure::Jaccard,
@@ -37,8 +37,8 @@ pub const PRECISE: Parameters = Parameters {
     elements: Elements::None,
 };
 
-/// Remote differential compression: twelve samples of 6 bits, each a slot of its own. Ranks files by
-/// how many agree.
+/// For remote differential compression: twelve samples of 6 bits, each its own slot. Files are ranked by the number of
+/// equal samples.
 pub const RDC: Parameters = Parameters {
     sampler: Sampler::Independent,
     samples: 12,
@@ -48,8 +48,8 @@ pub const RDC: Parameters = Parameters {
     ..PRECISE
 };
 
-/// AltaVista's supershingles: 84 samples in six slots of 14, two of which must agree. The slots'
-/// 224 bits are hashed down to 32.
+/// AltaVista's supershingles: 84 samples in six slots of 14, two of which must match. The 224 bits of a slot are hashed to
+/// 32.
 pub const ALTA_VISTA: Parameters = Parameters {
     sampler: Sampler::Independent,
     samples: 84,
@@ -59,7 +59,7 @@ pub const ALTA_VISTA: Parameters = Parameters {
     ..PRECISE
 };
 
-/// Bing's: 30 samples in six slots of five, hashed to 16 bits, four of which must agree.
+/// Bing's scheme: 30 samples in six slots of five, hashed to 16 bits, four of which must match.
 pub const BING: Parameters = Parameters {
     sampler: Sampler::Independent,
     samples: 30,
@@ -69,8 +69,8 @@ pub const BING: Parameters = Parameters {
     ..PRECISE
 };
 
-/// For weighted sets, such as texts whose words count by how often they come and how rare they are: the default with
-/// weighted samples. Sketching takes about ten nanoseconds for each element and sample, five times what independent samples take.
+/// For weighted sets, such as texts whose words are weighted by frequency and rarity: the default with weighted samples.
+/// Sketching takes about ten nanoseconds per element and sample, five times as long as independent samples.
 pub const WEIGHTED: Parameters = Parameters {
     measure: Measure::Weighted,
     sampler: Sampler::Weighted,
@@ -78,9 +78,10 @@ pub const WEIGHTED: Parameters = Parameters {
     ..NEAR_DUPLICATE
 };
 
-/// For vectors: 256 signs, 32 bytes, and about as much again for an index of 23 runs of 11 signs. Standard error .098 of the
-/// angle at 90 degrees, .069 at 26 degrees (cosine .9, where that is .030 of the cosine). Finds 99.0 % of the vectors at cosine
-/// .9 and 85 % at .8; [within one bit](crate::Query::within_hamming_1) nearly all of both.
+/// For vectors. A vector takes 32 bytes for 256 signs, and about as much again for an index of 23 slots of 11 signs. The
+/// standard error of the angle is .098 at 90 degrees and .069 at 26 degrees, where the cosine is .9 and its error .030.
+/// The index finds 99.0 % of the vectors at cosine .9 and 85 % at .8, and nearly all of both
+/// [within one bit](crate::Query::within_hamming_1).
 pub const COSINE: Parameters = Parameters {
     measure: Measure::Cosine,
     sampler: Sampler::SignProjection,
@@ -91,9 +92,9 @@ pub const COSINE: Parameters = Parameters {
     ..PRECISE
 };
 
-/// For sets that are nearly the same: 256 XORs of pairs of 1-bit samples, 32 bytes. Standard error .020 at resemblance .9 and
-/// .014 at .95, against .027 and .020 of as many 1-bit samples; hardly of use below .6. An index of 18 runs of 14 bits finds
-/// 99.4 % of the sets at .9 and 68 % at .8.
+/// For sets that are nearly equal. A set takes 32 bytes for 256 XORs of pairs of 1-bit samples. The standard error is .020
+/// at resemblance .9 and .014 at .95; that of as many 1-bit samples is .027 and .020. Below .6 the scheme is of little
+/// use. The index of 18 slots of 14 bits finds 99.4 % of the sets at .9 and 68 % at .8.
 pub const HALF_BIT: Parameters = Parameters {
     sampler: Sampler::Lazy,
     samples: 256,

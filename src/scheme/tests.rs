@@ -1,9 +1,9 @@
-//! Every rule has a scheme that breaks it, and every preset survives its own bytes.
+//! Every rule rejects a scheme that breaks it, and every preset is decoded from its own bytes.
 
 use super::*;
 use presets::{ALL, PRECISE};
 
-/// A scheme that may have any universe.
+/// A scheme that allows any universe.
 const PLAIN: Parameters = Parameters { sampler: Sampler::OnePermutation, ..PRECISE };
 
 fn refused(change: impl Fn(&mut Parameters)) -> String {
@@ -46,20 +46,23 @@ fn presets_are_valid_and_round_trip() {
 fn errors_name_the_limit() {
     assert_eq!(refused(|p| p.samples = 0), "0 samples: samples must be 1 to 16384");
     assert_eq!(refused(|p| p.samples = 16_385), "16385 samples: samples must be 1 to 16384");
-    assert_eq!(refused(|p| p.bits = 17), "17 bits a sample: bits must be 1 to 16");
+    assert_eq!(refused(|p| p.bits = 17), "17 bits per sample: bits must be 1 to 16");
     assert!(refused(|p| p.slots.count = 33).contains("at most the 128 samples"));
     assert!(refused(|p| p.slots.value_bits = 17).contains("1 to 16 bits, not 17"));
-    assert!(refused(|p| p.slots.min_matches = 33).contains("at most all 32"));
-    assert!(refused(|p| p.slots.count = 0).contains("all of their numbers 0"));
+    assert!(refused(|p| p.slots.min_matches = 33).contains("1 to 32, not 33"));
+    assert!(refused(|p| p.slots.count = 0).contains("all four numbers must be 0"));
     let shingles = |words| Features::Shingles { words, ends: Ends::Looped };
-    assert_eq!(refused(|p| p.features = shingles(65)), "words in a shingle 65: it must be 1 to 64");
+    assert_eq!(
+        refused(|p| p.features = shingles(65)),
+        "words in a shingle = 65: it must be 1 to 64"
+    );
     let grams = |characters| Features::Grams { characters, ends: Ends::Plain };
-    assert!(refused(|p| p.features = grams(0)).contains("characters in a gram 0"));
+    assert!(refused(|p| p.features = grams(0)).contains("characters in a gram = 0"));
     let chunks = |horizon| Features::Chunks { horizon };
-    assert!(refused(|p| p.features = chunks(1)).contains("horizon of chunks 1"));
+    assert!(refused(|p| p.features = chunks(1)).contains("horizon of chunks = 1"));
     let spots = |distance, chain| Features::Spots { distance, chain };
-    assert!(refused(|p| p.features = spots(0, 3)).contains("words of substance in a spot 0"));
-    assert!(refused(|p| p.features = spots(9, 8)).contains("words of substance in a spot 72"));
+    assert!(refused(|p| p.features = spots(0, 3)).contains("words of substance in a spot = 0"));
+    assert!(refused(|p| p.features = spots(9, 8)).contains("words of substance in a spot = 72"));
     assert!(refused(|p| p.cardinality = CardinalityField::Linear8).contains("bounded"));
     assert!(refused(|p| p.universe = Universe::Bounded(1)).contains("at least 2"));
     let dense = |p: &mut Parameters| p.universe = Universe::Bounded(1 << 16);
@@ -134,7 +137,7 @@ fn bytes_that_break_a_rule_cite_it() {
             "SCHEME-9"
         );
     }
-    // No kind has a parameter with its last byte set but chunks, and those are not so large.
+    // Only chunks can use the last byte of the parameter, and this value is too large for them.
     for kind in 1..=7 {
         let edits: [(usize, &[u8]); 2] = [(2, &[kind, 1, 5, 5, 0, 1]), (8, &[2])];
         assert_eq!(rule_of(decoded(&edits)), "SCHEME-9", "{kind}");
@@ -167,7 +170,7 @@ fn elements_are_kept_in_8_to_64_bits() {
         assert_eq!(Scheme::from_bytes(&scheme.to_bytes()), Ok(scheme));
     }
     let text = refused(|p| p.elements = Elements::Kept { bits: 7 });
-    assert_eq!(text, "elements kept in 7 bits: elements are kept in 8 to 64 bits");
+    assert_eq!(text, "elements kept in 7 bits: bits must be 8 to 64");
     let text = refused(|p| *p = Parameters { elements: Elements::EXACT, ..presets::WEIGHTED });
     assert!(text.contains("only sets of the measure `jaccard`"), "{text}");
     let described = |p| Scheme::new(p).unwrap().described()[11].clone();
@@ -175,7 +178,7 @@ fn elements_are_kept_in_8_to_64_bits() {
     assert_eq!(described(keep(64)), ("kept elements", "64 bits".into()));
 }
 
-/// Canonical: no two byte strings decode to one scheme, so whatever decodes must encode back.
+/// No two byte strings decode to the same scheme, so bytes that can be decoded are encoded to the same bytes.
 #[test]
 fn single_byte_changes_decode_to_themselves_or_not_at_all() {
     let good = Scheme::precise();

@@ -8,6 +8,7 @@ mod kept_sets;
 mod key_histories;
 mod many_keys;
 mod measures;
+mod messages;
 mod model;
 mod odd_sets;
 mod past_defects;

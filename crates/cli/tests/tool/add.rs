@@ -421,7 +421,7 @@ fn create_refuses_what_makes_no_sense() {
     let tool = Tool::new();
     tool.write("there.ringer", "something else");
     let refused = tool.run(&["create", "there.ringer"]).with_status(5);
-    assert!(refused.err.contains("exists already"), "{}", refused.err);
+    assert!(refused.err.contains("already exists"), "{}", refused.err);
     assert_eq!(std::fs::read(tool.path("there.ringer")).unwrap(), b"something else");
     for wrong in [
         &["--samples", "0"][..],

@@ -147,7 +147,7 @@ fn vectors_from_creation_to_clusters() {
     let two = tool.run(&["estimate", "v.ringer", "a", "b", "--json"]).with_status(0).json();
     assert!((number(&two[0], "angle") - 0.3).abs() < 0.25, "{}", two[0]);
     let refused = tool.run(&["estimate", "v.ringer", "a", "b", "c"]).with_status(2);
-    assert!(refused.err.contains("cannot be told from signatures of the measure `cosine`"));
+    assert!(refused.err.contains("cannot be computed from signatures of the measure `cosine`"));
     tool.run(&["triples", "v.ringer", "--min", "0.5"]).with_status(2);
     tool.run(&["estimate", "v.ringer", "a", "zero"]).with_status(6);
     tool.run(&["query", "v.ringer", "--key", "a", "--min", "-1.5"]).with_status(2);
