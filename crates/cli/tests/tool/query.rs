@@ -320,3 +320,31 @@ fn texts_are_normalised() {
         tool.run(&["query", "db.ringer", "--file", "page.html", "--json"]).with_status(0).json();
     assert_eq!((&found[0]["key"], &found[0]["resemblance"]), (&"b.txt".into(), &1.0.into()));
 }
+
+/// The status is like that of grep: 1 if nothing matches, of many queries if none has a match.
+#[test]
+fn queries_without_a_match_end_with_status_1() {
+    let tool = Tool::with_sets("a\tone two three\nb\tone two four\n");
+    tool.run(&["query", "db.ringer", "--set", "one two three"]).with_status(0);
+    for more in [&[][..], &["--json"], &["--explain"], &["--format", "csv"]] {
+        let none =
+            [&["query", "db.ringer", "--set", "zebra", "--exhaustive", "--min", "0.9"], more];
+        tool.run(&none.concat()).with_status(1);
+    }
+    let output = ["query", "db.ringer", "--set", "zebra", "--min", "0.9", "--output", "none.csv"];
+    tool.run(&output).with_status(1);
+    assert_eq!(std::fs::read_to_string(tool.path("none.csv")).unwrap().lines().count(), 1);
+    for (lines, status) in [
+        ("q\tone two three\nr\tzebra\n", 0),
+        ("q\tzebra\nr\tyak\n", 1),
+        ("q\tzebra\nno tab\n", 1),
+        ("", 1),
+        ("no tab\n", 3),
+    ] {
+        let many = ["query", "db.ringer", "--sets", "-", "--threshold", "0.9"];
+        let ran = tool.run_with(lines, &many);
+        assert_eq!(ran.status, Some(status), "{lines:?}: {}{}", ran.out, ran.err);
+    }
+    let json = "{\"id\": 1, \"text\": [\"zebra\"]}\n";
+    tool.run_with(json, &["query", "db.ringer", "--jsonl", "-", "--min", "0.9"]).with_status(1);
+}
