@@ -27,8 +27,8 @@ pub(crate) fn warn_of_unsealed(reader: &Reader, style: Style) -> Result<(), Fail
         out.flush()?;
     } else if unsealed > 0 {
         exit::say(&format!(
-            "warning: {} only in the log and not shown: the writer's next checkpoint or, if the writer was killed, \
-             the next command that writes makes them visible",
+            "warning: {} only in the log and not shown until the writer's next checkpoint or, if the writer was killed, until \
+             the next command that writes",
             match unsealed {
                 1 => "1 commit is".to_string(),
                 more => format!("{more} commits are"),

@@ -47,7 +47,6 @@ const LINES: &[(&str, &str)] = &[
     ("create no/folder/db.ringer", ""),
     ("pack db.ringer db.ringer", ""),
     ("delete locked.ringer a", ""),
-    ("stat locked.ringer --quiet --json", ""),
     ("get locked.ringer a", ""),
     // Keys and queries.
     ("get db.ringer nobody", ""),

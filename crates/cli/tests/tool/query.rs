@@ -109,7 +109,7 @@ fn bad_queries_say_what_is_wrong() {
     // A dash at the start of a key, a text or a number is part of it.
     let dash = tool.run(&["query", "db.ringer", "--key", "-nobody"]).with_status(1);
     assert_eq!(dash.err, "error: no set is stored under the key `-nobody`\n");
-    tool.run(&["query", "db.ringer", "--set", "-a -b"]).with_status(0);
+    tool.run(&["query", "db.ringer", "--set", "-a -b"]).with_status(1);
     let below = tool.run(&["query", "db.ringer", "--key", "a", "--min", "-1"]).with_status(2);
     assert!(below.err.contains("it is from 0 to 1"), "{}", below.err);
     for wrong in [
@@ -288,7 +288,7 @@ fn copies_are_pairs_or_groups() {
 fn plan_draws_its_curve() {
     let tool = Tool::new();
     let plan = tool.run(&["plan", "--min", "0.8"]).with_status(0).out;
-    assert!(plan.contains("chance to be found") && plan.contains("^ --min"), "{plan}");
+    assert!(plan.contains("probability to be found") && plan.contains("^ --min"), "{plan}");
     // What it advises can be created.
     let command = plan.lines().find(|line| line.contains("ringer create")).unwrap();
     let command: Vec<&str> = command.split_whitespace().skip(1).collect();
