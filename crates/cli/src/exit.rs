@@ -10,6 +10,8 @@ use std::process::ExitCode;
 
 use ringer::Error;
 
+use crate::show;
+
 /// Why a command does not end with status 0.
 pub(crate) enum Failure {
     /// Findings were printed, a missing key was reported, or a query found nothing.
@@ -18,8 +20,6 @@ pub(crate) enum Failure {
     Usage(String),
     /// Something could not be read or written.
     Io(String),
-    /// Another process has the database open for writing.
-    Locked(String),
     /// A limit was exceeded.
     Limit(String),
     /// The library returned an error.
@@ -62,13 +62,24 @@ pub(crate) fn report(result: Result<(), Failure>) -> ExitCode {
         Err(Failure::Interrupted) => return ExitCode::from(130),
         Err(Failure::Usage(message)) => (2, message),
         Err(Failure::Io(message)) => (3, message),
-        Err(Failure::Locked(message)) => (4, message),
         Err(Failure::Limit(message)) => (6, message),
         Err(Failure::Library(Error::Interrupted)) => return ExitCode::from(130),
-        Err(Failure::Library(error)) => (status_of(&error), error.to_string()),
+        Err(Failure::Library(error)) => (status_of(&error), message_of(&error)),
     };
     say(&format!("error: {message}"));
     ExitCode::from(status)
+}
+
+/// The message of an error of the library, in terms of commands where the library speaks of calls.
+fn message_of(error: &Error) -> String {
+    match error {
+        Error::Locked { path } => format!(
+            "{} is open for writing in another process: wait until that process closes it; commands that only read work \
+             meanwhile",
+            show::path(path)
+        ),
+        other => other.to_string(),
+    }
 }
 
 fn status_of(error: &Error) -> u8 {

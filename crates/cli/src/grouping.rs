@@ -127,9 +127,7 @@ pub(crate) fn ended(
         ));
     }
     if report.truncated {
-        exit::say(
-            "warning: some sets had more than 100,000 candidates, so pairs may be missing",
-        );
+        exit::say("warning: some sets had more than 100,000 candidates, so pairs may be missing");
     }
     Ok(())
 }

@@ -90,8 +90,11 @@ impl Load<'_> {
         let stored = store.commit();
         let mut loaded = store.loaded;
         if let Err(failure) = read.and(stored) {
+            let were = if loaded.sets == 1 { "was" } else { "were" };
             let sets = show::count(loaded.sets, "set");
-            exit::say(&format!("note: {sets} of this run stored before the following error"));
+            exit::say(&format!(
+                "note: {sets} of this run {were} stored before the following error"
+            ));
             return Err(failure);
         }
         loaded.interrupted = interrupt::asked();

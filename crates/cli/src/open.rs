@@ -27,8 +27,8 @@ pub(crate) fn warn_of_unsealed(reader: &Reader, style: Style) -> Result<(), Fail
         out.flush()?;
     } else if unsealed > 0 {
         exit::say(&format!(
-            "warning: {} only in the log and not shown: the writer's next checkpoint or, if the writer was killed, \
-             the next command that writes makes them visible",
+            "warning: {} only in the log and not shown until the writer's next checkpoint or, if the writer was killed, until \
+             the next command that writes",
             match unsealed {
                 1 => "1 commit is".to_string(),
                 more => format!("{more} commits are"),
@@ -60,19 +60,12 @@ pub(crate) fn to_write(path: &Path) -> Result<Database, Failure> {
     Ok(db)
 }
 
-/// The error about a database that cannot be opened. It says what to do if the file does not exist or is a folder.
+/// The error about a database that cannot be opened. It says what to do if the file does not exist.
 fn unopened(path: &Path, error: Error) -> Failure {
     let shown = show::path(path);
     match &error {
         Error::Io { .. } if matches!(path.try_exists(), Ok(false)) => Failure::Io(format!(
             "there is no database {shown}: check the path, or create it with `ringer create {shown}`"
-        )),
-        Error::Io { .. } | Error::NotADatabase { .. } if path.is_dir() => {
-            Failure::Io(format!("{shown} is a folder, not a database: name the database file"))
-        }
-        Error::Locked { .. } => Failure::Locked(format!(
-            "{shown} is open for writing in another process: wait until that process closes it; \
-             commands that only read work meanwhile"
         )),
         _ => error.into(),
     }

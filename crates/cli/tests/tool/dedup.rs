@@ -39,7 +39,7 @@ fn dedup_finds_the_look_alikes() {
     assert!(!shown.contains("d.txt") && !shown.contains("e.txt"), "{shown}");
     assert!(shown.contains("1.000 exact"), "{shown}");
     let summary = text(&out.stderr);
-    let expected = "1 group with 3 of 6 files (1 without any words); left out: 1 binary";
+    let expected = "1 group with 3 of 6 files (1 without words); skipped: 1 binary";
     assert!(summary.contains(expected), "{summary}");
 }
 

@@ -25,7 +25,7 @@ fn documents_over_a_limit_are_listed_and_counted() {
         "{}",
         added.err
     );
-    assert!(added.err.contains("added 1 set; left out: 1 over a limit"), "{}", added.err);
+    assert!(added.err.contains("added 1 set; skipped: 1 over a limit"), "{}", added.err);
     assert!(added.err.contains("raise --max-text or --max-features"), "{}", added.err);
     let keys = tool.run(&["keys", "db.ringer"]).with_status(0);
     assert_eq!(keys.out, "in/good.txt\n");
@@ -40,7 +40,7 @@ fn documents_over_a_limit_are_listed_and_counted() {
     tool.run(&[&arguments[..], &["--strict"]].concat()).with_status(6);
     tool.run(&["add", "db.ringer", "in"]).with_status(0);
     let found = tool.run(&["dedup", "in", "--max-text", "1000"]).with_status(6);
-    assert!(found.err.contains("left out: 1 over a limit"), "{}", found.err);
+    assert!(found.err.contains("skipped: 1 over a limit"), "{}", found.err);
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn lines_over_a_limit_are_listed_and_counted() {
     let arguments = ["add", "db.ringer", "--sets", "-", "--max-features", "3"];
     let added = tool.run_with(lines, &arguments).with_status(6);
     assert!(added.err.contains("line 3: the document has more than 3 features"), "{}", added.err);
-    assert!(added.err.contains("added 2 sets; left out: 1 over a limit"), "{}", added.err);
+    assert!(added.err.contains("added 2 sets; skipped: 1 over a limit"), "{}", added.err);
 }
 
 /// Files that are cut into chunks are read piece by piece: they have a limit only where one is asked for.

@@ -9,6 +9,7 @@ mod guide;
 mod limits;
 mod maintenance;
 mod measures;
+mod messages;
 #[cfg(unix)]
 mod planted_links;
 mod query;

@@ -32,12 +32,12 @@ fn weighted_sets_from_creation_to_pairs() {
     let added = added.with_status(0);
     assert_eq!((&added.json()[0]["added"], &added.json()[0]["empty"]), (&5.into(), &1.into()));
     for (line, what) in [
-        (5, "flour: it has no weight: write element:weight"),
-        (6, "flour:-1: weights are finite numbers above 0"),
-        (7, "flour:nan: weights are finite numbers above 0"),
-        (8, "flour:inf: weights are finite numbers above 0"),
-        (9, "flour:: it has no weight"),
-        (10, ":3: it has no weight"),
+        (5, "flour: the weight is missing: write element:weight"),
+        (6, "flour:-1: the weight must be a finite number above 0"),
+        (7, "flour:nan: the weight must be a finite number above 0"),
+        (8, "flour:inf: the weight must be a finite number above 0"),
+        (9, "flour:: the weight is missing"),
+        (10, ":3: the weight is missing"),
     ] {
         assert!(added.err.contains(&format!("line {line}: {what}")), "{}", added.err);
     }
@@ -59,7 +59,7 @@ fn weighted_sets_from_creation_to_pairs() {
         (many.json()[0]["query"].as_str(), &many.json()[0]["key"]),
         (Some("mine"), &found[0]["key"])
     );
-    assert!(many.err.contains("q.tsv, line 2: flour: it has no weight"), "{}", many.err);
+    assert!(many.err.contains("q.tsv, line 2: flour: the weight is missing"), "{}", many.err);
     let three = tool.run(&["estimate", "r.ringer", "cake", "pastry", "salad", "--json"]);
     assert!(number(&three.with_status(0).json()[0], "resemblance").abs() < 0.2);
     let two = tool.run(&["estimate", "r.ringer", "cake", "pastry"]).with_status(0);
@@ -81,7 +81,7 @@ fn weighted_sets_from_creation_to_pairs() {
                 {\"id\": 3, \"text\": [1, 2]}\n{\"id\": 4, \"text\": {\"x\": \"3\"}}\n";
     fs::write(tool.path("t.jsonl"), json).unwrap();
     let added = tool.run(&["add", "t.ringer", "--jsonl", "t.jsonl", "--weighted"]).with_status(0);
-    assert!(added.err.contains("added 2 sets; left out: 2 malformed"), "{}", added.err);
+    assert!(added.err.contains("added 2 sets; skipped: 2 malformed"), "{}", added.err);
     for key in ["1", "2"] {
         let same = tool.run(&["estimate", "t.ringer", "a", key, "--json"]).with_status(0).json();
         assert_eq!(number(&same[0], "resemblance"), 1.0, "{key}");
@@ -98,7 +98,7 @@ fn arrays_of_weights_may_have_zeros() {
                  {\"id\": \"named\", \"text\": {\"1\": 0}}\n";
     fs::write(tool.path("h.jsonl"), lines).unwrap();
     let added = tool.run(&["add", "h.ringer", "--jsonl", "h.jsonl", "--weighted"]).with_status(0);
-    let said = "added 3 sets, 1 of them empty; left out: 2 malformed";
+    let said = "added 3 sets (1 of them empty); skipped: 2 malformed";
     assert!(added.err.contains(said), "{}", added.err);
     let same = tool.run(&["estimate", "h.ringer", "a", "b", "--json"]).with_status(0).json();
     assert_eq!(number(&same[0], "resemblance"), 1.0);
@@ -119,7 +119,7 @@ fn vectors_from_creation_to_clusters() {
     let add = ["add", "v.ringer", "--jsonl", "v.jsonl", "--text-field", "v", "--weighted"];
     let added = tool.run(&add).with_status(0);
     assert!(
-        added.err.contains("added 6 sets, 1 of them empty; left out: 2 malformed"),
+        added.err.contains("added 6 sets (1 of them empty); skipped: 2 malformed"),
         "{}",
         added.err
     );
@@ -160,8 +160,8 @@ fn weights_are_refused_where_they_would_be_lost() {
     tool.run(&["create", "plain.ringer", "--features", "tokens"]).with_status(0);
     tool.run(&["create", "text.ringer", "--sampler", "weighted"]).with_status(0);
     for (db, what) in [
-        ("plain.ringer", "this database's sets have no weights"),
-        ("text.ringer", "elements with weights are tokens or ids"),
+        ("plain.ringer", "the sets of this database have no weights"),
+        ("text.ringer", "only tokens and ids can have weights"),
     ] {
         let added = tool.run(&["add", db, "--sets", "x.tsv", "--weighted"]).with_status(2);
         assert!(added.err.contains(what), "{}", added.err);

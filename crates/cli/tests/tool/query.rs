@@ -109,7 +109,7 @@ fn bad_queries_say_what_is_wrong() {
     // A dash at the start of a key, a text or a number is part of it.
     let dash = tool.run(&["query", "db.ringer", "--key", "-nobody"]).with_status(1);
     assert_eq!(dash.err, "error: no set is stored under the key `-nobody`\n");
-    tool.run(&["query", "db.ringer", "--set", "-a -b"]).with_status(0);
+    tool.run(&["query", "db.ringer", "--set", "-a -b"]).with_status(1);
     let below = tool.run(&["query", "db.ringer", "--key", "a", "--min", "-1"]).with_status(2);
     assert!(below.err.contains("it is from 0 to 1"), "{}", below.err);
     for wrong in [
@@ -288,7 +288,7 @@ fn copies_are_pairs_or_groups() {
 fn plan_draws_its_curve() {
     let tool = Tool::new();
     let plan = tool.run(&["plan", "--min", "0.8"]).with_status(0).out;
-    assert!(plan.contains("chance to be found") && plan.contains("^ --min"), "{plan}");
+    assert!(plan.contains("probability to be found") && plan.contains("^ --min"), "{plan}");
     // What it advises can be created.
     let command = plan.lines().find(|line| line.contains("ringer create")).unwrap();
     let command: Vec<&str> = command.split_whitespace().skip(1).collect();
@@ -319,4 +319,32 @@ fn texts_are_normalised() {
     let found =
         tool.run(&["query", "db.ringer", "--file", "page.html", "--json"]).with_status(0).json();
     assert_eq!((&found[0]["key"], &found[0]["resemblance"]), (&"b.txt".into(), &1.0.into()));
+}
+
+/// The status is like that of grep: 1 if nothing matches, of many queries if none has a match.
+#[test]
+fn queries_without_a_match_end_with_status_1() {
+    let tool = Tool::with_sets("a\tone two three\nb\tone two four\n");
+    tool.run(&["query", "db.ringer", "--set", "one two three"]).with_status(0);
+    for more in [&[][..], &["--json"], &["--explain"], &["--format", "csv"]] {
+        let none =
+            [&["query", "db.ringer", "--set", "zebra", "--exhaustive", "--min", "0.9"], more];
+        tool.run(&none.concat()).with_status(1);
+    }
+    let output = ["query", "db.ringer", "--set", "zebra", "--min", "0.9", "--output", "none.csv"];
+    tool.run(&output).with_status(1);
+    assert_eq!(std::fs::read_to_string(tool.path("none.csv")).unwrap().lines().count(), 1);
+    for (lines, status) in [
+        ("q\tone two three\nr\tzebra\n", 0),
+        ("q\tzebra\nr\tyak\n", 1),
+        ("q\tzebra\nno tab\n", 1),
+        ("", 1),
+        ("no tab\n", 3),
+    ] {
+        let many = ["query", "db.ringer", "--sets", "-", "--threshold", "0.9"];
+        let ran = tool.run_with(lines, &many);
+        assert_eq!(ran.status, Some(status), "{lines:?}: {}{}", ran.out, ran.err);
+    }
+    let json = "{\"id\": 1, \"text\": [\"zebra\"]}\n";
+    tool.run_with(json, &["query", "db.ringer", "--jsonl", "-", "--min", "0.9"]).with_status(1);
 }

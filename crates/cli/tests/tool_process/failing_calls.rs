@@ -210,7 +210,7 @@ impl Scene {
             assert!(!bug, "{place}: {}", ran.err);
             let lossy = !self.without.is_empty() && hit && *how == Injection::DeviceError;
             if lossy && ran.status == Some(1) {
-                assert!(ran.err.contains("warning: the hot tier is damaged"), "{place}");
+                assert!(ran.err.contains("warning: the log is damaged"), "{place}");
                 assert!(ran.err.contains("Input/output error"), "{place}: {}", ran.err);
                 self.check(&tool, &ran, usual, &self.without, &place);
             } else {

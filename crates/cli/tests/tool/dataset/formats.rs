@@ -137,5 +137,9 @@ fn parquet_goes_in_and_comes_out() {
     // Rows that cannot be used are left out and named.
     let ran =
         tool.run(&["add", "other.ringer", "--parquet", "rows.parquet", "--key-field", "nobody"]);
-    assert!(ran.with_status(3).err.contains("rows.parquet, row 1, has no `nobody` for its key"));
+    assert!(
+        ran.with_status(3)
+            .err
+            .contains("rows.parquet, row 1, has no value in the key column `nobody`")
+    );
 }

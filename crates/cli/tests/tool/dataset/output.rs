@@ -95,7 +95,10 @@ fn output_that_exists_is_refused_or_replaced() {
     let dedup = ["dedup", "--jsonl", "in", "--features", "tokens"];
     let run = |more: &[&str]| tool.run(&[&dedup[..], more].concat());
     let refused = run(&["--out", "out"]).with_status(2);
-    assert_eq!(refused.err, "error: out exists: choose another name, or replace it with --force\n");
+    assert_eq!(
+        refused.err,
+        "error: out already exists: choose another name, or replace it with --force\n"
+    );
     run(&["--clusters", "c.csv"]).with_status(2);
     run(&["--out", "empty"]).with_status(0);
     assert!(tool.path("empty/d.jsonl").is_file());

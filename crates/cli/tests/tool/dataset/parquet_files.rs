@@ -262,7 +262,7 @@ fn rows_that_cannot_be_judged_are_kept() {
     let ran = run(&["--text-field", "other", "--force"]).with_status(3);
     assert!(ran.err.contains("row 1, has an `other` that is a number, not a text"), "{}", ran.err);
     let ran = run(&["--text-field", "missing", "--force"]).with_status(3);
-    assert!(ran.err.contains("row 1, has no column `missing` of texts"), "{}", ran.err);
+    assert!(ran.err.contains("row 1, has no text column `missing`"), "{}", ran.err);
 }
 
 #[test]
