@@ -48,7 +48,7 @@ pub(crate) struct DatasetArguments {
     /// Keep the row with the largest value of this field; among equal values, --keep decides.
     #[arg(long, value_name = "FIELD", conflicts_with = "paths")]
     pub(crate) keep_by: Option<String>,
-    /// The scheme of the signatures [default: precise, or the scheme of --db].
+    /// The scheme of the signatures [default: near-duplicate, or the scheme of --db].
     #[arg(long, value_parser = preset_names(), conflicts_with = "paths")]
     pub(crate) preset: Option<String>,
     /// How groups are formed: strict compares each removed row with the kept one, connected follows chains of pairs.

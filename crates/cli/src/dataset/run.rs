@@ -163,7 +163,7 @@ impl Job<'_> {
     fn scheme(&self) -> Result<Scheme, Failure> {
         let named = |name: &String| presets::ALL.iter().find(|(other, _)| other == name);
         let preset = self.arguments.preset.as_ref().and_then(named);
-        let preset = preset.map_or(presets::PRECISE, |(_, preset)| *preset);
+        let preset = preset.map_or(presets::DEFAULT, |(_, preset)| *preset);
         let features = self.features.unwrap_or(Features::TEXT);
         let mut parameters = Parameters { features, ..preset }.with_random_seed();
         parameters.seed = self.seed.unwrap_or(parameters.seed);
