@@ -2,7 +2,7 @@
 //!
 //! In: how many samples agree, how many bits they have, and what is known of the sizes of the sets. Out: an
 //! [`Estimate`], always with its standard error and 95 % interval. These are pure functions. Only [`comparison`] and
-//! [`together`] read signatures.
+//! [`resemblance_of`] read signatures.
 //!
 //! The formulas are those of Li and König (b-bit minwise hashing); equation numbers are theirs. Exact tails and the
 //! terms for small sets and many sets are additions. `R` is the resemblance, `P` the probability that two b-bit

@@ -17,7 +17,7 @@ fn evidence(equal: u32, samples: u32, bits: u32, f1: u64, f2: u64) -> Evidence {
     }
 }
 
-/// One element against two can have nothing or a half in common, whatever the count says.
+/// Sets of one and two elements have the resemblance 0 or 1/2, whatever the count is.
 #[test]
 fn only_possible_values_are_estimated() {
     for equal in 0..=64 {
@@ -26,14 +26,14 @@ fn only_possible_values_are_estimated() {
         assert!(value == 0.0 || value == 0.5, "{equal}: {value}");
         let (low, high) = evidence.posterior().interval(Confidence::P95);
         assert!(low >= 0.0 && high <= 0.5, "{equal}: {low} {high}");
-        // Counts in between come from no two such sets.
+        // No two such sets have counts in between.
         assert!((5..20).contains(&equal) || (low <= value && value <= high), "{equal}");
     }
     assert_eq!(evidence(64, 64, 8, 1, 2).most_likely(), 0.5);
     assert_eq!(evidence(0, 64, 8, 1, 2).most_likely(), 0.0);
 }
 
-/// The most likely value is the one with the largest binomial likelihood of all, by trying each.
+/// The most likely value is the one with the largest binomial likelihood, by trying all.
 #[test]
 fn the_most_likely_value_is_that_of_all_intersections() {
     for (f1, f2) in [(1, 1), (2, 3), (5, 5), (7, 12), (12, 12), (30, 41)] {
@@ -58,7 +58,8 @@ fn the_most_likely_value_is_that_of_all_intersections() {
     }
 }
 
-/// Probabilities fall with the threshold, intervals hold the value, and the wider one holds the narrower.
+/// Probabilities decrease with the threshold, intervals contain the value, and the wider one contains the narrower
+/// one.
 #[test]
 fn intervals_and_probabilities_are_consistent() {
     for (f1, f2) in [(1, 1), (3, 9), (12, 12), (100, 130), (5000, 6000)] {

@@ -1,4 +1,4 @@
-//! The chance to be found through copied samples against the exact probability.
+//! Recall through copied samples against the exact probability.
 
 use super::planning;
 use super::recall::{Copies, Recall, Spread};
@@ -14,7 +14,7 @@ fn ln_factorials(most: usize) -> Vec<f64> {
     std::iter::once(0.0).chain(sums).collect()
 }
 
-/// How many of k bins are occupied by so many elements: the probability of each number.
+/// The probability of each number of occupied bins, of k, for this many elements.
 fn occupied(elements: usize, bins: usize) -> Vec<f64> {
     let mut p = vec![0.0; elements.min(bins) + 1];
     p[0] = 1.0;
@@ -27,16 +27,16 @@ fn occupied(elements: usize, bins: usize) -> Vec<f64> {
     p
 }
 
-/// The probabilities that 0, 1, 2, ... k given samples all find common elements, on average over all orders of donors.
+/// The probabilities that 0, 1, 2, ... k given samples all find common elements, averaged over all orders of donors.
 ///
-/// Of j occupied bins n samples have s as their own, by the hypergeometric distribution, and the other n - s copy any
-/// of the j. If they find d bins in all, these are d draws without replacement from the union.
+/// Of n samples, s have one of the j occupied bins as their own, by the hypergeometric distribution. The other n - s
+/// copy any of the j. If they find d bins in all, these are d draws without replacement from the union.
 fn all_common(union: usize, common: usize, bins: usize) -> Vec<f64> {
     let ln = ln_factorials(bins);
     let ln_choose = |n: usize, r: usize| ln[n] - ln[r] - ln[n - r];
     let mut all = vec![0.0; bins + 1];
     for (j, p) in occupied(union, bins).into_iter().enumerate().filter(|(_, p)| *p > 1e-14) {
-        // copied[r][s]: s bins are found already, and r copies are still to come.
+        // copied[r][s]: s bins are found already, and r copies remain.
         let draws = (0..=j).scan(1.0, |product, s| {
             let this = *product;
             *product *= common.saturating_sub(s) as f64 / union.saturating_sub(s).max(1) as f64;
@@ -65,8 +65,8 @@ fn choose(n: usize, r: usize) -> f64 {
     (0..r).fold(1.0, |product, i| product * (n - i) as f64 / (i + 1) as f64)
 }
 
-/// The probability that at least m of L slots agree, on average over all orders of donors: Jordan's formula, from the
-/// probabilities that t given slots agree, which are t g samples. Good to six digits for up to 32 slots.
+/// The probability that at least m of L slots agree, averaged over all orders of donors. Jordan's formula computes it
+/// from the probabilities that t given slots agree, which are t g samples. Accurate to six digits for up to 32 slots.
 fn exact(scheme: &Scheme, union: usize, common: usize, min_matches: usize) -> f64 {
     let Slots { count, samples_per_slot, .. } = scheme.slots;
     let (count, g) = (usize::from(count), usize::from(samples_per_slot));
@@ -88,7 +88,7 @@ fn bit_segments() -> Parameters {
     Parameters { samples: 200, bits: 1, slots, ..presets::PRECISE }
 }
 
-/// On average over all seeds, within .002, where independent samples are .02 off.
+/// Averaged over all seeds, recall is within .002. Independent samples would be .02 off.
 #[test]
 fn recall_is_the_exact_one() {
     let unions: &[(usize, usize)] = &[
@@ -160,7 +160,7 @@ fn other_samples_are_independent_at_any_size() {
         let recall = Recall { scheme: &scheme, min_matches: 2, within_1: false, copies: None };
         assert_eq!(recall.at(r), planning::found_by(&scheme, r, 2, false));
     }
-    // Equal sets, and sets with nothing in common, have no samples that depend on the size.
+    // For equal sets, and for disjoint sets, nothing depends on the size.
     let scheme = Scheme::near_duplicate();
     let copies = Some(Copies { elements: 5.0, shared: None });
     let recall = Recall { scheme: &scheme, min_matches: 1, within_1: false, copies };
@@ -169,7 +169,7 @@ fn other_samples_are_independent_at_any_size() {
     assert!(recall.at(f64::NAN).is_nan());
 }
 
-/// Any size gives a probability, which hardly ever falls where the resemblance rises.
+/// Any size gives a probability, which hardly ever decreases when the resemblance increases.
 #[test]
 fn odd_sizes_are_harmless() {
     for parameters in [presets::NEAR_DUPLICATE, presets::PRECISE, bit_segments()] {

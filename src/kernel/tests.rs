@@ -73,7 +73,7 @@ fn check(bits: u8, query: &[u16], rows: &[Vec<u16>]) {
     }
 }
 
-/// The same with the first planes alone, as if samples had no other bits.
+/// The same with only the first planes, as if samples had no other bits.
 fn check_first_planes(
     kernel: Kernel,
     bits: u8,
@@ -104,7 +104,7 @@ fn row_like(query: &[u16], bits: u8, random: &mut Random) -> Vec<u16> {
         .collect()
 }
 
-/// What is interpreted (`.ci/miri`) has to be little.
+/// Fewer cases under Miri (`.ci/miri`), which is slow.
 const SMALL: bool = cfg!(miri);
 
 #[test]
@@ -222,7 +222,8 @@ proptest! {
     }
 }
 
-/// Least words of rows against the definition: few words, so that several rows have the same, and 0, whose ties do not count.
+/// Least words of rows against the definition. There are few different words, so several rows have the same one, and
+/// there are zeros, whose ties do not count.
 #[test]
 fn least_words_and_whose_they_are() {
     let word = |i: usize| {
@@ -250,7 +251,7 @@ fn least_words_and_whose_they_are() {
     }
 }
 
-/// Samples of 16 bits are packed as those of 64.
+/// Samples of 16 bits are packed like those of 64.
 #[test]
 fn short_samples_are_packed_alike() {
     for count in [1, 63, 64, 65, 128, 200] {
@@ -271,7 +272,7 @@ fn short_samples_are_packed_alike() {
     }
 }
 
-/// Visits against the definition, for numbers of bins about all limits.
+/// Visits against the definition, for numbers of bins around all limits.
 #[test]
 fn visitors_of_open_bins_are_marked() {
     let word = |i: usize| (i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;

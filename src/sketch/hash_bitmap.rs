@@ -1,9 +1,9 @@
 //! A bitmap of the hashes of a set, in the order of the hashes.
 //!
-//! In: the elements of a set. Out: a lower bound of the number of distinct elements, and about where the least hash of each bin
-//! is. Bit i stands for all hashes whose leading bits are the number i. Equal elements share a bit, and so do a few different
-//! ones. There are at least [`BITS_PER_ELEMENT`] bits per element, so a random set loses less than 1 % of its elements. Elements
-//! chosen to share bits make the bound useless, but never wrong.
+//! In: the elements of a set. Out: a lower bound of the number of distinct elements, and about where the least hash
+//! of each bin is. Bit i stands for all hashes whose leading bits are the number i. Equal elements share a bit, and
+//! so do a few different ones. There are at least [`BITS_PER_ELEMENT`] bits per element, so a random set loses less
+//! than 1 % of its elements. Elements chosen to share bits make the bound useless, but never wrong.
 
 use super::hash::stir;
 use crate::kernel::{BLOCK, Kernel, Work};
@@ -23,7 +23,7 @@ const ROUND: usize = 64;
 /// Most elements in which repeats are looked for first. For smaller sets it is a quarter of the elements.
 const MAX_TRIED: usize = 256;
 
-/// The bitmap of one set. It serves set after set.
+/// The bitmap of one set. Working memory, reused from set to set.
 #[derive(Default)]
 pub(crate) struct HashBitmap {
     bytes: Vec<u8>,
@@ -35,15 +35,17 @@ impl HashBitmap {
         (MIN_ELEMENTS..=MAX_ELEMENTS).contains(&elements)
     }
 
-    /// The expected number of elements that share a bit with an earlier one if all are distinct: about n^2 / 2m for m bits.
+    /// The expected number of elements that share a bit with an earlier one if all are distinct: about n^2 / 2m for m
+    /// bits.
     pub(crate) fn expected_collisions(elements: usize) -> u64 {
         (elements * elements / (2 * bits_for(elements))) as u64
     }
 
     /// Replaces the bitmap by that of the elements hashed with `key`. Their number [suits](HashBitmap::suits).
     ///
-    /// Returns false, and leaves the bitmap incomplete, if the first elements show that the set has too many repeats: they are
-    /// extrapolated to a number of distinct elements, and `is_useful` says whether that number is high enough.
+    /// Returns false, and leaves the bitmap incomplete, if the first elements show that the set has too many repeats:
+    /// they are extrapolated to a number of distinct elements, and `is_useful` says whether that number is high
+    /// enough.
     pub(crate) fn fill(
         &mut self,
         key: u64,
@@ -56,7 +58,8 @@ impl HashBitmap {
         let (tried, rest) = elements.split_at(tried.min(elements.len()));
         let (kernel, bytes) = (Kernel::best(), &mut self.bytes);
         let new = kernel.run(Fill::<true> { key, elements: tried, bytes });
-        // Repeats become more frequent as more elements are known, so the share of repeats in the whole set is hardly lower.
+        // Repeats become more frequent as more elements are known, so the share of repeats in the whole set is hardly
+        // lower.
         if new < tried.len() && !is_useful((elements.len() * new / tried.len()) as u64) {
             return false;
         }
@@ -69,8 +72,9 @@ impl HashBitmap {
         Kernel::best().run(Count(&self.bytes))
     }
 
-    /// An upper limit of the least hash of each bin: the 16 bits of the hash that follow the bin number. Returns false if a limit is
-    /// unknown, because a bin is empty or has too few or too many bits. The number of bins is a power of two.
+    /// An upper limit of the least hash of each bin: the 16 bits of the hash that follow the bin number. Returns
+    /// false if a limit is unknown, because a bin is empty or has too few or too many bits. The number of bins is a
+    /// power of two.
     pub(crate) fn limits(&self, limits: &mut [u16]) -> bool {
         let (blocks, _) = self.bytes.as_chunks::<BLOCK>();
         let per_bin = blocks.len() / limits.len();
@@ -87,7 +91,7 @@ impl HashBitmap {
     }
 }
 
-/// The bits of the bitmap of so many elements, a power of two.
+/// The number of bits of the bitmap of a set of this size, a power of two.
 fn bits_for(elements: usize) -> usize {
     (BITS_PER_ELEMENT * elements.clamp(MIN_ELEMENTS, MAX_ELEMENTS)).next_power_of_two()
 }

@@ -1,4 +1,4 @@
-//! The fast way against the definition: every sample has an order of all elements, and the first of the set wins.
+//! The sampler against its definition: every sample has an order of all elements, and the first one of the set wins.
 
 use super::*;
 use crate::Sketcher;
@@ -17,13 +17,13 @@ fn scheme(samples: u32, seed: u64) -> Scheme {
     .unwrap()
 }
 
-/// What an element draws, by the letter of SAMPLE-8 and SAMPLE-9.
+/// What an element draws, exactly as SAMPLE-8 and SAMPLE-9 define it.
 struct Drawn {
-    /// For each sample the extension, where the element claims it.
+    /// The extension for each sample that the element claims.
     claims: Vec<Option<u64>>,
     tie_words: Vec<u64>,
     samples: Vec<u64>,
-    /// Random words that it took: one for each block, and one for each claim.
+    /// The number of random words: one per block, and one per claim.
     words: usize,
 }
 
@@ -63,11 +63,11 @@ fn table(w: u64, m: u64) -> Vec<u64> {
     (1..=p.len()).map(|v| (p[..v].iter().sum::<u128>() / (1 << 32)) as u64).collect()
 }
 
-/// The samples of a set, and how many of them nobody claims.
+/// The samples of a set, and the number of unclaimed ones.
 fn definition(elements: &[Drawn]) -> (Vec<u64>, usize) {
     let samples = elements[0].samples.len();
     let winner = |j: usize| {
-        // Those that claim the sample come first, of them the greatest extension, then the least tie word.
+        // Elements that claim the sample come first, by greatest extension, then by least tie word.
         let order = |e: &&Drawn| {
             (e.claims[j].is_none(), e.claims[j].map(std::cmp::Reverse), e.tie_words[j])
         };
@@ -92,8 +92,8 @@ fn sampled(
     (found, lazy.unclaimed(claims))
 }
 
-/// SAMPLE-8, SAMPLE-9: all sizes of sets and of signatures, with repeats and in any order, one after another in
-/// the same working memory.
+/// SAMPLE-8, SAMPLE-9: sets and signatures of many sizes, with repeats, in any order, and all in the same working
+/// memory.
 #[test]
 fn samples_are_those_of_the_definition() {
     for k in [1, 2, 3, 5, 31, 32, 33, 127, 128, 129, 130, 200, 256, 1000] {
@@ -104,7 +104,7 @@ fn samples_are_those_of_the_definition() {
             if n * k as usize > 200_000 {
                 continue;
             }
-            // So few numbers that some elements are there twice.
+            // So few numbers that some elements are repeated.
             let set: Vec<u64> = (0..n as u64).map(|i| mix(i) % (n as u64 * 4)).collect();
             let elements: Vec<Drawn> = set.iter().map(|x| drawn(&scheme, *x)).collect();
             let expected = definition(&elements);
@@ -120,7 +120,7 @@ fn samples_are_those_of_the_definition() {
     }
 }
 
-/// The same through the front: slices, streams long enough to be forgotten, many sets at once, and pairs.
+/// The same through `Sketcher`: slices, long streams that drop their elements, many sets at once, and pairs.
 #[test]
 fn every_way_in_leads_to_the_same_samples() {
     for (k, packing) in [
@@ -157,7 +157,7 @@ fn every_way_in_leads_to_the_same_samples() {
     }
 }
 
-/// SAMPLE-8: the check values of the binomial distribution at m = 128, and the thresholds by the letter.
+/// SAMPLE-8: check values of the binomial distribution at m = 128, and the thresholds by their definition.
 #[test]
 fn claims_are_binomial() {
     let shares: Vec<f64> = thresholds(128, 128).iter().map(|t| *t as f64 / 64_f64.exp2()).collect();
@@ -176,7 +176,7 @@ fn claims_are_binomial() {
     }
 }
 
-/// SAMPLE-8: the words that are drawn, as the module says: (1 + w/m) of 64 bits for a block of w samples.
+/// SAMPLE-8: the number of words, as the module states: (1 + w/m) of 64 bits for a block of w samples.
 #[test]
 fn a_bit_is_drawn_for_each_element_and_sample() {
     for (k, bits) in [(32, 4.0), (128, 1.0), (200, 64.0 * (2.0 + 200.0 / 128.0) / 200.0)] {
@@ -184,7 +184,7 @@ fn a_bit_is_drawn_for_each_element_and_sample() {
         let elements = 40_000;
         let words: usize = (0..elements).map(|x| drawn(&scheme, x).words).sum();
         let found = 64.0 * words as f64 / (elements as f64 * f64::from(k));
-        // The claims of an element are as many as k trials of probability 1/m succeed.
+        // The number of claims of an element is that of successes in k trials of probability 1/m.
         let m = f64::from(k.min(128));
         let claims = f64::from(k) / m * (1.0 - 1.0 / m);
         let error = 64.0 / f64::from(k) * (claims / elements as f64).sqrt();
@@ -192,7 +192,7 @@ fn a_bit_is_drawn_for_each_element_and_sample() {
     }
 }
 
-/// SAMPLE-9: extensions that are equal, and 0, which hashes as good as never show.
+/// SAMPLE-9: equal extensions, and the extension 0, which hashes hardly ever produce.
 #[test]
 fn equal_extensions_are_settled_by_tie_words() {
     let block = Block::new(5, 130, 100, 128);
@@ -208,7 +208,7 @@ fn equal_extensions_are_settled_by_tie_words() {
             assert_eq!(race.best.holders[place], least(&all[..=i]), "{extension} {i}");
             assert_eq!(race.best.extensions[place], extension);
         }
-        // One that is less changes nothing.
+        // A smaller extension changes nothing.
         if extension > 0 {
             race.claim(place, extension - 1, 15);
             assert_eq!(race.best.holders[place], least(&all));
@@ -218,7 +218,7 @@ fn equal_extensions_are_settled_by_tie_words() {
     assert!(race.best.extensions.iter().enumerate().all(|(i, e)| i == place || *e == 0));
 }
 
-/// A sample that is claimed with the extension 0 is claimed: it is not settled once more.
+/// A sample that is claimed with the extension 0 is claimed. It is not settled by tie words.
 #[test]
 fn a_claim_of_extension_zero_counts() {
     let scheme = scheme(200, 1);
@@ -231,14 +231,14 @@ fn a_claim_of_extension_zero_counts() {
     let (first, second) = (of(0), of(1));
     lazy.start(&mut claims);
     lazy.absorb(&set, &mut claims);
-    // 77 is the hash of no element of the set.
+    // No element of the set has the hash 77.
     for (block, place) in [(0, first), (1, second)] {
         let Claims { best, zeros, .. } = &mut claims;
         let (block, best) = (&lazy.blocks[block], &mut best[block]);
         Race { block, best, zeros, tie_keys: &lazy.tie_keys }.claim(place, 0, 77);
     }
     assert_eq!(lazy.unclaimed(&claims), open - 2);
-    // Nor does it count twice when a better claim comes.
+    // It is not counted twice if a better claim follows.
     let mut better = Claims::default();
     lazy.start(&mut better);
     let Claims { best, zeros, .. } = &mut better;
@@ -254,6 +254,6 @@ fn a_claim_of_extension_zero_counts() {
         let own = mix(77 ^ Keys::new(1, Purpose::Samples).key(j as u64));
         assert_eq!(sample, if zero { own } else { expected[j] }, "{j}");
     }
-    // Nothing of it is left for the next set.
+    // Nothing is left over for the next set.
     assert_eq!(sampled(&lazy, &mut claims, &[&set], 200), (expected, open));
 }

@@ -1,9 +1,10 @@
 //! The cardinality code of a set.
 //!
-//! In: the elements of a set, with repeats. Out: the code of the number of distinct elements (`format-spec/signature.md`).
-//! Most codes stand for a range of sizes. A lower bound that has the same code as the number of all elements settles the
-//! code, and nothing needs to be counted exactly. The bound comes from a [`HashBitmap`], which is cheaper than counting. Where it
-//! probably cannot settle the code, the elements are counted at once.
+//! In: the elements of a set, with repeats. Out: the code of the number of distinct elements
+//! (`format-spec/signature.md`). Most codes stand for a range of sizes. A lower bound that has the same code as the
+//! number of all elements settles the code, and nothing needs to be counted exactly. The bound comes from a
+//! [`HashBitmap`], which is cheaper than counting. Where it probably cannot settle the code, the elements are counted
+//! at once.
 
 use super::hash_bitmap::HashBitmap;
 use super::sketcher::{Scratch, Sketcher};
@@ -85,7 +86,8 @@ mod tests {
         }
     }
 
-    /// Sets just above the least size of their code and sets with many repeats are counted at once. Others get a bitmap.
+    /// Sets just above the least size of their code and sets with many repeats are counted at once. Others get a
+    /// bitmap.
     #[test]
     fn bitmaps_are_for_sets_whose_code_they_can_settle() {
         let sketcher = sketcher(CardinalityField::Log8);
@@ -112,7 +114,8 @@ mod tests {
         assert_eq!(sketcher.size_codes(&sets).unwrap(), (1 + 61) + (1 + 81));
     }
 
-    /// Elements that share one bit of the bitmap, chosen by someone who knows the seed, are still counted and sampled.
+    /// Elements that share one bit of the bitmap, chosen by someone who knows the seed, are still counted and
+    /// sampled.
     #[test]
     fn elements_that_share_a_bit_are_counted() {
         let sketcher = sketcher(CardinalityField::Log8);

@@ -1,10 +1,11 @@
 //! Sets of 64-bit elements to signatures: ringer beside rensa, for set sizes from 1 to 2,000, on one thread.
 //!
-//! rensa runs in a Python process that this one starts. They communicate over pipes: this process sends the sets once, then
-//! requests one round at a time. The rounds of all contenders alternate. The best round of each counts, in processor time.
+//! rensa runs in a Python process that this one starts. They communicate over pipes: this process sends the sets
+//! once, then requests one round at a time. The rounds of all contenders alternate. The best round of each counts, in
+//! processor time.
 //!
-//! Ringer keeps the sizes of sets, rensa does not. So the steps behind a size are also measured alone: reading the elements,
-//! counting the distinct ones exactly, and finding the code that is stored.
+//! Ringer keeps the sizes of sets, rensa does not. So the steps behind a size are also measured alone: reading the
+//! elements, counting the distinct ones exactly, and finding the code that is stored.
 
 use std::hint::black_box;
 use std::io::{BufRead, BufReader, Write};
@@ -17,7 +18,8 @@ use crate::Result;
 use crate::measure::Watch;
 use testkit::random::Random;
 
-/// 1,070 is the least size of its cardinality code. A lower bound cannot settle that code, so every element is counted.
+/// 1,070 is the least size of its cardinality code. A lower bound cannot settle that code, so every element is
+/// counted.
 const SIZES: [usize; 13] = [1, 2, 5, 10, 20, 50, 100, 200, 300, 500, 1000, 1070, 2000];
 const ELEMENTS: usize = 1_000_000;
 const MAX_SETS: usize = 50_000;
