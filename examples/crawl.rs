@@ -1,8 +1,8 @@
-//! A crawler that keeps each page once, and knows what it has seen when it starts again.
+//! A crawler that keeps each page once, and remembers what it has seen after a restart.
 //!
-//! Pages come one after the other. Each is looked up before it is kept: if a page that is known looks like it
-//! to nine tenths or more, it is a mirror, a print version, the same page with today's date. Commits are durable,
-//! so a crawler that is killed goes on where it was.
+//! Each page is looked up before it is stored. If a known page resembles it by 0.9 or more, the new one is a mirror, a
+//! print version, or the same page with another date. Commits are durable, so a crawler that is killed continues where it
+//! was.
 //!
 //! ```sh
 //! cargo run --example crawl                 # on pages that it makes up
@@ -14,7 +14,7 @@ use std::path::Path;
 
 use ringer::{Database, Like, Options, Scheme};
 
-/// Pages at least this alike are one page.
+/// Pages with at least this resemblance count as one page.
 const SAME: f64 = 0.9;
 
 struct Crawl {
@@ -23,16 +23,16 @@ struct Crawl {
 
 /// What to do with a page.
 enum Verdict {
-    /// Nothing like it was seen.
+    /// No similar page was seen.
     New,
-    /// It is like this one, to so much.
+    /// It resembles this page, by this much.
     SeenAs(String, f64),
-    /// There is nothing to read on it.
+    /// It has no text.
     Empty,
 }
 
 impl Crawl {
-    /// Goes on with the database of an earlier crawl, or starts one.
+    /// Opens the database of an earlier crawl, or creates one.
     fn start(path: &Path) -> ringer::Result<Crawl> {
         let known = match path.exists() {
             true => Database::open(path, Options::default())?,
@@ -42,7 +42,7 @@ impl Crawl {
     }
 
     fn see(&self, url: &str, page: &[u8]) -> ringer::Result<Verdict> {
-        // A page is looked up and then stored: it is sketched once.
+        // The signature is used for the lookup and for storing, so a page is sketched once.
         let signature = self.known.sketcher().sketch_html(page)?;
         if signature.is_empty() {
             return Ok(Verdict::Empty);
@@ -54,7 +54,7 @@ impl Crawl {
             let name = String::from_utf8_lossy(&found.key).into_owned();
             return Ok(Verdict::SeenAs(name, found.similarity().value));
         }
-        // Durable when it returns: this page will not be fetched again.
+        // The commit is durable when it returns, so this page will not be fetched again.
         let mut batch = self.known.batch();
         batch.put_signature(url, signature)?;
         self.known.commit(batch)?;
@@ -90,7 +90,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("crawl.ringer");
     let half = pages.len() / 2;
-    // Two runs over one database: the second knows what the first has seen.
+    // Two runs over one database. The second knows the pages of the first.
     for run in [&pages[..half], &pages[half..]] {
         let crawl = Crawl::start(&path)?;
         for (url, page) in run {

@@ -1,16 +1,16 @@
-//! How well pairs agree with what people say, and with exact resemblance: precision, recall and F1 on labelled
-//! real data.
+//! Precision, recall and F1 of pairs on real data, against the labels of people and against exact resemblance.
 //!
 //! ```sh
 //! cargo run --example evaluate
 //! ```
 //!
-//! The data is not part of the repository. Set `RINGER_DATA` to its folder (the one that holds `er-labelled/`);
-//! by default it is looked for in `../shared/data`, and what is not there is left out. `exact` rows are pairs by
-//! exact resemblance: what signatures can reach at best. Labels are no threshold of resemblance, so even they are
-//! far from 1. `checked` rows hand possible pairs to a function that counts. The sets: character 3-grams (cora,
-//! dblp-acm), words (cddb), runs of two words (plagiarised-answers), runs of three words (others). Answers that
-//! were copied from one text are alike, too, and nobody labelled those pairs.
+//! The data is not part of the repository. `RINGER_DATA` names its folder, the one with `er-labelled/`; the default is
+//! `../shared/data`. Missing data sets are left out.
+//!
+//! `exact` rows are pairs by exact resemblance, the best that signatures can reach. They are far from 1, because labels do
+//! not follow a threshold of resemblance. In `checked` rows, a function counts common elements of possible pairs. The
+//! sets are character 3-grams (cora, dblp-acm), words (cddb), runs of two words (plagiarised-answers) and runs of three
+//! words (others). Two answers that were copied from the same text are similar, but such pairs have no label.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -21,17 +21,17 @@ use ringer::{Database, Options, Scheme};
 
 type AnyError = Box<dyn std::error::Error>;
 
-/// Pairs of places, the smaller first.
+/// Pairs of positions, the smaller first.
 type Places = HashSet<(usize, usize)>;
 
-/// A data set: sets, and the pairs that people call the same, if they were asked.
+/// A data set: sets, and the pairs that people labelled as equal, if there are labels.
 struct Labelled {
     name: &'static str,
     sets: Vec<Vec<u64>>,
     labels: Option<Places>,
 }
 
-/// The bytes of a file of the data, unpacked.
+/// Reads and unpacks a data file.
 fn bytes(path: &str) -> Result<Option<Vec<u8>>, AnyError> {
     let default = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
     let path = std::env::var_os("RINGER_DATA").map_or(default, PathBuf::from).join(path);
@@ -82,7 +82,7 @@ impl Numbers {
     }
 }
 
-/// Pairs of names, one a line, as pairs of places.
+/// Reads pairs of names, one per line, as pairs of positions.
 fn labels(text: &str, between: char, place: impl Fn(usize, &str) -> Option<usize>) -> Places {
     let pair = |line: &str| {
         let (a, b) = line.trim().split_once(between)?;
@@ -136,7 +136,7 @@ fn cddb() -> Result<Option<Labelled>, AnyError> {
     };
     let (mut numbers, mut places, mut sets) = (Numbers::default(), HashMap::new(), Vec::new());
     for line in records.lines().skip(1) {
-        // Commas inside of quotes are no ends of fields.
+        // Commas inside quotes do not end a field.
         let mut quoted = false;
         let fields = line.split(|c: char| {
             quoted ^= c == '"';
@@ -205,7 +205,7 @@ fn answers() -> Result<Option<Labelled>, AnyError> {
     Ok(Some(Labelled { name: "plagiarised-answers", sets, labels }))
 }
 
-/// Package descriptions have no labels for pairs: exact resemblance alone.
+/// Reads package descriptions. They have no labels, only exact resemblance.
 fn descriptions() -> Result<Option<Labelled>, AnyError> {
     let Some(stanzas) = text("debian-desc-public/Translation-en.bookworm.xz")? else {
         return Ok(None);
@@ -220,7 +220,7 @@ fn descriptions() -> Result<Option<Labelled>, AnyError> {
     Ok(Some(Labelled { name: "debian-desc-public", sets, labels: None }))
 }
 
-/// All pairs from a resemblance on, by counting common elements.
+/// Finds all pairs of at least this resemblance, by counting common elements.
 fn exact_pairs(sets: &[Vec<u64>], min: f64) -> Places {
     let mut lists: HashMap<u64, Vec<usize>> = HashMap::new();
     let mut common = vec![0_u32; sets.len()];
@@ -247,13 +247,13 @@ fn exact_pairs(sets: &[Vec<u64>], min: f64) -> Places {
     all
 }
 
-/// The exact resemblance of two sets in rising order.
+/// Computes the exact resemblance of two sets in ascending order.
 fn jaccard(a: &[u64], b: &[u64]) -> f64 {
     let common = a.iter().filter(|element| b.binary_search(element).is_ok()).count();
     common as f64 / (a.len() + b.len() - common) as f64
 }
 
-/// The pairs that a database finds; with `check`, possible ones are looked at.
+/// Finds pairs with a database. With `check`, common elements of possible pairs are counted.
 fn found_pairs(
     sets: &[Vec<u64>],
     scheme: &Scheme,
@@ -271,7 +271,7 @@ fn found_pairs(
     let snapshot = db.snapshot();
     let mut pairs = snapshot.pairs(min).expand();
     if min < 0.5 {
-        // The slots of these schemes find few that are less alike.
+        // The slots of these schemes find few pairs of low resemblance.
         pairs = pairs.exhaustive();
     }
     if check {

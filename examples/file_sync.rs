@@ -1,8 +1,8 @@
 //! Which of my files should a remote file be built from, and how much of it must be sent?
 //!
-//! Remote differential compression: this side has a folder of files, the other side has a file. The other side
-//! sends the signature of its file, a few dozen bytes. A Ringer database over the folder names the files that look most like it; of
-//! the best, only the chunks that it lacks have to be sent.
+//! This is remote differential compression. This side has a folder of files, and the other side has a file. The other side
+//! sends the signature of its file, a few dozen bytes. A Ringer database of the folder finds the most similar files. Only
+//! the chunks that the best of them lacks have to be sent.
 //!
 //! ```sh
 //! cargo run --example file_sync                  # on files that it makes up
@@ -73,7 +73,7 @@ fn sync(folder: &Path, remote: &Path) -> Outcome<()> {
     let size: usize = wanted.iter().map(|(_, bytes)| bytes).sum();
     println!("{}: {size} bytes, {} chunks", remote.display(), wanted.len());
 
-    // This side: which files look like it?
+    // This side: which files are similar to it?
     let answer = db.snapshot().query(Like::Signature(&signature)).top(3).run()?;
     let mut best = None;
     for found in &answer.matches {
@@ -99,7 +99,7 @@ fn sync(folder: &Path, remote: &Path) -> Outcome<()> {
     Ok(())
 }
 
-/// A story of so many sentences; another seed, another story.
+/// Makes up a story. Another seed gives another story.
 fn story(seed: usize, sentences: usize) -> String {
     let who = ["The baker", "A sailor", "My aunt", "The old clerk", "Some child", "Nobody"];
     let does = ["painted", "forgot", "mended", "sold", "carried home", "dreamt of"];
@@ -124,7 +124,7 @@ fn main() -> Outcome<()> {
             for seed in 1..=20 {
                 fs::write(folder.join(format!("story-{seed}.txt")), story(seed, 300))?;
             }
-            // A new version of one of them: some words changed, and a passage put in.
+            // A new version of one of them, with some words changed and a passage inserted.
             let mut new = story(7, 300).replacen("nine letters", "ten long letters", 3);
             new.insert_str(5000, "Here the author had second thoughts, and wrote a little more.\n");
             let remote = made.path().join("remote.txt");

@@ -1,14 +1,14 @@
-//! Texts as weighted words: how many of the ten nearest, by exact cosine and by exact weighted resemblance, a database
-//! finds.
+//! Texts as weighted words: the share of the ten nearest texts, by exact cosine and exact weighted resemblance, that a
+//! database finds.
 //!
 //! ```sh
 //! cargo run --release --example tf_idf
 //! ```
 //!
 //! The texts are the package descriptions of `debian-desc-public` in the folder that `RINGER_DATA` names (by default
-//! `../shared/data`); where they are not, made-up ones. A text is its words, weighted by how often they come in it and how rare
-//! they are in all ([`DocumentFrequencies`]). Every text is stored under its number in a database of vectors (`cosine`) and in
-//! one of weighted sets (`weighted`); some of them are looked for.
+//! `../shared/data`), or made-up texts if that is missing. The words of a text are weighted by their frequency in it and their
+//! rarity in all texts ([`DocumentFrequencies`]). Every text is stored under its number in a database of vectors (`cosine`)
+//! and in one of weighted sets (`weighted`). Some of the texts are queried.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -22,13 +22,13 @@ use ringer::{Database, Like, Options, Parameters, Query, Scheme, Snapshot, prese
 
 type AnyError = Box<dyn std::error::Error>;
 
-/// Words with their weights, in rising order of words.
+/// Words with their weights, in ascending order of words.
 type Weighted = Vec<(u64, f64)>;
 
-/// A text that is looked for, one of every so many.
+/// One text in this many is queried.
 const EVERY: usize = 200;
 
-/// How many of its likes.
+/// The number of nearest texts that are wanted.
 const TOP: usize = 10;
 
 fn main() -> Result<(), AnyError> {
@@ -78,8 +78,8 @@ fn load(
     Ok(db)
 }
 
-/// Prints the share of the nearest that are found, on average over the texts that are looked for. Where several are equally
-/// near as the last, any of them counts.
+/// Prints the average share of the nearest texts that a query finds. If several are as near as the last, any of them
+/// counts.
 fn report(
     name: &str,
     snapshot: &Snapshot,
@@ -125,7 +125,7 @@ fn report(
     Ok(())
 }
 
-/// Which texts have a word, and its weight there: for exact answers.
+/// The texts of each word, and its weight in them, for exact answers.
 struct Index {
     lists: HashMap<u64, Vec<(usize, f64)>>,
     lengths: Vec<f64>,
@@ -149,7 +149,7 @@ impl Index {
         }
     }
 
-    /// The sum of something over the words that a text shares with others.
+    /// Sums a value over the words that a text shares with each other text.
     fn shared(&self, set: &Weighted, one: impl Fn(f64, f64) -> f64) -> HashMap<usize, f64> {
         let mut sums = HashMap::new();
         for (word, weight) in set {
@@ -173,7 +173,7 @@ impl Index {
     }
 }
 
-/// The words of the package descriptions, if they are there.
+/// Reads the words of the package descriptions, if the data is there.
 fn descriptions() -> Result<Option<Vec<Vec<u64>>>, AnyError> {
     let default = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
     let folder = std::env::var_os("RINGER_DATA").map_or(default, PathBuf::from);
@@ -193,7 +193,7 @@ fn descriptions() -> Result<Option<Vec<Vec<u64>>>, AnyError> {
     Ok(Some(text.split("\n\n").filter_map(words).filter(|words| !words.is_empty()).collect()))
 }
 
-/// A text about one of a few hundred subjects, some words of which are common to all.
+/// Makes up a text about one of a few hundred subjects. Some of its words are common to all texts.
 fn made_up(number: u64) -> Vec<u64> {
     let mut state = number;
     let mut roll = |below: u64| {

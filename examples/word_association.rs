@@ -1,8 +1,8 @@
 //! Which words go together? Two- and three-way associations from the documents that words are in.
 //!
-//! A word is the set of the documents it occurs in. Documents are numbered 0 to D - 1, and common words are in
-//! a good part of them: the universe is bounded, and estimates account for the share that each set fills. The
-//! resemblance of three sets at once tells phrases from words that only meet in pairs.
+//! A word is the set of documents in which it occurs. Documents are numbered 0 to D - 1, and common words are in many of
+//! them. So the universe is bounded, and estimates use the share of it that each set fills. The resemblance of three sets
+//! tells phrases from words that only occur together in pairs.
 //!
 //! ```sh
 //! cargo run --release --example word_association                    # on documents that it makes up
@@ -15,11 +15,11 @@ use std::error::Error;
 use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
 use ringer::{Database, Like, Options, Parameters, Scheme, presets, resemblance_of};
 
-/// A word and the documents it is in.
+/// A word and its documents.
 type Posting = (String, Vec<u64>);
 
-/// 256 samples of 4 bits and exact set sizes. No index: two words that share a tenth of their documents are
-/// far from chance already, and to find those all must be compared. Of 27,000 words that takes a millisecond.
+/// Returns a scheme of 256 samples of 4 bits with exact set sizes. It has no index: words that share a tenth of their
+/// documents are already of interest, and only a scan finds them. A scan of 27,000 words takes a millisecond.
 fn scheme(documents: u64) -> ringer::Result<Scheme> {
     Scheme::new(Parameters {
         sampler: Sampler::OnePermutation,
@@ -32,7 +32,7 @@ fn scheme(documents: u64) -> ringer::Result<Scheme> {
     })
 }
 
-/// Documents about one of three subjects, whose words come together more often than others.
+/// Makes up documents about three subjects. Words of a subject occur together more often than others.
 fn made_up() -> (Vec<Posting>, u64) {
     const DOCUMENTS: u64 = 50_000;
     let subjects =
@@ -42,7 +42,7 @@ fn made_up() -> (Vec<Posting>, u64) {
         for (w, word) in subject.iter().enumerate() {
             let in_it = |document: &u64| {
                 let mixed = (document * 3 + s as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
-                // All words of a subject in one document of 16; each alone in one of 64 more.
+                // All words of a subject are in one document of 16, and each word alone is in one more of 64.
                 mixed.is_multiple_of(16) || (mixed + w as u64 * 7) % 64 == 1
             };
             postings.push((word.to_string(), (0..DOCUMENTS).filter(in_it).collect()));

@@ -261,7 +261,7 @@ impl Database {
         self.open.writer()?.vacuum()
     }
 
-    /// Writes a compact copy to a new file: one segment, without dead bytes. It can be used by those who can use the
+    /// Writes a compact copy to a new file: one segment, without dead bytes. It has the mode and group of the
     /// original.
     ///
     /// Fails if anything exists at the path, or if another database uses the name for a companion file. A database in

@@ -107,7 +107,7 @@ impl Reader {
             .map_err(|error| Error::io("look at", &lock, error))
     }
 
-    /// Writes a compact copy to a new file, for those who can use the original. Fails if anything exists at the path, or if
+    /// Writes a compact copy to a new file with the mode and group of the original. Fails if anything exists at the path, or if
     /// another database uses the name for a companion file.
     pub fn pack(&self, target: impl AsRef<Path>) -> Result<()> {
         let spill = SpillPlace {

@@ -41,7 +41,7 @@ pub struct Clustering {
     by_hash: HashTable<u32>,
 }
 
-/// What became of a key that joined.
+/// The result of a key that joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Joined {
@@ -54,7 +54,7 @@ pub struct Joined {
 }
 
 impl Clustering {
-    /// No keys yet. Sets are linked if their similarity is at least `min`, from 0 to 1: the resemblance, or the cosine
+    /// Returns clusters without keys. Sets are linked if their similarity is at least `min`, from 0 to 1: the resemblance, or the cosine
     /// where the database measures that.
     pub fn new(min: f64) -> Result<Clustering> {
         if !(0.0..=1.0).contains(&min) {
@@ -68,7 +68,7 @@ impl Clustering {
         Ok(Clustering { min, accept, keys: Vec::new(), parents: Vec::new(), by_hash })
     }
 
-    /// What must reach the least similarity: the estimate (the default), or one of the ends of its 99.9 % interval. Set it
+    /// Sets what must reach the least similarity: the estimate (the default), or one of the ends of its 99.9 % interval. Call this
     /// before the first key joins, so that the same rule decides about all keys.
     #[must_use]
     pub fn accept(mut self, accept: Accept) -> Clustering {
@@ -76,28 +76,28 @@ impl Clustering {
         self
     }
 
-    /// How many keys there are.
+    /// Returns the number of keys.
     pub fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// The least similarity of linked sets.
+    /// Returns the least similarity of linked sets.
     pub fn min_similarity(&self) -> f64 {
         self.min
     }
 
-    /// The smallest key of a key's cluster, which may be itself; `None` if it never joined.
+    /// Returns the smallest key of a key's cluster, which may be itself; `None` if it never joined.
     pub fn representative(&self, key: impl AsRef<[u8]>) -> Option<&[u8]> {
         let number = self.find(key.as_ref())?;
         Some(&self.keys[self.root(number) as usize])
     }
 
-    /// Every key with the smallest key of its cluster, in no order.
+    /// Iterates over all keys in no particular order, each with the smallest key of its cluster.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         (0..).zip(&self.keys).map(|(i, key)| (&**key, &*self.keys[self.root(i) as usize]))
     }
@@ -111,7 +111,7 @@ impl Clustering {
         self.parents[high as usize] = low;
     }
 
-    /// The clusters of two keys and more: keys in ascending order, clusters in the order of their first keys.
+    /// Returns the clusters of two keys or more: keys in ascending order, clusters in the order of their first keys.
     pub fn clusters(&self) -> Vec<Vec<&[u8]>> {
         let mut all: Vec<(&[u8], &[u8])> = self.iter().map(|(key, first)| (first, key)).collect();
         all.sort_unstable();

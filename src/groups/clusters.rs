@@ -18,8 +18,8 @@ use crate::store::state::State;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Linkage {
-    /// Connected components: a chain of pairs leads from every set to every other. Two sets of a cluster may be less alike
-    /// than the threshold.
+    /// Connected components: a chain of pairs leads from every set to every other. The similarity of two sets
+    /// of a cluster may be below the threshold.
     #[default]
     Connected,
     /// Every member matches the representative. Sets are taken in the order of their keys. A set that is in no cluster yet
@@ -27,7 +27,7 @@ pub enum Linkage {
     Strict,
 }
 
-/// Clusters of sets that match: a question to a snapshot.
+/// The builder of a search for clusters of sets that match.
 ///
 /// Clusters have two sets or more, and come in the order of their representatives' keys. Sets with equal signatures are
 /// always in one cluster. If pairs are [verified](Pairs::verify), that holds for equal sets instead.
@@ -73,8 +73,8 @@ pub struct Cluster<'a> {
     pub keys: Members<'a>,
     /// How many distinct signatures they have.
     pub signatures: usize,
-    /// The comparison of the representative, as first set, with the member that is least like it. Two other members of a
-    /// [connected](Linkage::Connected) cluster may be less alike.
+    /// The comparison of the representative, as first set, with the member that is least similar to it. Two other members
+    /// of a [connected](Linkage::Connected) cluster may be less similar.
     pub lowest: Comparison,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Clusters<'a> {
         self
     }
 
-    /// What makes a cluster. Default [`Linkage::Connected`].
+    /// Sets what makes a cluster. Default [`Linkage::Connected`].
     pub fn linkage(mut self, linkage: Linkage) -> Clusters<'a> {
         self.linkage = linkage;
         self
@@ -215,7 +215,7 @@ impl Forest {
     }
 }
 
-/// The comparison of the first group with the one that is least like it.
+/// Compares the first group with the one that is least similar to it.
 fn lowest(visited: &Visited<'_>, groups: &[u32]) -> Result<Comparison> {
     let first = groups[0];
     let mut lowest = visited.compare(first, groups[groups.len().min(2) - 1])?;

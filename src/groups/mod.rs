@@ -1,14 +1,14 @@
-//! Which sets look like each other? All pairs, clusters and triples of a database.
+//! Which sets are similar to each other? All pairs, clusters and triples of a database.
 //!
 //! In: a snapshot and a threshold. Out: each pair of sets that a [query](crate::query) for one of them would find, exactly
-//! once ([`Pairs`]); clusters of sets that pairs link ([`Clusters`]); triples of sets that are alike all together, which
-//! pairs alone cannot tell ([`Triples`]); clusters that grow with the database ([`Clustering`]). The data alone defines
+//! once ([`Pairs`]); clusters of sets that pairs link ([`Clusters`]); triples with a high three-way resemblance, which
+//! pairs alone cannot show ([`Triples`]); clusters that grow with the database ([`Clustering`]). The data alone defines
 //! an answer, not how rows are stored.
 //!
 //! # The way of a pair
 //!
 //! 1. `signature_table.rs` reads all live rows in key order. Rows with equal signatures become one *group*, so that a
-//!    hundred thousand copies are one entry and not five billion pairs. `split_groups.rs` splits groups whose sets differ,
+//!    hundred thousand duplicates are one entry and not five billion pairs. `split_groups.rs` splits groups whose sets differ,
 //!    where sets can be read.
 //! 2. `join.rs` brings groups together. A matching pair differs in few samples, so it agrees in at least one of a few
 //!    columns of samples, which `columns.rs` chooses. Sorting all groups by each column (`radix.rs`) makes such pairs

@@ -1,4 +1,6 @@
-//! What is asked: all pairs, and their conditions.
+//! The builder of a search for pairs.
+//!
+//! In: a threshold and conditions. Out: pairs and groups in key order, or an error before anything is read.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -20,7 +22,7 @@ const DEFAULT_MAX_CANDIDATES: usize = 100_000;
 /// Bytes of memory that a run may take.
 const DEFAULT_MEMORY: usize = 1 << 30;
 
-/// All pairs of sets that match: a question to a snapshot.
+/// The builder of a search for all pairs of sets that match.
 ///
 /// Two sets are a pair if they have at least m slots in common and their similarity reaches the threshold: exactly what a
 /// [query](crate::Query) for one of them would find. Each pair comes once. The similarity is the resemblance, or the
@@ -105,7 +107,7 @@ impl<'a> Pairs<'a> {
         }
     }
 
-    /// The least number of slots that a pair has in common. Default: the scheme's number.
+    /// Sets the least number of slots that a pair has in common. Default: the scheme's number.
     pub fn min_matches(mut self, slots: u32) -> Pairs<'a> {
         self.requirements.min_matches = Some(slots);
         self
@@ -119,7 +121,7 @@ impl<'a> Pairs<'a> {
         self
     }
 
-    /// Expands groups of equal signatures: all pairs of their keys are given, and no group. A hundred thousand copies make
+    /// Expands groups of equal signatures: all pairs of their keys are given, and no group. A hundred thousand duplicates make
     /// five billion pairs. They come in the order of their groups.
     pub fn expand(self) -> Pairs<'a> {
         self.expand_up_to(usize::MAX)
@@ -139,14 +141,14 @@ impl<'a> Pairs<'a> {
         self
     }
 
-    /// Distinct signatures that one signature is compared with in a column of samples, before its pairs are
+    /// Sets how many distinct signatures one signature is compared with in a column of samples, before its pairs are
     /// [truncated](Report::truncated). Default 100,000.
     pub fn max_candidates(mut self, candidates: usize) -> Pairs<'a> {
         self.max_candidates = candidates;
         self
     }
 
-    /// Bytes of memory that the run may take, without the page cache. If it needs more, it fails with
+    /// Sets how many bytes of memory the run may take, without the page cache. If it needs more, it fails with
     /// [`Error::OverLimit`](crate::Error::OverLimit). Default 1 GiB. A set takes 40 bytes and its signature, or 36 bytes if
     /// another set has the same signature.
     pub fn memory(mut self, bytes: usize) -> Pairs<'a> {
@@ -154,7 +156,7 @@ impl<'a> Pairs<'a> {
         self
     }
 
-    /// What must reach the threshold: the estimate (the default), or one of the ends of its 99.9 % interval.
+    /// Sets what must reach the threshold: the estimate (the default), or one of the ends of its 99.9 % interval.
     pub fn accept(mut self, accept: Accept) -> Pairs<'a> {
         self.requirements.accept = accept;
         self

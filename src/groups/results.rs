@@ -29,7 +29,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// How alike the sets are: their resemblance, or the cosine where the database measures that. It is exact if the pair
+    /// Returns the similarity of the sets: their resemblance, or the cosine if the database measures that. It is exact if the pair
     /// was [verified](super::Pairs::verify).
     pub fn similarity(&self) -> Estimate {
         self.comparison.similarity()
@@ -45,7 +45,7 @@ pub enum Found<'a> {
     Pair(Pair),
 }
 
-/// Keys that share one signature, and so are probably copies. If pairs are [verified](super::Pairs::verify), keys whose
+/// Keys that share one signature, and so are probably duplicates. If pairs are [verified](super::Pairs::verify), keys whose
 /// sets are equal.
 #[derive(Debug, Clone, Copy)]
 pub struct Group<'a> {
@@ -55,18 +55,18 @@ pub struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// How many keys there are; at least two.
+    /// Returns the number of keys, which is at least two.
     #[expect(clippy::len_without_is_empty, reason = "a group is never empty")]
     pub fn len(&self) -> usize {
         self.ranks.len()
     }
 
-    /// The smallest key, by which pairs name the group.
+    /// Returns the smallest key, by which pairs name the group.
     pub fn representative(&self) -> Result<Box<[u8]>> {
         self.table.key(self.ranks[0])
     }
 
-    /// All keys in ascending order. Each is read when the iterator reaches it.
+    /// Iterates over all keys in ascending order. Each is read when the iterator reaches it.
     pub fn keys(&self) -> Members<'a> {
         Members { table: self.table, ranks: self.ranks.iter() }
     }

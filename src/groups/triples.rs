@@ -1,7 +1,7 @@
-//! Triples of sets that are alike all together.
+//! Triples of sets with a high three-way resemblance.
 //!
 //! The resemblance of three sets is the size of their intersection over the size of their union. It can be low although
-//! all three pairs are alike, since each pair may share something else. So the resemblance of each triangle in the graph
+//! all three pairs are similar, since each pair may share something else. So the resemblance of each triangle in the graph
 //! of pairs is estimated from the samples in which all three sets agree. This needs samples of two bits or more.
 
 use std::ops::ControlFlow;
@@ -20,11 +20,11 @@ use crate::scheme::Measure;
 use crate::sketch::Sketcher;
 use crate::store::state::State;
 
-/// Triples of sets that are alike: a question to a snapshot.
+/// The builder of a search for triples of similar sets.
 ///
 /// Triples are the triangles of [pairs](Pairs) whose estimated three-way resemblance reaches the threshold, in the order
-/// of their keys. Three sets are never more alike than two of them, so pairs have the same threshold. But estimates err,
-/// and [`min_pair`](Triples::min_pair) admits pairs that seem a little less alike. Sets with equal signatures count as
+/// of their keys. Three sets never resemble each other more than two of them do, so pairs have the same threshold. But estimates err,
+/// and [`min_pair`](Triples::min_pair) admits pairs with slightly lower estimates. Sets with equal signatures count as
 /// one set, named by their smallest key. Samples of one bit cannot estimate the resemblance of three sets
 /// ([`Error::TooFewBits`]), nor can signs of vectors ([`Error::OtherMeasure`]).
 ///
@@ -54,7 +54,7 @@ pub struct Triples<'a> {
     accept: Accept,
 }
 
-/// Three sets that are alike all together.
+/// Three sets whose three-way resemblance reaches the threshold.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -81,13 +81,13 @@ impl<'a> Triples<'a> {
         Triples { pairs, min_resemblance, accept: Accept::Estimate }
     }
 
-    /// The least resemblance of two of the three sets. Default: that of all three.
+    /// Sets the least resemblance of two of the three sets. Default: that of all three.
     pub fn min_pair(mut self, resemblance: f64) -> Triples<'a> {
         self.pairs.requirements.threshold = Some(Threshold::similarity(resemblance));
         self
     }
 
-    /// What must reach the threshold: the estimate (the default), or one of the ends of its 99.9 % interval. The interval of
+    /// Sets what must reach the threshold: the estimate (the default), or one of the ends of its 99.9 % interval. The interval of
     /// three sets is a 95 % one, widened as if the estimate were normally distributed. The same applies to the pairs of a
     /// triangle.
     pub fn accept(mut self, accept: Accept) -> Triples<'a> {

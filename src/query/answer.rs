@@ -30,17 +30,17 @@ pub struct Match {
 }
 
 impl Match {
-    /// How alike the sets are: their resemblance, or the cosine where the database measures that.
+    /// Returns the similarity of the sets: their resemblance, or the cosine if the database measures that.
     pub fn similarity(&self) -> Estimate {
         self.comparison.similarity()
     }
 
-    /// How much of the query lies in the match.
+    /// Returns the containment of the query in the match.
     pub fn containment_of_query(&self) -> Result<Estimate> {
         self.comparison.containment_of_first()
     }
 
-    /// How much of the match lies in the query.
+    /// Returns the containment of the match in the query.
     pub fn containment_in_query(&self) -> Result<Estimate> {
         self.comparison.containment_of_second()
     }

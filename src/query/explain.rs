@@ -1,4 +1,6 @@
 //! How an answer was found, and the recall that the scheme promises.
+//!
+//! In: the trace of a search. Out: an [`Explanation`], which computes probabilities with [`crate::estimate::returned`].
 
 use std::sync::Arc;
 
@@ -150,13 +152,14 @@ impl Explanation {
         }
     }
 
-    /// The probability that a set with exactly the threshold's similarity is returned: that it has enough slots in common
+    /// Returns the probability that a set with exactly the threshold's similarity is returned: that it has enough slots in common
     /// with the query, and passes the threshold. `None` without a threshold.
     pub fn promised_recall(&self) -> Option<f64> {
         self.threshold.map(|(similarity, _)| self.recall_at(similarity))
     }
 
-    /// The probability that a set of this resemblance or cosine is returned, for sets tiny against their universe.
+    /// Returns the probability that a set of this resemblance or cosine is returned, if sets are tiny compared with their
+    /// universe.
     ///
     /// It depends on the size of the sets. The other set is taken to be about as large as the query's set, whose size
     /// comes from its features or from the cardinality code of its signature. If neither is there, sets are taken to be
@@ -168,12 +171,12 @@ impl Explanation {
         }
     }
 
-    /// The probability that the index finds such a set, whether or not it passes the threshold.
+    /// Returns the probability that the index finds such a set, whether or not it passes the threshold.
     pub fn seen_at(&self, similarity: f64) -> f64 {
         self.returned().seen(similarity)
     }
 
-    /// The probability to be returned, at some similarities around the threshold in ascending order.
+    /// Returns the recall at some similarities around the threshold, in ascending order.
     pub fn recall_curve(&self) -> Vec<(f64, f64)> {
         let least = self.threshold.map_or(0.5, |(least, _)| least);
         let lowest = match self.scheme.measure {
@@ -202,7 +205,7 @@ impl Explanation {
     }
 }
 
-/// A few lines for people to read.
+/// Writes a few lines of text for people.
 impl std::fmt::Display for Explanation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for part in &self.parts {

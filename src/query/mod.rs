@@ -1,4 +1,4 @@
-//! What looks like this?
+//! Queries: which stored sets are similar to a given one?
 //!
 //! In: a set, a key or a signature. Out: the stored sets that match it, best first, each with an estimate and its error
 //! ([`Query`]).

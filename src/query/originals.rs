@@ -83,7 +83,7 @@ impl std::fmt::Debug for Originals<'_> {
 }
 
 impl<'a> Originals<'a> {
-    /// Originals that a function reads by key.
+    /// Returns originals that a function reads by key.
     pub fn new(fetch: impl Fn(&[u8]) -> Result<Option<Vec<u64>>> + Sync + 'a) -> Originals<'a> {
         let cache = Cache { sets: LruCache::unbounded(), bytes: 0 };
         Originals {
@@ -95,7 +95,7 @@ impl<'a> Originals<'a> {
         }
     }
 
-    /// The sets that a database keeps.
+    /// Returns the sets that a database keeps.
     pub(crate) fn kept(state: &'a State) -> Originals<'a> {
         let fetch = |key: &[u8]| {
             let stored = state.get(key)?;
@@ -111,13 +111,13 @@ impl<'a> Originals<'a> {
         self
     }
 
-    /// Bytes of sets that may be cached. Default 256 MiB. Two sets for each thread come on top.
+    /// Sets how many bytes of sets may be cached. Default 256 MiB. Two sets for each thread come on top.
     pub fn memory(mut self, bytes: usize) -> Originals<'a> {
         self.memory = bytes;
         self
     }
 
-    /// The keys whose sets could not be used so far, in ascending order.
+    /// Returns the keys whose sets could not be used so far, in ascending order.
     pub fn lost(&self) -> Vec<(Box<[u8]>, Lost)> {
         locked(&self.lost).iter().map(|(key, lost)| (key.clone(), *lost)).collect()
     }

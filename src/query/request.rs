@@ -1,4 +1,6 @@
-//! What is asked: a query and its conditions.
+//! The builder of a query.
+//!
+//! In: what to look for, and conditions. Out: an answer, or an error before anything is read.
 
 use std::borrow::Cow;
 
@@ -105,28 +107,28 @@ impl<'a> Query<'a> {
         self
     }
 
-    /// The least resemblance, weighted or not, from 0 to 1. By default the estimate must reach it;
-    /// [`accept`](Query::accept) and [`verify`](Query::verify) change that. A database of vectors refuses it:
+    /// Sets the least resemblance, weighted or not, from 0 to 1. By default the estimate must reach it;
+    /// [`accept`](Query::accept) and [`verify`](Query::verify) change that. A database of vectors rejects it:
     /// [`Error::OtherMeasure`](crate::Error::OtherMeasure).
     pub fn min_resemblance(mut self, resemblance: f64) -> Query<'a> {
         self.requirements.threshold = Some(Threshold::resemblance(resemblance));
         self
     }
 
-    /// The least cosine, from -1 to 1, by the same rules. A database of sets refuses it:
+    /// Sets the least cosine, from -1 to 1, by the same rules. A database of sets rejects it:
     /// [`Error::OtherMeasure`](crate::Error::OtherMeasure).
     pub fn min_cosine(mut self, cosine: f64) -> Query<'a> {
         self.requirements.threshold = Some(Threshold::cosine(cosine));
         self
     }
 
-    /// The least similarity in whatever the database measures.
+    /// Sets the least similarity in the measure of the database.
     pub fn min_similarity(mut self, similarity: f64) -> Query<'a> {
         self.requirements.threshold = Some(Threshold::similarity(similarity));
         self
     }
 
-    /// The least number of slots that a match has in common with the query. Default: the scheme's number.
+    /// Sets the least number of slots that a match has in common with the query. Default: the scheme's number.
     pub fn min_matches(mut self, slots: u32) -> Query<'a> {
         self.requirements.min_matches = Some(slots);
         self
@@ -139,7 +141,7 @@ impl<'a> Query<'a> {
         self
     }
 
-    /// Slots match too if their values differ in one bit. This finds more for small b and many samples a slot, and reads
+    /// Lets slots match if their values differ in one bit. This finds more for small b and many samples per slot, and reads
     /// one more posting list for each bit of a value. Slot values must not be hashed.
     pub fn within_hamming_1(mut self) -> Query<'a> {
         self.requirements.within_hamming_1 = true;
@@ -152,14 +154,14 @@ impl<'a> Query<'a> {
         self
     }
 
-    /// Distinct candidates that are compared before the answer is [truncated](Answer::truncated). Default 100,000.
+    /// Sets how many distinct candidates are compared before the answer is [truncated](Answer::truncated). Default 100,000.
     /// A candidate takes 8 bytes while the query runs.
     pub fn max_candidates(mut self, candidates: usize) -> Query<'a> {
         self.max_candidates = candidates;
         self
     }
 
-    /// What must reach the threshold: the estimate (the default), or one of the ends of its 99.9 % interval.
+    /// Sets what must reach the threshold: the estimate (the default), or one of the ends of its 99.9 % interval.
     pub fn accept(mut self, accept: Accept) -> Query<'a> {
         self.requirements.accept = accept;
         self

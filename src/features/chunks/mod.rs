@@ -38,8 +38,8 @@ use crate::error::Result;
 pub const DEFAULT_HORIZON: u32 = 32;
 
 /// The features of a file: one for each chunk (CHUNK-4), in order and with repeats. The horizon is
-/// [`MIN_HORIZON`](crate::limits::MIN_HORIZON) to [`MAX_HORIZON`](crate::limits::MAX_HORIZON) bytes. Chunks have `2
-/// * horizon + 1` bytes on average, at most `8 * horizon`, and all but the last at least `horizon + 1`. An empty
+/// [`MIN_HORIZON`](crate::limits::MIN_HORIZON) to [`MAX_HORIZON`](crate::limits::MAX_HORIZON) bytes. Chunks have
+/// `2 * horizon + 1` bytes on average, at most `8 * horizon`, and all but the last at least `horizon + 1`. An empty
 /// file has no chunks.
 ///
 /// ```
