@@ -12,7 +12,9 @@ use crate::show::{self, Output, Style, count};
 /// Findings name the 4 KiB page of the file that they start in.
 const PAGE_BYTES: u64 = 4096;
 
-/// Check a database for damage. Prints one line per finding, and exits with status 1 if there is any. Never writes.
+/// Check a database for damage.
+///
+/// Prints one line per finding, and exits with status 1 if there is any. Never writes.
 #[derive(clap::Args)]
 pub(crate) struct Check {
     /// The database file.

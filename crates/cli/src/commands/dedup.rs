@@ -36,7 +36,7 @@ const CHEAP_RESEMBLANCE: f64 = 0.7;
 /// by their bytes.
 ///
 /// With --jsonl or --parquet, rows are compared instead of files, and the kept rows are written to --out. Every removed row
-/// has at least the resemblance --min to the kept row of its group. Rows that cannot be compared are reported, counted and
+/// has at least the resemblance --min to the kept row of its group, unless --linkage connected is given. Rows that cannot be compared are reported, counted and
 /// kept.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:

@@ -9,7 +9,9 @@ use crate::exit::{self, Failure};
 use crate::open;
 use crate::show::{self, Output, Style, count};
 
-/// Delete keys in one commit. Exits with status 1 if a key does not exist; the other keys are deleted all the same.
+/// Delete keys in one commit.
+///
+/// Exits with status 1 if a key does not exist; the other keys are deleted all the same.
 #[derive(clap::Args)]
 pub(crate) struct Delete {
     /// The database file.

@@ -7,7 +7,9 @@ use crate::exit::Failure;
 use crate::open;
 use crate::show::{self, Output, Style};
 
-/// Print every row: the key, the number of elements and the signature in hexadecimal, separated by tabs.
+/// Print every row.
+///
+/// A line has the key, the number of elements and the signature in hexadecimal, separated by tabs.
 #[derive(clap::Args)]
 pub(crate) struct Dump {
     /// The database file.

@@ -10,7 +10,9 @@ use crate::exit::{self, Failure};
 use crate::open;
 use crate::show::{self, Output, Style};
 
-/// Show the set stored under a key. Exits with status 1 if the key does not exist.
+/// Show the set stored under a key.
+///
+/// Exits with status 1 if the key does not exist.
 #[derive(clap::Args)]
 pub(crate) struct Get {
     /// The database file.

@@ -8,7 +8,9 @@ use crate::exit::{self, Failure};
 use crate::open;
 use crate::show::{self, Output, Style};
 
-/// Write a compact copy of a database: one segment, without dead space. The original is not changed.
+/// Write a compact copy of a database.
+///
+/// The copy has one segment and no dead space. The original is not changed.
 #[derive(clap::Args)]
 pub(crate) struct Pack {
     /// The database file.

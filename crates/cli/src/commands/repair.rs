@@ -8,9 +8,9 @@ use serde_json::json;
 use crate::exit::{self, Failure};
 use crate::show::{Output, Style, count};
 
-/// Rebuild derived data: postings, filters, the order of keys, and a superblock from the other one.
+/// Rebuild damaged derived data.
 ///
-/// Drops no readable row. If rows themselves are damaged, the command fails; use `ringer salvage` then.
+/// This is the postings, the filters, the order of keys, and one superblock from the other. Drops no readable row. If rows themselves are damaged, the command fails; use `ringer salvage` then.
 #[derive(clap::Args)]
 pub(crate) struct Repair {
     /// The database file.

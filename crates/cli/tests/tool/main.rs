@@ -9,6 +9,7 @@ mod guide;
 mod limits;
 mod maintenance;
 mod measures;
+#[cfg(all(target_os = "linux", feature = "parquet"))]
 mod messages;
 #[cfg(unix)]
 mod planted_links;

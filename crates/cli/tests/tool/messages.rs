@@ -142,7 +142,6 @@ fn append(all: &mut String, tool: &Tool, line: &str, input: &str) {
     all.push('\n');
 }
 
-#[cfg(all(target_os = "linux", feature = "parquet"))]
 #[test]
 fn the_texts_that_users_read_are_those_of_messages_txt() {
     let tool = prepared();

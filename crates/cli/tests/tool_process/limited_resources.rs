@@ -17,8 +17,8 @@ const SETS: &str = "a\tone two three four\nb\tone two three five\nc\tsix seven\n
 
 /// Commands that only read.
 const READING: [&[&str]; 9] = [
-    &["query", "db.ringer", "--key", "a"],
-    &["query", "db.ringer", "--set", "one two"],
+    &["query", "db.ringer", "--key", "a", "--exhaustive"],
+    &["query", "db.ringer", "--set", "one two", "--exhaustive"],
     &["get", "db.ringer", "a"],
     &["keys", "db.ringer"],
     &["estimate", "db.ringer", "a", "b"],
