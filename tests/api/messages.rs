@@ -69,7 +69,7 @@ fn examples() -> Vec<Error> {
 
 /// The name of an error's variant, as `Debug` prints it.
 fn variant(error: &Error) -> String {
-    format!("{error:?}").chars().take_while(|c| c.is_ascii_alphanumeric()).collect()
+    format!("{error:?}").chars().take_while(char::is_ascii_alphanumeric).collect()
 }
 
 /// The variants that the source of the library declares.
