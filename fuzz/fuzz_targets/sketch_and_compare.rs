@@ -85,6 +85,7 @@ fn weighted(sketcher: &Sketcher, input: &Input) {
         Measure::Jaccard => false,
         Measure::Weighted => weight.is_finite() && weight > 0.0,
         Measure::Cosine => weight.is_finite(),
+        _ => unreachable!("all measures are listed above"),
     };
     let signature = sketcher.sketch_weighted(&set);
     if measure == Measure::Jaccard || set.iter().any(|(_, weight)| !sound(*weight)) {

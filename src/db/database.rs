@@ -84,7 +84,7 @@ impl Database {
     /// Creates a database [in memory](Database::in_memory) with the given options.
     pub fn in_memory_with(scheme: &Scheme, options: Options) -> Result<Database> {
         if options.hot_tier == HotTierKind::Sled {
-            let limit = "sled needs real files; use HotTierKind::Log for a database in memory";
+            let limit = "this log needs real files; use HotTierKind::Log for a database in memory";
             return Err(Error::invalid("option hot_tier = Sled", limit));
         }
         options.check()?;
