@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use ringer::internals::format::signature_page;
 use ringer::scheme::Slots;
-use ringer::{Database, HotTierKind, Options, Parameters, Scheme, Signature, presets};
+use ringer::{Database, LogKind, Options, Parameters, Scheme, Signature, presets};
 use testkit::random::Random;
 
 const PER_COMMIT: u64 = 1000;
@@ -153,10 +153,10 @@ impl Bench {
     fn single(&self) {
         let cases = [("no checkpoint within", 1 << 16), ("checkpoints every 500", 500)];
         for (name, memtable_rows) in cases {
-            let kinds = [HotTierKind::Log, HotTierKind::Sled];
-            let [log, other] = kinds.map(|hot_tier| {
-                let path = self.path(&format!("single-{hot_tier:?}.ringer"));
-                let options = Options { memtable_rows, hot_tier, ..Options::default() };
+            let kinds = [LogKind::Plain, LogKind::Sled];
+            let [log, other] = kinds.map(|log| {
+                let path = self.path(&format!("single-{log:?}.ringer"));
+                let options = Options { memtable_rows, log, ..Options::default() };
                 (Database::create(&path, &self.scheme, options).unwrap(), path)
             });
             let [large, small] = ["bare-4096", "bare-small"].map(|name| {
@@ -178,9 +178,9 @@ impl Bench {
             };
             commit(&log.0, 0);
             commit(&other.0, 0);
-            let before = log.0.stat().unwrap().hot_bytes;
+            let before = log.0.stat().unwrap().log_bytes;
             commit(&log.0, 1);
-            let length = (log.0.stat().unwrap().hot_bytes - before) as usize;
+            let length = (log.0.stat().unwrap().log_bytes - before) as usize;
             let mut times = [const { Vec::new() }; 4];
             for i in 2..3002_u64 {
                 for turn in 0..4 {

@@ -53,7 +53,7 @@ class Superblock:
         need("SUPER-1", zlib.crc32(block[:4092]) == struct.unpack("<I", block[4092:])[0],
              "the checksum of a superblock does not match")
         (_, version, reserved, self.required, _, self.id, self.generation, self.manifest, self.length,
-         self.checksum, self.end, self.log, self.logs_made, self.clean) = struct.unpack_from(
+         self.checksum, self.end, self.log_number, self.logs_made, self.clean) = struct.unpack_from(
              "<8sH6sQQ16sQQIIQQQB", block)
         need("SUPER-2", version == 2, f"format version {version} is unsupported")
         need("SUPER-3", self.required <= 1, f"required features {self.required:#x} are unsupported")
@@ -62,7 +62,7 @@ class Superblock:
         need("SUPER-6", DATA <= self.manifest and self.manifest + self.length <= self.end
              and self.manifest % UNIT == 0 and self.length <= 262196 and self.end % UNIT == 0,
              "the manifest lies outside the data")
-        need("SUPER-7", self.log <= self.logs_made and not (self.clean and self.log),
+        need("SUPER-7", self.log_number <= self.logs_made and not (self.clean and self.log_number),
              "the number of the log is impossible")
 
 
@@ -92,13 +92,13 @@ class Entry:
     def __init__(self, data):
         (self.id, self.offset, self.length, self.checksum, self.rows, self.live, reserved, *self.tombstones
          ) = struct.unpack("<QQQIIIIQQQ", data)
-        self.tombstone_id, self.tombstone_offset, self.tombstone_length = self.tombstones
+        self.tombstones_id, self.tombstones_offset, self.tombstones_length = self.tombstones
         need("MAN-3", 1 <= self.rows and self.live <= self.rows and self.id >= 1 and reserved == 0,
              "the counts, id or reserved bytes of an entry are wrong")
         if self.live == self.rows:
             need("MAN-6", not any(self.tombstones), "there is a tombstone bitmap, but all rows are live")
         else:
-            need("MAN-6", self.tombstone_id and self.tombstone_length == tombstone_bytes(self.rows),
+            need("MAN-6", self.tombstones_id and self.tombstones_length == tombstone_bytes(self.rows),
                  "the tombstone bitmap is missing or has the wrong length")
 
 
@@ -106,7 +106,7 @@ class Database:
     def __init__(self, data):
         self.data = data
         self.superblock = current_superblock(data)
-        if self.superblock.log:
+        if self.superblock.log_number:
             raise SystemExit("the database is not closed: later commits are in its write-ahead log, which this program cannot read")
         self.id = self.superblock.id
         self.manifest()  # Without a log, the commit mark counts as absent (MARK-1).
@@ -120,7 +120,7 @@ class Database:
         manifest = self.data[at:at + length]
         need("MAN-1", length >= 116, "the manifest is too short")
         checksum = int.from_bytes(manifest[-4:], "little")
-        (magic, _, database, scheme, self.checkpointed, next_block, _, count, reserved) = struct.unpack_from(
+        (magic, _, database, scheme, self.checkpointed, next_extent, _, count, reserved) = struct.unpack_from(
             "<8sQ16s48sQQQII", manifest)
         need("MAN-1", magic == b"RINGMANI" and checksum == self.superblock.checksum == self.crc(manifest[:-4])
              and database == self.id, "the magic, checksum or database id of the manifest is wrong")
@@ -129,24 +129,24 @@ class Database:
         self.scheme = Scheme(scheme)
         need("SUPER-8", self.superblock.required == bool(self.scheme.e), "the required features do not fit the scheme")
         self.entries = [Entry(manifest[112 + 64 * i:176 + 64 * i]) for i in range(count)]
-        self.check_blocks(next_block)
+        self.check_extents(next_extent)
 
-    def check_blocks(self, next_block):
+    def check_extents(self, next_extent):
         ids = [entry.id for entry in self.entries]
         need("MAN-4", all(a < b for a, b in zip(ids, ids[1:])), "the segment ids do not ascend")
-        ids += [entry.tombstone_id for entry in self.entries if entry.tombstone_id]
-        need("MAN-4", len(set(ids)) == len(ids) and all(i < next_block for i in ids),
+        ids += [entry.tombstones_id for entry in self.entries if entry.tombstones_id]
+        need("MAN-4", len(set(ids)) == len(ids) and all(i < next_extent for i in ids),
              "an id of an extent occurs twice or is too large")
-        blocks = [(entry.offset, entry.length) for entry in self.entries]
-        blocks += [(e.tombstone_offset, e.tombstone_length) for e in self.entries if e.tombstone_id]
+        extents = [(entry.offset, entry.length) for entry in self.entries]
+        extents += [(e.tombstones_offset, e.tombstones_length) for e in self.entries if e.tombstones_id]
         end = DATA
-        for offset, length in sorted(blocks):
+        for offset, length in sorted(extents):
             need("MAN-5", offset % UNIT == 0 and length % UNIT == 0 and length > 0 and end <= offset,
                  "an extent is not aligned, is empty, or overlaps another")
             end = offset + length
             need("MAN-5", end <= self.superblock.end, "an extent goes past the end of data")
 
-    def page(self, region, number, kind, block, longest=None):
+    def page(self, region, number, kind, extent, longest=None):
         """The payload of a page, and the length of the page. A region ends at a multiple of 64, so it has room for the
         header."""
         start, end = region
@@ -156,33 +156,33 @@ class Database:
         need("PAGE-5", whole <= (longest or LONGEST[kind]) and at + whole <= end, "a page is too long")
         need("PAGE-1", checksum == self.crc(self.data[at + 4:at + whole]), "the checksum of a page does not match")
         need("PAGE-2", version == 1, f"page version {version} is unsupported")
-        need("PAGE-3", (found, owner, place) == (kind, block, number), "a page belongs to another place")
+        need("PAGE-3", (found, owner, place) == (kind, extent, number), "a page belongs to another place")
         body = self.data[at + PAGE_HEADER:at + whole]
         need("PAGE-4", reserved == 0 and not any(body[length:]), "reserved bytes or padding are not zero")
         return body[:length], whole
 
-    def pages(self, region, counts, kind, block, number=0):
+    def pages(self, region, counts, kind, extent, number=0):
         """The payloads of consecutive pages, one for each count, and the page number after them."""
         payloads = []
         for _ in counts:
-            payload, whole = self.page(region, number, kind, block)
+            payload, whole = self.page(region, number, kind, extent)
             payloads.append(payload)
             number += whole // UNIT
         return payloads, number
 
     def dead(self, entry):
         """Whether each row of a segment has a tombstone."""
-        if not entry.tombstone_id:
+        if not entry.tombstones_id:
             return [False] * entry.rows
-        region = (entry.tombstone_offset, entry.tombstone_offset + entry.tombstone_length)
+        region = (entry.tombstones_offset, entry.tombstones_offset + entry.tombstones_length)
         counts = shares(entry.rows, ROWS_PER_TOMBSTONES)
         dead = []
-        for count, bitmap in zip(counts, self.pages(region, counts, TOMBSTONES, entry.tombstone_id)[0]):
-            need("LIVE-1", len(bitmap) == ceil_div(count, 8), "a tombstone bitmap has the wrong length")
+        for count, bitmap in zip(counts, self.pages(region, counts, TOMBSTONES, entry.tombstones_id)[0]):
+            need("TOMB-1", len(bitmap) == ceil_div(count, 8), "a tombstone bitmap has the wrong length")
             bits = int.from_bytes(bitmap, "little")
-            need("LIVE-2", bits >> count == 0, "bits past the last row are not zero")
+            need("TOMB-2", bits >> count == 0, "bits past the last row are not zero")
             dead += [bool(bits >> i & 1) for i in range(count)]
-        need("LIVE-3", dead.count(False) == entry.live, "the number of live rows is wrong")
+        need("TOMB-3", dead.count(False) == entry.live, "the number of live rows is wrong")
         return dead
 
     def rows(self):
@@ -197,7 +197,7 @@ class Database:
         return rows
 
 
-def tombstone_bytes(rows):  # LIVE-1
+def tombstone_bytes(rows):  # TOMB-1
     return sum(aligned(PAGE_HEADER + ceil_div(n, 8)) for n in shares(rows, ROWS_PER_TOMBSTONES))
 
 
@@ -210,7 +210,7 @@ class Segment:
         header, _ = database.page((entry.offset, entry.offset + 256), 0, HEADER, entry.id)
         need("SEG-1", len(header) in (208, 232), "the header does not have 208 bytes, or 232")
         (magic, owner, scheme, length, self.first, self.last, self.n, self.ids, self.empty_id, reserved,
-         signatures_at, signatures, keys_at, keys, copies_at, copies, self.key_bytes, self.root, self.level,
+         signatures_at, signatures, keys_at, keys, duplicates_at, duplicates, self.key_bytes, self.root, self.level,
          zero, postings_at, postings, self.short, self.lists, zero2) = struct.unpack(
              "<8s16s48sQQQIIIIQQQQQQQIB3sQQQII", header[:208])
         need("SEG-1", magic == b"RINGSG2\n" and reserved == 0 and not any(zero) and zero2 == 0,
@@ -222,14 +222,14 @@ class Segment:
         need("SEG-2", 1 <= self.ids <= self.n <= 4294967294, f"{self.ids} ids of {self.n} rows")
         need("SEG-3", (self.empty_id < self.ids or self.empty_id == NONE) and self.first <= self.last,
              "the empty id or the sequences are wrong")
-        need("SEG-4", signatures_at == 256 and keys_at == 256 + signatures and copies_at == keys_at + keys
-             and postings_at == copies_at + copies and sets_at == postings_end and sets_at + sets == length
-             and length % UNIT == 0 and max(signatures, keys, copies, postings, sets) <= 1 << 38,
+        need("SEG-4", signatures_at == 256 and keys_at == 256 + signatures and duplicates_at == keys_at + keys
+             and postings_at == duplicates_at + duplicates and sets_at == postings_end and sets_at + sets == length
+             and length % UNIT == 0 and max(signatures, keys, duplicates, postings, sets) <= 1 << 38,
              "the regions do not follow each other or fill the segment")
         pages = [own.signature_bytes(n) for n in own.signature_pages(self.ids)]
         need("SEG-4", signatures == sum(aligned(PAGE_HEADER + n) for n in pages),
              "the region of signatures has the wrong length")
-        need("SEG-4", copies == copies_bytes(self.n - self.ids), "the region of duplicate rows has the wrong length")
+        need("SEG-4", duplicates == duplicates_bytes(self.n - self.ids), "the region of duplicate rows has the wrong length")
         need("SEG-5", UNIT * self.root < keys and 1 <= self.level <= 32, "the root lies outside the keys")
         checksum = int.from_bytes(database.data[entry.offset:entry.offset + 4], "little")
         need("SEG-6", (owner, scheme, self.n, length, checksum) == (database.id, self.scheme.data, entry.rows,
@@ -237,8 +237,8 @@ class Segment:
         need("SEG-3", self.last <= database.checkpointed, "a sequence is greater than the checkpointed one")
         at = entry.offset
         self.signature_region = (at + 256, at + keys_at)
-        self.key_region = (at + keys_at, at + copies_at)
-        self.copy_region = (at + copies_at, at + postings_at)
+        self.key_region = (at + keys_at, at + duplicates_at)
+        self.duplicate_region = (at + duplicates_at, at + postings_at)
         self.postings = (at + postings_at, at + postings_end)
         self.sets = (at + sets_at, at + length)
         self.index = Postings(self, need)
@@ -274,13 +274,13 @@ class Segment:
     def rows(self):
         """(key, sequence, empty, code, words, elements) of each row, in order. `elements` is None if sets are not kept."""
         signatures = self.signatures()
-        self.keys, self.row_ids, self.sequences, self.copies = [], [], [], []
+        self.keys, self.row_ids, self.sequences, self.duplicates = [], [], [], []
         self.next_id = 0
         self.fence(self.root, self.level, None)
         need("LEAF-3", (len(self.keys), self.next_id) == (self.n, self.ids), "rows or ids are missing")
         need("SEG-2", sum(map(len, self.keys)) == self.key_bytes, "`key bytes` is wrong")
         need("SEG-3", max(self.sequences) <= self.last, "a sequence is greater than the last")
-        self.check_copies()
+        self.check_duplicates()
         self.index.check(signatures)
         scheme = self.scheme
         sets = self.kept.read(scheme.sketch, scheme.code_of) if self.kept else [None] * self.ids
@@ -321,13 +321,13 @@ class Segment:
     def leaf(self, number, expected):
         page, _ = self.database.page(self.key_region, number, LEAF, self.entry.id)
         need("LEAF-1", len(page) >= 24, "a leaf is too short for its start")
-        first_row, first_id, count, prefix_length, suffix_length, copies, width, zero = struct.unpack_from(
+        first_row, first_id, count, prefix_length, suffix_length, duplicates, width, zero = struct.unpack_from(
             "<IIHHHHB7s", page)
         varies = suffix_length == 0xFFFF
         ends_at = 24 + prefix_length
         sequences_at = ends_at + 2 * count * varies
-        copies_at = sequences_at + width * count
-        suffixes_at = copies_at + 6 * copies
+        duplicates_at = sequences_at + width * count
+        suffixes_at = duplicates_at + 6 * duplicates
         need("LEAF-1", suffixes_at <= len(page), "a leaf is too short for what its start says")
         need("LEAF-2", count >= 1 and width <= 8 and not any(zero),
              "the count, sequence width or zeros of a leaf are wrong")
@@ -339,53 +339,53 @@ class Segment:
         need("LEAF-4", all(a < b for a, b in zip(ends, ends[1:])), "a suffix after the first is empty")
         keys = [page[24:ends_at] + suffix for suffix in cut(page[suffixes_at:], ends)]
         need("LEAF-4", all(1 <= len(key) <= 4096 for key in keys), "a key is too short or too long")
-        places = list(struct.iter_unpack("<HI", page[copies_at:suffixes_at]))
+        places = list(struct.iter_unpack("<HI", page[duplicates_at:suffixes_at]))
         need("LEAF-6", all(a < b for (a, _), (b, _) in zip(places, places[1:]))
              and all(place < count and of < first_id + place - i for i, (place, of) in enumerate(places)),
              "the duplicate rows of a leaf are wrong")
-        need("LEAF-5", first_id + count - copies <= self.ids, "a leaf has ids past the last one")
+        need("LEAF-5", first_id + count - duplicates <= self.ids, "a leaf has ids past the last one")
         need("FENCE-5", (first_row, first_id) == expected, "a leaf does not start where its parent says")
         need("LEAF-3", expected == (len(self.keys), self.next_id), "a leaf does not follow the one before")
-        copied = dict(places)
+        shared = dict(places)
         for i, key in enumerate(keys):
             need("LEAF-7", not self.keys or self.keys[-1] < key, "the keys do not ascend")
-            if i in copied:
-                self.copies.append((copied[i], len(self.keys)))
+            if i in shared:
+                self.duplicates.append((shared[i], len(self.keys)))
             else:
                 self.next_id += 1
-            self.row_ids.append(copied.get(i, self.next_id - 1))
+            self.row_ids.append(shared.get(i, self.next_id - 1))
             self.keys.append(key)
             self.sequences.append(self.first + int.from_bytes(
                 page[sequences_at + width * i:sequences_at + width * (i + 1)], "little"))
 
-    def check_copies(self):
+    def check_duplicates(self):
         counts = shares(self.n - self.ids, PAIRS_PER_PAGE)
-        payloads, number = self.database.pages(self.copy_region, counts, DUPLICATES, self.entry.id)
+        payloads, number = self.database.pages(self.duplicate_region, counts, DUPLICATES, self.entry.id)
         pairs, firsts = [], []
         for count, payload in zip(counts, payloads):
-            need("COPY-1", len(payload) == 8 * count, "a page of duplicate rows has the wrong length")
+            need("DUP-1", len(payload) == 8 * count, "a page of duplicate rows has the wrong length")
             own = list(struct.iter_unpack("<II", payload))
             firsts.append(own[0][0])
             pairs += own
-        need("COPY-2", all(a < b for a, b in zip(pairs, pairs[1:]))
+        need("DUP-2", all(a < b for a, b in zip(pairs, pairs[1:]))
              and all(i < self.ids and row < self.n for i, row in pairs),
              "the duplicate rows are not in order or out of range")
         counts = shares(len(firsts), IDS_PER_PAGE)
         found = []
-        payloads, _ = self.database.pages(self.copy_region, counts, DIRECTORY, self.entry.id, number)
+        payloads, _ = self.database.pages(self.duplicate_region, counts, DIRECTORY, self.entry.id, number)
         for count, payload in zip(counts, payloads):
-            need("COPY-3", len(payload) == 4 * count, "a directory page of duplicate rows has the wrong length")
+            need("DUP-3", len(payload) == 4 * count, "a directory page of duplicate rows has the wrong length")
             found += [first for first, in struct.iter_unpack("<I", payload)]
-        need("COPY-3", found == sorted(found), "the directory of duplicate rows descends")
-        need("COPY-4", pairs == sorted(self.copies), "the duplicate rows are not those of the leaves")
-        need("COPY-3", found == firsts, "the directory does not fit the duplicate rows")
+        need("DUP-3", found == sorted(found), "the directory of duplicate rows descends")
+        need("DUP-4", pairs == sorted(self.duplicates), "the duplicate rows are not those of the leaves")
+        need("DUP-3", found == firsts, "the directory does not fit the duplicate rows")
 
 
 def cut(data, ends):
     return [data[start:end] for start, end in zip((0, *ends), ends)]
 
 
-def copies_bytes(count):
+def duplicates_bytes(count):
     pairs = shares(count, PAIRS_PER_PAGE)
     return sum(aligned(PAGE_HEADER + 8 * n) for n in pairs) + sum(
         aligned(PAGE_HEADER + 4 * n) for n in shares(len(pairs), IDS_PER_PAGE))

@@ -23,12 +23,12 @@ pub enum Error {
     },
 
     /// Signatures of different schemes cannot be compared.
-    #[error("signatures of different schemes cannot be compared ({}); sketch both sets with the same scheme", stored.differences_text(asked))]
+    #[error("signatures of different schemes cannot be compared ({}); sketch both sets with the same scheme", stored.differences_text(requested))]
     SchemeMismatch {
         /// The scheme of the database, or of the first signature.
         stored: Box<Scheme>,
         /// The scheme of the other signature.
-        asked: Box<Scheme>,
+        requested: Box<Scheme>,
     },
 
     /// Stored bytes have a value that this version does not know. They are not damaged.
@@ -89,12 +89,12 @@ pub enum Error {
 
     /// The signatures were made for another measure.
     #[error(
-        "{asked} cannot be computed from signatures of the measure `{measure}`; use a scheme whose \
+        "{requested} cannot be computed from signatures of the measure `{measure}`; use a scheme whose \
          sampler is made for it"
     )]
     OtherMeasure {
         /// What was asked for.
-        asked: &'static str,
+        requested: &'static str,
         /// The measure of the signatures.
         measure: &'static str,
     },
@@ -261,13 +261,13 @@ pub enum Error {
 
     /// The write-ahead log is missing, and with it the commits since the last checkpoint.
     #[error(
-        "the write-ahead log is missing, and with it the commits after {sealed}{}; restore the \
+        "the write-ahead log is missing, and with it the commits after {checkpointed}{}; restore the \
          `-hot` directory beside the database, or open with salvage to go on without them",
         marked.map_or(String::new(), |m| format!(" (the last known is {m})"))
     )]
-    HotTierMissing {
+    LogMissing {
         /// The last commit that is in the database file.
-        sealed: u64,
+        checkpointed: u64,
         /// The last acknowledged commit, if the commit mark tells.
         marked: Option<u64>,
     },
@@ -279,7 +279,7 @@ pub enum Error {
          with those",
         marked.map_or(String::new(), |m| format!(" of {m}"))
     )]
-    HotTierDamaged {
+    LogDamaged {
         /// The last commit that can be read.
         readable: u64,
         /// The last acknowledged commit, if the commit mark tells.

@@ -11,7 +11,7 @@ macro_rules! inside {
     };
 }
 
-inside!(care, format, index, ingest, kernel, store);
+inside!(format, index, ingest, kernel, maintenance, store);
 
 pub mod estimate {
     pub use crate::estimate::pair::Sampling;

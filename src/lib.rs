@@ -98,7 +98,7 @@ mod ingest;
 
 pub mod query;
 
-mod care;
+mod maintenance;
 
 pub mod groups;
 
@@ -117,8 +117,8 @@ pub use estimate::{Accept, Comparison, Estimate, resemblance_of};
 pub use groups::{
     Cluster, Clustering, Clusters, Found, Group, Linkage, Pair, Pairs, Triple, Triples,
 };
-pub use options::{HotTierKind, Options, Recovery};
-pub use query::{Answer, Explanation, Like, Lost, Match, Originals, Plan, Query};
+pub use options::{LogKind, Options, Recovery};
+pub use query::{Answer, Explanation, Like, Lost, Match, Originals, Plan, Query, Score, Scores};
 pub use scheme::{Parameters, Scheme, presets};
 pub use sketch::{Signature, Signatures, Sketcher, Stream};
 pub use store::companions::is_companion;

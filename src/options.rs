@@ -33,8 +33,8 @@ pub struct Options {
     pub merge: bool,
     /// What to do if acknowledged commits cannot be read when the database is opened. Default [`Recovery::Strict`].
     pub recovery: Recovery,
-    /// The kind of write-ahead log. Default [`HotTierKind::Log`].
-    pub hot_tier: HotTierKind,
+    /// The kind of write-ahead log. Default [`LogKind::Plain`].
+    pub log: LogKind,
 }
 
 /// What to do if acknowledged commits cannot be read when the database is opened.
@@ -55,12 +55,12 @@ pub enum Recovery {
 /// created. A log that a crash left states its own kind and is read whatever is chosen here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub enum HotTierKind {
+pub enum LogKind {
     /// An append-only file. A durable commit of one set takes about as long as a bare append and sync. If the disk is
     /// full, the commit is undone, and later commits succeed once there is space.
     #[default]
-    Log,
-    /// A sled 0.34.7 database. Commits of one set take about twice as long as with [`HotTierKind::Log`]. Commits of a
+    Plain,
+    /// A sled 0.34.7 database. Commits of one set take about twice as long as with [`LogKind::Plain`]. Commits of a
     /// thousand sets were up to a quarter faster when other programs kept the disk busy.
     ///
     /// If the disk is full, the commit fails and writing is disabled until the database is opened again. In a program
@@ -83,7 +83,7 @@ impl Default for Options {
             background: true,
             merge: true,
             recovery: Recovery::Strict,
-            hot_tier: HotTierKind::Log,
+            log: LogKind::Plain,
         }
     }
 }
@@ -137,10 +137,10 @@ impl Options {
         Options { recovery, ..self }
     }
 
-    /// Returns the options with another [`hot_tier`](Options::hot_tier).
+    /// Returns the options with another [`log`](Options::log).
     #[must_use]
-    pub const fn with_hot_tier(self, hot_tier: HotTierKind) -> Options {
-        Options { hot_tier, ..self }
+    pub const fn with_log(self, log: LogKind) -> Options {
+        Options { log, ..self }
     }
 
     /// Rejects options that cannot work.

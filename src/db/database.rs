@@ -1,7 +1,7 @@
 //! The handle of a database that is open for writing.
 //!
-//! In: a path, sets and documents. Out: durable commits, snapshots and reports. The modules `care`, `ingest` and `store` do
-//! the work.
+//! In: a path, sets and documents. Out: durable commits, snapshots and reports. The modules `maintenance`, `ingest`
+//! and `store` do the work.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use super::{
     Batch, BulkLoad, CheckReport, Committed, Depth, OpenReport, Reader, RepairReport,
     SalvageReport, Stored,
 };
-use crate::care::{check, create, recovery, repair, salvage};
 use crate::error::{Error, Result};
 use crate::ingest::pack::pack;
-use crate::options::{HotTierKind, Options};
+use crate::maintenance::{check, create, recovery, repair, salvage};
+use crate::options::{LogKind, Options};
 use crate::scheme::Scheme;
 use crate::sketch::Sketcher;
 use crate::store::file_layer::memory::MemoryFiles;
@@ -83,9 +83,9 @@ impl Database {
 
     /// Creates a database [in memory](Database::in_memory) with the given options.
     pub fn in_memory_with(scheme: &Scheme, options: Options) -> Result<Database> {
-        if options.hot_tier == HotTierKind::Sled {
-            let limit = "this log needs real files; use HotTierKind::Log for a database in memory";
-            return Err(Error::invalid("option hot_tier = Sled", limit));
+        if options.log == LogKind::Sled {
+            let limit = "this log needs real files; use LogKind::Plain for a database in memory";
+            return Err(Error::invalid("option log = Sled", limit));
         }
         options.check()?;
         let layer: Arc<dyn FileLayer> = Arc::new(MemoryFiles::new().limited_to(u64::MAX));
@@ -277,7 +277,7 @@ impl Database {
     pub fn stat(&self) -> Result<Stat> {
         let writer = self.open.writer()?;
         let stat =
-            stat(&writer.state(), &writer.superblock(), writer.cache(), writer.hot_bytes()?)?;
+            stat(&writer.state(), &writer.superblock(), writer.cache(), writer.log_bytes()?)?;
         let merge_failure = writer.merge_failure().map(|error| error.to_string());
         Ok(Stat { merge_failure, activity: writer.activity(), ..stat })
     }

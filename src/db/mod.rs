@@ -8,8 +8,10 @@ mod reader;
 mod snapshot;
 mod stat;
 
-pub use crate::care::{CheckReport, Depth, Finding, OpenReport, RepairReport, SalvageReport};
 pub use crate::ingest::{Activity, Batch, BulkLoad, Committed};
+pub use crate::maintenance::{
+    CheckReport, Depth, Finding, OpenReport, RepairReport, SalvageReport,
+};
 pub use crate::store::state::Stored;
 pub use database::Database;
 pub use reader::Reader;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::OpenReport;
 use crate::error::{Error, Result};
-use crate::ingest::{Maintenance, Writer};
+use crate::ingest::{Background, Writer};
 use crate::store::file_layer::FileLayer;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Mutex, PoisonError};
@@ -16,7 +16,7 @@ use crate::sync::{Mutex, PoisonError};
 #[derive(Debug)]
 pub(super) struct Open {
     writer: Arc<Writer>,
-    maintenance: Mutex<Maintenance>,
+    background: Mutex<Background>,
     closed: AtomicBool,
     pub(super) report: OpenReport,
     /// The file layer to which [`pack`](super::Database::pack) writes copies.
@@ -26,8 +26,8 @@ pub(super) struct Open {
 impl Open {
     pub(super) fn new(writer: Writer, report: OpenReport, copies: Arc<dyn FileLayer>) -> Open {
         let writer = Arc::new(writer);
-        let maintenance = Mutex::new(Maintenance::start(&writer));
-        Open { writer, maintenance, closed: AtomicBool::new(false), report, copies }
+        let background = Mutex::new(Background::start(&writer));
+        Open { writer, background, closed: AtomicBool::new(false), report, copies }
     }
 
     /// Returns the writer, even if the database is closed.
@@ -54,7 +54,7 @@ impl Open {
         if self.closed.swap(true, Ordering::AcqRel) {
             return Err(self.closed_error());
         }
-        self.maintenance.lock().unwrap_or_else(PoisonError::into_inner).stop();
+        self.background.lock().unwrap_or_else(PoisonError::into_inner).stop();
         self.writer.close()
     }
 }

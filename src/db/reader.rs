@@ -9,11 +9,11 @@ use std::sync::Arc;
 use super::Stored;
 use super::snapshot::Snapshot;
 use super::stat::{Stat, stat};
-use crate::care::create::new_id;
 use crate::error::{Error, Result};
 use crate::format::bytes::Seal;
 use crate::ingest::pack::pack;
 use crate::ingest::writer::views;
+use crate::maintenance::create::new_id;
 use crate::options::Options;
 use crate::scheme::Scheme;
 use crate::sketch::Sketcher;
@@ -87,9 +87,9 @@ impl Reader {
     /// Returns the number of acknowledged commits that are only in the write-ahead log and cannot be seen here. The writer's
     /// next checkpoint moves them into the file. If the writer was killed, the next open for writing does. After a power
     /// cut there may be more of them than this number.
-    pub fn unsealed(&self) -> u64 {
+    pub fn commits_in_log(&self) -> u64 {
         let file = self.current().file;
-        file.mark.map_or(0, |mark| mark.sequence.saturating_sub(file.manifest.sealed))
+        file.mark.map_or(0, |mark| mark.sequence.saturating_sub(file.manifest.checkpointed))
     }
 
     /// Whether the last writer closed the database. Otherwise a writer has it open or was killed.
@@ -160,7 +160,7 @@ fn load(
         scheme,
         segments: segments.into(),
         frozen: None,
-        sequence: state.manifest.sealed,
+        sequence: state.manifest.checkpointed,
     };
     Ok(Current { state: Arc::new(view), sketcher, file: state, handle: file, cache })
 }

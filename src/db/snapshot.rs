@@ -90,20 +90,20 @@ impl Snapshot {
     /// # use ringer::{Database, Like, Options};
     /// # let db = Database::open("x.ringer", Options::default())?;
     /// let sets: Vec<Vec<u64>> = vec![vec![1, 2, 3], vec![3, 4, 5]];
-    /// let likes: Vec<Like<'_>> = sets.iter().map(|set| Like::Features(set)).collect();
-    /// let answers = db.snapshot().query_all(&likes, |query| query.top(3));
+    /// let queries: Vec<Like<'_>> = sets.iter().map(|set| Like::Features(set)).collect();
+    /// let answers = db.snapshot().query_all(&queries, |query| query.top(3));
     /// # Ok::<(), ringer::Error>(())
     /// ```
     pub fn query_all<'a>(
         &'a self,
-        likes: &[Like<'a>],
-        ask: impl Fn(Query<'a>) -> Query<'a> + Sync,
+        queries: &[Like<'a>],
+        refine: impl Fn(Query<'a>) -> Query<'a> + Sync,
     ) -> Vec<Result<Answer>> {
-        let answer = |like: &Like<'a>| ask(self.query(*like)).run();
+        let answer = |like: &Like<'a>| refine(self.query(*like)).run();
         if can_spread() {
-            likes.par_iter().map(answer).collect()
+            queries.par_iter().map(answer).collect()
         } else {
-            likes.iter().map(answer).collect()
+            queries.iter().map(answer).collect()
         }
     }
 

@@ -47,7 +47,7 @@ pub struct Stat {
     /// Bytes of the file that are no longer used. `vacuum` removes them.
     pub dead_bytes: u64,
     /// Bytes of the write-ahead log.
-    pub hot_bytes: u64,
+    pub log_bytes: u64,
     /// Bytes of pages in the page cache.
     pub cached_bytes: usize,
     /// Pages that were found in the page cache.
@@ -64,13 +64,13 @@ pub(super) fn stat(
     state: &State,
     superblock: &Superblock,
     cache: &PageCache<CachedPage>,
-    hot_bytes: u64,
+    log_bytes: u64,
 ) -> Result<Stat> {
     let headers = || state.segments.iter().map(|view| view.segment.header());
     let rows: u64 = headers().map(|header| u64::from(header.rows)).sum();
     let live: u64 = state.segments.iter().map(|view| u64::from(view.live_rows)).sum();
     let used: u64 =
-        state.segments.iter().flat_map(|view| view.entry().blocks()).map(|b| b.length).sum();
+        state.segments.iter().flat_map(|view| view.entry().extents()).map(|b| b.length).sum();
     let manifest = crate::format::manifest::Manifest::padded_bytes(state.segments.len());
     Ok(Stat {
         scheme: (*state.scheme).clone(),
@@ -89,7 +89,7 @@ pub(super) fn stat(
         // The specification does not bound this number, so a forged file could make the sum overflow.
         key_bytes: headers().fold(0, |all, header| all.saturating_add(header.key_bytes)),
         dead_bytes: (superblock.end_of_data - DATA_START).saturating_sub(used + manifest),
-        hot_bytes,
+        log_bytes,
         cached_bytes: cache.resident_bytes(),
         cache_hits: cache.hits(),
         cache_misses: cache.misses(),

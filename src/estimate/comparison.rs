@@ -197,8 +197,9 @@ impl Comparison {
         )
     }
 
-    /// The value of [`similarity`](Comparison::similarity) alone, for ranking.
-    pub(crate) fn similarity_value(&self) -> f64 {
+    /// The value of [`similarity`](Comparison::similarity) alone, without its error, for ranking. It takes a small part
+    /// of the time.
+    pub fn similarity_value(&self) -> f64 {
         match (self.known_similarity(), self.sizes) {
             (Some(value), _) => value,
             (None, Some(sizes)) => Evidence { agreement: self.agreement, sizes }.most_likely(),
@@ -361,15 +362,15 @@ impl Comparison {
     }
 
     /// Rejects measures that only sets without weights have.
-    fn check_sets(&self, asked: &'static str) -> Result<()> {
+    fn check_sets(&self, requested: &'static str) -> Result<()> {
         match self.measure {
             Measure::Jaccard => Ok(()),
-            Measure::Weighted | Measure::Cosine => Err(self.other_measure(asked)),
+            Measure::Weighted | Measure::Cosine => Err(self.other_measure(requested)),
         }
     }
 
-    fn other_measure(&self, asked: &'static str) -> Error {
-        Error::OtherMeasure { asked, measure: self.measure.name() }
+    fn other_measure(&self, requested: &'static str) -> Error {
+        Error::OtherMeasure { requested, measure: self.measure.name() }
     }
 
     fn no_sizes(&self, measure: &'static str) -> Error {

@@ -33,8 +33,8 @@ pub fn resemblance_of(signatures: &[&Signature]) -> Result<Estimate> {
     rest.iter().try_for_each(|s| s.check_scheme(first.shared_scheme()))?;
     let scheme = first.scheme();
     if scheme.measure == Measure::Cosine {
-        let (asked, measure) = ("the resemblance", scheme.measure.name());
-        return Err(Error::OtherMeasure { asked, measure });
+        let (requested, measure) = ("the resemblance", scheme.measure.name());
+        return Err(Error::OtherMeasure { requested, measure });
     }
     let mut patterns = Patterns::new(signatures.len(), scheme.bits)?;
     if signatures.iter().all(|s| s.is_empty()) {

@@ -122,8 +122,11 @@ impl Extractor {
     /// Makes extraction stop with [`Error::Interrupted`] when `asked` returns true. The extracting thread calls it
     /// every few kilobytes.
     #[must_use]
-    pub fn interrupted_by(self, asked: impl Fn() -> bool + Send + Sync + 'static) -> Extractor {
-        Extractor { interrupt: Some(Interrupt(Arc::new(asked))), ..self }
+    pub fn interrupted_by(
+        self,
+        interrupted: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Extractor {
+        Extractor { interrupt: Some(Interrupt(Arc::new(interrupted))), ..self }
     }
 
     /// Makes the extractor of a scheme.

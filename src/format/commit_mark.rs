@@ -23,7 +23,7 @@ const MAGIC: [u8; 8] = *b"RINGMARK";
 pub struct Layout {
     magic: [u8; 8],
     sequence: U64,
-    hot_tier: U64,
+    log_number: U64,
     reserved: U32,
     checksum: U32,
 }
@@ -37,7 +37,7 @@ pub struct CommitMark {
     /// The sequence of the commit.
     pub sequence: u64,
     /// The number of the write-ahead log that holds the commit.
-    pub hot_tier: u64,
+    pub log_number: u64,
 }
 
 impl CommitMark {
@@ -46,7 +46,7 @@ impl CommitMark {
         let mut layout = Layout {
             magic: MAGIC,
             sequence: self.sequence.into(),
-            hot_tier: self.hot_tier.into(),
+            log_number: self.log_number.into(),
             reserved: 0.into(),
             checksum: 0.into(),
         };
@@ -62,7 +62,7 @@ impl CommitMark {
             && layout.checksum == checksum(layout, seal);
         valid.then(|| CommitMark {
             sequence: layout.sequence.get(),
-            hot_tier: layout.hot_tier.get(),
+            log_number: layout.log_number.get(),
         })
     }
 }
@@ -81,7 +81,7 @@ mod tests {
         let code = [
             ("magic", offset_of!(Layout, magic), 8),
             ("sequence", offset_of!(Layout, sequence), 8),
-            ("hot tier", offset_of!(Layout, hot_tier), 8),
+            ("log number", offset_of!(Layout, log_number), 8),
             ("reserved", offset_of!(Layout, reserved), 4),
             ("checksum", offset_of!(Layout, checksum), 4),
         ];
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn an_invalid_mark_counts_as_absent() {
         let seal = Seal::of([1; 16]);
-        let mark = CommitMark { sequence: 77, hot_tier: 3 };
+        let mark = CommitMark { sequence: 77, log_number: 3 };
         let good = mark.encode(seal);
         assert_eq!(CommitMark::decode(&good, seal), Some(mark));
         assert_eq!(CommitMark::decode(&good, Seal::of([2; 16])), None);

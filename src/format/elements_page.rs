@@ -73,15 +73,15 @@ impl ElementsShape {
     }
 
     /// The place of page `i` of the sets.
-    pub fn place(self, block: u64, i: u32) -> PagePlace {
-        PagePlace { kind: PageKind::Elements, block, number: i.saturating_mul(PAGE_UNITS) }
+    pub fn place(self, extent: u64, i: u32) -> PagePlace {
+        PagePlace { kind: PageKind::Elements, extent, number: i.saturating_mul(PAGE_UNITS) }
     }
 
     /// The place of page `i` of the directory, which follows the sets.
-    pub fn directory_place(self, block: u64, i: u32) -> PagePlace {
+    pub fn directory_place(self, extent: u64, i: u32) -> PagePlace {
         let sets = u32::try_from(self.page_bytes() / 64).unwrap_or(u32::MAX);
         let number = sets.saturating_add(i.saturating_mul(PAGE_UNITS));
-        PagePlace { kind: PageKind::ElementsDirectory, block, number }
+        PagePlace { kind: PageKind::ElementsDirectory, extent, number }
     }
 }
 
@@ -175,7 +175,7 @@ mod tests {
     use crate::format::page::encode;
 
     fn page(kind: PageKind, payload: &[u8]) -> Page {
-        let place = PagePlace { kind, block: 4, number: 0 };
+        let place = PagePlace { kind, extent: 4, number: 0 };
         let seal = Seal::of([1; 16]);
         Page::verify(encode(place, payload, seal)[..].into(), place, seal).unwrap()
     }
@@ -223,8 +223,11 @@ mod tests {
         assert_eq!((many.pages(), many.directory_pages()), (4, 3));
         assert_eq!([0, 2, 3, 4].map(|i| many.bytes_in_page(i)), [8_168, 8_168, 100, 0]);
         assert_eq!([0, 1, 2, 3].map(|i| many.starts_in_page(i)), [1_633, 1_633, 1, 0]);
-        let directory = |number| PagePlace { kind: PageKind::ElementsDirectory, block: 7, number };
-        assert_eq!(many.place(7, 3), PagePlace { kind: PageKind::Elements, block: 7, number: 384 });
+        let directory = |number| PagePlace { kind: PageKind::ElementsDirectory, extent: 7, number };
+        assert_eq!(
+            many.place(7, 3),
+            PagePlace { kind: PageKind::Elements, extent: 7, number: 384 }
+        );
         assert_eq!(many.directory_place(7, 1), directory(384 + 2 + 128));
         assert_eq!(shape(u64::MAX, u32::MAX).region_bytes() >> 63, 1);
     }

@@ -1,9 +1,9 @@
 //! Fence pages: the inner pages of the key tree. Implements `format-spec/segment.md`.
 //!
-//! In: a verified page, or the children of a new one. Out: a checked view, or a payload. An entry has the separator
-//! of a child, its first row and its first id. If the children are leaves, it also has a filter of their keys. The
-//! separator is not above any key of its child, above all earlier keys, and as short as possible. The tree may have
-//! any depth up to 32.
+//! In: a verified page, or the children of a new one. Out: a checked view, or a payload. An entry has the page number
+//! of a child, its separator, first row and first id, and, if the child is a leaf, a filter of its keys. The separator
+//! is above all earlier keys and not above any key of the child. Writers choose the shortest one. The tree has at most
+//! 32 levels.
 
 use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -60,7 +60,7 @@ pub struct FencePage {
 }
 
 impl FencePage {
-    /// Checks a page that should have this level.
+    /// Checks a page that must have this level.
     pub fn new(page: Page, level: u8) -> Result<FencePage> {
         let short = || broken(WHAT, "FENCE-1", 24, "it is cut short");
         let payload = page.payload();
@@ -121,7 +121,7 @@ impl FencePage {
         self.page.payload().get(start..).and_then(|part| part.get(low..high)).unwrap_or_default()
     }
 
-    /// The separator of child `i`. No key of the child is below it.
+    /// The separator of child `i`, which is not above any key of the child.
     pub fn separator(&self, i: usize) -> &[u8] {
         self.part(self.keys, i, |entry| entry.key_end.get())
     }
@@ -148,8 +148,8 @@ impl FencePage {
         self.last_where(|i| entries.get(i).is_some_and(|e| e.first_id.get() <= id))
     }
 
-    /// The last child for which `holds` is true, by binary search. It must be true for a prefix of the children. 0
-    /// if that prefix is empty.
+    /// The last child for which `holds` is true, by binary search; 0 if there is none. The children for which it is
+    /// true must come first.
     fn last_where(&self, holds: impl Fn(usize) -> bool) -> usize {
         let (mut low, mut high) = (0_usize, self.count);
         while low < high {
@@ -159,13 +159,13 @@ impl FencePage {
         low.saturating_sub(1)
     }
 
-    /// The memory that the page takes.
+    /// The bytes of memory that the page takes.
     pub fn memory(&self) -> usize {
         self.page.memory()
     }
 }
 
-/// Collects the children of one page and computes the length that it would have.
+/// Collects the children of one page and predicts the length of its payload.
 #[derive(Debug, Default)]
 pub struct FenceBuilder {
     children: Vec<Child>,

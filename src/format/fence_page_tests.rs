@@ -13,7 +13,7 @@ type Entry = (Child, Vec<u8>, Vec<u8>);
 
 /// A page with this payload and a valid checksum.
 fn page_of(payload: &[u8]) -> Page {
-    let place = PagePlace { kind: PageKind::Fence, block: 3, number: 1 };
+    let place = PagePlace { kind: PageKind::Fence, extent: 3, number: 1 };
     let seal = Seal::of([1; 16]);
     Page::verify(page::encode(place, payload, seal)[..].into(), place, seal).unwrap()
 }

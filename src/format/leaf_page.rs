@@ -1,9 +1,10 @@
 //! Leaf pages: the keys of consecutive rows in order, each with its sequence and its signature id. Implements
 //! `format-spec/segment.md`.
 //!
-//! In: a verified page, or the rows of a new one. Out: a checked view, or a payload. Rows of a segment are numbered
-//! in key order, so the position of a key in the leaves is its row. A page stores the common prefix of its keys
-//! once, and no table of ends if all keys have the same length. It does not know the signatures or the tombstones.
+//! In: a verified page, or the rows of a new one. Out: a checked view, or a payload. Rows of a segment are numbered in
+//! key order, so the position of a key in the leaves is its row. A page stores the common prefix of its keys once, and
+//! a table of the ends of their suffixes only if these differ in length. This module must not know signatures and
+//! tombstones.
 
 use std::cmp::Ordering;
 
@@ -30,7 +31,7 @@ pub struct Layout {
     pub(super) count: U16,
     pub(super) prefix_length: U16,
     pub(super) suffix_length: U16,
-    pub(super) copies: U16,
+    pub(super) duplicates: U16,
     pub(super) sequence_width: u8,
     pub(super) zero: [u8; 7],
 }
@@ -38,7 +39,7 @@ pub struct Layout {
 /// A duplicate row: a row of the page that shares its id with an earlier row of the segment.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug, Clone, Copy)]
 #[repr(C)]
-pub struct Copy {
+pub struct Duplicate {
     place: U16,
     id: U32,
 }
@@ -61,7 +62,7 @@ pub struct LeafPage {
 }
 
 impl LeafPage {
-    /// Checks a page of a segment with this many rows and ids.
+    /// Checks a page of a segment that has `rows` rows and `ids` ids.
     pub fn new(page: Page, rows: u32, ids: u32) -> Result<LeafPage> {
         let payload = page.payload();
         let short = || broken(WHAT, "LEAF-1", 24, "it is cut short");
@@ -78,7 +79,8 @@ impl LeafPage {
         let sequences = at(&cursor);
         let sequence_width = usize::from(layout.sequence_width);
         cursor.take(count.saturating_mul(sequence_width)).ok_or_else(short)?;
-        let copies = cursor.layouts::<Copy>(layout.copies.get().into()).ok_or_else(short)?;
+        let duplicates =
+            cursor.layouts::<Duplicate>(layout.duplicates.get().into()).ok_or_else(short)?;
         let (suffixes, left) = (at(&cursor), cursor.rest().len());
         if count == 0 || sequence_width > 8 || layout.zero != [0; 7] {
             return Err(broken(WHAT, "LEAF-2", 32, "impossible counts"));
@@ -89,7 +91,7 @@ impl LeafPage {
         }
         check_lengths(layout, table, count, prefix, left)?;
         let first_id = layout.first_id.get();
-        let row_ids = row_ids(first_id, count, copies)?;
+        let row_ids = row_ids(first_id, count, duplicates)?;
         let last_id = match &row_ids {
             Some(row_ids) => row_ids.iter().copied().max(),
             None => first_id.checked_add(u32::from(layout.count.get()).saturating_sub(1)),
@@ -114,12 +116,12 @@ impl LeafPage {
         })
     }
 
-    /// The row number of its first key.
+    /// The row number of the first key.
     pub fn first_row(&self) -> u32 {
         self.first_row
     }
 
-    /// The first new id of the page. Its first row has this id unless it is a duplicate row.
+    /// The first new id of the page. The first row has it, unless that is a duplicate row.
     pub fn first_id(&self) -> u32 {
         self.first_id
     }
@@ -203,14 +205,14 @@ impl LeafPage {
         }
     }
 
-    /// The memory that the page takes.
+    /// The bytes of memory that the page takes.
     pub fn memory(&self) -> usize {
         let ids = self.ids.as_ref().map_or(0, |ids| size_of_val(&**ids));
         self.page.memory().saturating_add(ids)
     }
 }
 
-/// LEAF-4: the suffixes fill the rest of the page, only the first may be empty, and keys have 1 to 4,096 bytes.
+/// Checks LEAF-4: the suffixes fill the rest of the page, only the first may be empty, and keys have 1 to 4,096 bytes.
 fn check_lengths(
     layout: &Layout,
     table: &[U16],
@@ -235,30 +237,33 @@ fn check_lengths(
     if good { Ok(()) } else { Err(broken(WHAT, "LEAF-4", 36, "its keys do not fill the page")) }
 }
 
-/// LEAF-6: the places of duplicate rows ascend within the page, and each id belongs to an earlier row.
-fn row_ids(first_id: u32, count: usize, copies: &[Copy]) -> Result<Option<Box<[u32]>>> {
-    if copies.is_empty() {
+/// Returns the id of each row, or `None` without duplicate rows. Checks LEAF-6: the places of duplicate rows ascend,
+/// and each of them shares the id of an earlier row.
+fn row_ids(first_id: u32, count: usize, duplicates: &[Duplicate]) -> Result<Option<Box<[u32]>>> {
+    if duplicates.is_empty() {
         return Ok(None);
     }
     let mut ids = Vec::with_capacity(count);
-    let (mut next, mut copies) = (first_id, copies.iter().peekable());
+    let (mut next, mut duplicates) = (first_id, duplicates.iter().peekable());
     for place in 0..count {
-        match copies.next_if(|copy| usize::from(copy.place.get()) == place) {
-            Some(copy) if copy.id.get() < next => ids.push(copy.id.get()),
-            Some(_) => return Err(broken(WHAT, "LEAF-6", 38, "a copy precedes its original")),
+        match duplicates.next_if(|duplicate| usize::from(duplicate.place.get()) == place) {
+            Some(duplicate) if duplicate.id.get() < next => ids.push(duplicate.id.get()),
+            Some(_) => {
+                return Err(broken(WHAT, "LEAF-6", 38, "a duplicate row precedes its original"));
+            }
             None => {
                 ids.push(next);
                 next = next.saturating_add(1);
             }
         }
     }
-    match copies.next() {
-        Some(_) => Err(broken(WHAT, "LEAF-6", 38, "copies are out of order")),
+    match duplicates.next() {
+        Some(_) => Err(broken(WHAT, "LEAF-6", 38, "duplicate rows are out of order")),
         None => Ok(Some(ids.into_boxed_slice())),
     }
 }
 
-/// Collects the rows of one page and computes the length that it would have.
+/// Collects the rows of one page and predicts the length of its payload.
 #[derive(Debug, Default)]
 pub struct LeafBuilder {
     first_row: u32,
@@ -269,7 +274,7 @@ pub struct LeafBuilder {
     lengths: Option<(usize, usize)>,
     sequences: Vec<u64>,
     largest: u64,
-    copies: Vec<Copy>,
+    duplicates: Vec<Duplicate>,
 }
 
 impl LeafBuilder {
@@ -283,7 +288,7 @@ impl LeafBuilder {
         self.ends.len()
     }
 
-    /// The number of its first row.
+    /// The number of the first row.
     pub fn first_row(&self) -> u32 {
         self.first_row
     }
@@ -301,21 +306,21 @@ impl LeafBuilder {
     }
 
     /// The length of the payload if this row were added.
-    pub fn payload_bytes_with(&self, key: &[u8], sequence: u64, is_copy: bool) -> usize {
+    pub fn payload_bytes_with(&self, key: &[u8], sequence: u64, is_duplicate: bool) -> usize {
         let (prefix, lengths) = self.shape_with(key);
         let count = self.count().saturating_add(1);
         let table = if lengths.0 == lengths.1 { 0 } else { 2 };
         let width = width_of(self.largest.max(sequence));
-        let copies = self.copies.len().saturating_add(is_copy.into());
+        let duplicates = self.duplicates.len().saturating_add(is_duplicate.into());
         let suffixes = self.keys.len().saturating_add(key.len());
         size_of::<Layout>()
             .saturating_add(prefix)
             .saturating_add(count.saturating_mul(usize::saturating_add(table, width)))
-            .saturating_add(copies.saturating_mul(size_of::<Copy>()))
+            .saturating_add(duplicates.saturating_mul(size_of::<Duplicate>()))
             .saturating_add(suffixes.saturating_sub(prefix.saturating_mul(count)))
     }
 
-    /// The length of the common prefix and the shortest and longest key, if this key were added.
+    /// The lengths of the common prefix, the shortest key and the longest key if this key were added.
     fn shape_with(&self, key: &[u8]) -> (usize, (usize, usize)) {
         let Some((shortest, longest)) = self.lengths else {
             return (key.len(), (key.len(), key.len()));
@@ -325,14 +330,14 @@ impl LeafBuilder {
         (shared, (shortest.min(key.len()), longest.max(key.len())))
     }
 
-    /// Adds a row. Its key is above the last key, and its sequence is relative to the first of the segment. A
-    /// duplicate row gives the id that it shares.
-    pub fn push(&mut self, key: &[u8], sequence: u64, copy_of: Option<u32>) {
+    /// Adds a row. Its key must be above the last key. Its sequence is relative to the first sequence of the segment.
+    /// For a duplicate row, `duplicate_of` is the id that it shares.
+    pub fn push(&mut self, key: &[u8], sequence: u64, duplicate_of: Option<u32>) {
         let (prefix, lengths) = self.shape_with(key);
         (self.prefix, self.lengths) = (prefix, Some(lengths));
-        if let Some(id) = copy_of {
+        if let Some(id) = duplicate_of {
             let place = u16::try_from(self.count()).unwrap_or(u16::MAX).into();
-            self.copies.push(Copy { place, id: id.into() });
+            self.duplicates.push(Duplicate { place, id: id.into() });
         }
         self.keys.extend_from_slice(key);
         self.ends.push(self.keys.len());
@@ -353,7 +358,7 @@ impl LeafBuilder {
             count: short(self.count()),
             prefix_length: short(self.prefix),
             suffix_length: if mixed { MIXED.into() } else { short(suffix) },
-            copies: short(self.copies.len()),
+            duplicates: short(self.duplicates.len()),
             sequence_width: u8::try_from(width).unwrap_or(8),
             zero: [0; 7],
         };
@@ -368,7 +373,7 @@ impl LeafBuilder {
         for sequence in &self.sequences {
             bytes.put_low(*sequence, width);
         }
-        bytes.extend_from_slice(self.copies.as_bytes());
+        bytes.extend_from_slice(self.duplicates.as_bytes());
         for i in 0..self.count() {
             bytes.extend_from_slice(self.key(i).get(self.prefix..).unwrap_or_default());
         }

@@ -17,7 +17,7 @@ const FIRST_ID: u32 = 5;
 
 /// A page with this payload and a valid checksum.
 fn page_of(payload: &[u8]) -> Page {
-    let place = PagePlace { kind: PageKind::Leaf, block: 3, number: 1 };
+    let place = PagePlace { kind: PageKind::Leaf, extent: 3, number: 1 };
     let seal = Seal::of([1; 16]);
     Page::verify(page::encode(place, payload, seal)[..].into(), place, seal).unwrap()
 }
@@ -37,9 +37,9 @@ fn rule(result: Result<LeafPage>) -> &'static str {
 fn encode(rows: &[Row]) -> Vec<u8> {
     let mut builder = LeafBuilder::new(FIRST_ROW, FIRST_ID);
     assert_eq!((builder.first_row(), builder.first_id()), (FIRST_ROW, FIRST_ID));
-    for (i, (key, sequence, copy_of)) in rows.iter().enumerate() {
-        let expected = builder.payload_bytes_with(key, *sequence, copy_of.is_some());
-        builder.push(key, *sequence, *copy_of);
+    for (i, (key, sequence, duplicate_of)) in rows.iter().enumerate() {
+        let expected = builder.payload_bytes_with(key, *sequence, duplicate_of.is_some());
+        builder.push(key, *sequence, *duplicate_of);
         assert_eq!(builder.encode().len(), expected, "after {i} of {rows:?}");
         assert_eq!((builder.count(), builder.key(i)), (i + 1, &key[..]));
     }
@@ -56,11 +56,11 @@ fn check(rows: &[Row]) -> LeafPage {
     let leaf = decode(&encode(rows)).unwrap();
     assert_eq!((leaf.first_row(), leaf.count()), (FIRST_ROW, rows.len()));
     let mut next = FIRST_ID;
-    for (i, (of_row, sequence, copy_of)) in rows.iter().enumerate() {
+    for (i, (of_row, sequence, duplicate_of)) in rows.iter().enumerate() {
         assert_eq!(&key(&leaf, i), of_row);
         assert_eq!(leaf.sequence_offset(i), *sequence);
-        assert_eq!(leaf.id(i), copy_of.unwrap_or(next));
-        if copy_of.is_none() {
+        assert_eq!(leaf.id(i), duplicate_of.unwrap_or(next));
+        if duplicate_of.is_none() {
             assert_eq!(leaf.first_with_id(next), Some(i));
             next += 1;
         }
@@ -106,14 +106,14 @@ fn spec_table_matches_the_struct() {
         ("count", offset_of!(Layout, count), 2),
         ("prefix length", offset_of!(Layout, prefix_length), 2),
         ("suffix length", offset_of!(Layout, suffix_length), 2),
-        ("copies", offset_of!(Layout, copies), 2),
+        ("duplicates", offset_of!(Layout, duplicates), 2),
         ("sequence width", offset_of!(Layout, sequence_width), 1),
         ("zero", offset_of!(Layout, zero), 7),
     ];
     let spec = include_str!("../../format-spec/segment.md");
     testkit::spec_tables::assert_matches(spec, "Leaf pages", &code);
-    assert_eq!((size_of::<Layout>(), size_of::<Copy>()), (24, 6));
-    assert_eq!((offset_of!(Copy, place), offset_of!(Copy, id)), (0, 2));
+    assert_eq!((size_of::<Layout>(), size_of::<Duplicate>()), (24, 6));
+    assert_eq!((offset_of!(Duplicate, place), offset_of!(Duplicate, id)), (0, 2));
 }
 
 #[test]
@@ -162,14 +162,15 @@ fn sequences_take_as_many_bytes_as_the_largest_needs() {
 }
 
 #[test]
-fn copies_have_the_ids_of_their_originals() {
-    let copies = [Some(0), None, Some(FIRST_ID), None, Some(FIRST_ID + 1), Some(4)];
-    let rows: Vec<Row> = (b'a'..).zip(copies).map(|(key, copy)| (vec![key], 3, copy)).collect();
+fn duplicates_have_the_ids_of_their_originals() {
+    let duplicates = [Some(0), None, Some(FIRST_ID), None, Some(FIRST_ID + 1), Some(4)];
+    let rows: Vec<Row> =
+        (b'a'..).zip(duplicates).map(|(key, duplicate)| (vec![key], 3, duplicate)).collect();
     let leaf = check(&rows);
     assert_eq!(leaf.memory(), leaf.page.memory() + 4 * rows.len());
     assert_eq!(leaf.first_id(), FIRST_ID);
     let new: Vec<bool> = (0..rows.len()).map(|i| leaf.is_new(i)).collect();
-    assert_eq!(new, copies.map(|copy| copy.is_none()));
+    assert_eq!(new, duplicates.map(|duplicate| duplicate.is_none()));
     // A page of duplicate rows only has no new id at all.
     let all: Vec<Row> = (b'a'..b'f').map(|key| (vec![key], 0, Some(4))).collect();
     check(&all);
@@ -178,7 +179,7 @@ fn copies_have_the_ids_of_their_originals() {
 /// Three rows, the second a duplicate row with id 3. The prefix is at 24, sequences are at 25, the duplicate row is
 /// at 31 (its id at 33), and suffixes are at 37.
 fn small() -> Vec<u8> {
-    let row = |key: &[u8], sequence, copy_of| (key.to_vec(), sequence, copy_of);
+    let row = |key: &[u8], sequence, duplicate_of| (key.to_vec(), sequence, duplicate_of);
     let rows = [row(b"ab", 0, None), row(b"ac", 300, Some(3)), row(b"ad", 2, None)];
     let payload = encode(&rows);
     assert_eq!((payload.len(), &payload[37..]), (40, &b"bcd"[..]));
@@ -211,7 +212,7 @@ fn cut_pages_are_refused() {
     assert_eq!(rule_with(small(), 8, &[0xFF, 0xFF]), "LEAF-1", "count");
     assert_eq!(rule_with(small(), 10, &[0xFF, 0xFF]), "LEAF-1", "prefix length");
     assert_eq!(rule_with(small(), 12, &[0xFF, 0xFF, 9]), "LEAF-1", "a table of ends");
-    assert_eq!(rule_with(small(), 14, &[0xFF, 0xFF]), "LEAF-1", "copies");
+    assert_eq!(rule_with(small(), 14, &[0xFF, 0xFF]), "LEAF-1", "duplicates");
     assert_eq!(rule_with(small(), 16, &[8]), "LEAF-1", "sequence width");
 }
 
@@ -295,7 +296,7 @@ fn ids_past_the_last_are_refused() {
 }
 
 #[test]
-fn copies_out_of_order_or_before_their_originals_are_refused() {
+fn duplicates_out_of_order_or_before_their_originals_are_refused() {
     // Row 0 has id 5, so the next new id at place 1 is 6.
     assert_eq!(rule_with(small(), 33, &[6]), "LEAF-6");
     assert_eq!(rule_with(small(), 33, &[0xFF, 0xFF, 0xFF, 0xFF]), "LEAF-6");
@@ -344,17 +345,17 @@ prop_compose! {
         ],
         width in 0..=8_u32,
         sequences in prop::collection::vec(any::<u64>(), 40),
-        copies in prop::collection::vec(prop::option::weighted(0.3, any::<u32>()), 40),
-        with_copies: bool,
+        duplicates in prop::collection::vec(prop::option::weighted(0.3, any::<u32>()), 40),
+        with_duplicates: bool,
     ) -> Vec<Row> {
         let keys = ends.into_iter().map(|end| [&start[..], &end].concat());
         let keys: BTreeSet<Vec<u8>> = keys.filter(|key| !key.is_empty()).collect();
         let keys = if keys.is_empty() { BTreeSet::from([vec![0]]) } else { keys };
         let mut next = FIRST_ID;
-        keys.into_iter().zip(sequences).zip(copies).map(|((key, sequence), copy)| {
-            let copy_of = copy.filter(|_| with_copies).map(|id| id % next);
-            next += u32::from(copy_of.is_none());
-            (key, sequence.checked_shr(64 - 8 * width).unwrap_or(0), copy_of)
+        keys.into_iter().zip(sequences).zip(duplicates).map(|((key, sequence), duplicate)| {
+            let duplicate_of = duplicate.filter(|_| with_duplicates).map(|id| id % next);
+            next += u32::from(duplicate_of.is_none());
+            (key, sequence.checked_shr(64 - 8 * width).unwrap_or(0), duplicate_of)
         }).collect()
     }
 }
@@ -395,10 +396,10 @@ proptest! {
     ) {
         let _ = decode(&bytes).map(|leaf| use_all_of(&leaf));
         // A start with small numbers, so that more pages pass the first checks.
-        let [count, prefix, suffix, copies, width] = small;
+        let [count, prefix, suffix, duplicates, width] = small;
         let mut payload = vec![0; 8];
         let suffix = if mixed { MIXED } else { suffix };
-        let start = [count, prefix, suffix, copies, width, 0, 0, 0];
+        let start = [count, prefix, suffix, duplicates, width, 0, 0, 0];
         payload.extend(start.into_iter().flat_map(u16::to_le_bytes));
         payload.extend(tail);
         for (rows, ids) in [(u32::MAX, u32::MAX), (3, ids % 5)] {

@@ -10,7 +10,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use super::bytes::{
     Cursor, PutBytes, Seal, broken, index, is_aligned, last_checksum, position, round_up,
 };
-use super::liveness_page;
+use super::tombstone_page;
 use super::{DATA_START, DatabaseId};
 use crate::error::{Error, Result};
 use crate::scheme::Scheme;
@@ -45,8 +45,8 @@ pub struct Layout {
     generation: U64,
     database_id: [u8; 16],
     scheme: [u8; 48],
-    sealed_sequence: U64,
-    next_block_id: U64,
+    checkpointed_sequence: U64,
+    next_extent_id: U64,
     dead_bytes: U64,
     segment_count: U32,
     reserved: U32,
@@ -63,9 +63,9 @@ pub struct EntryLayout {
     rows: U32,
     live_rows: U32,
     reserved: U32,
-    liveness_id: U64,
-    liveness_offset: U64,
-    liveness_length: U64,
+    tombstones_id: U64,
+    tombstones_offset: U64,
+    tombstones_length: U64,
 }
 
 /// A state of the database, without the commits that are only in the write-ahead log.
@@ -78,9 +78,9 @@ pub struct Manifest {
     /// The scheme of all signatures.
     pub scheme: Scheme,
     /// The checkpointed sequence: all commits up to this one are in segments.
-    pub sealed: u64,
+    pub checkpointed: u64,
     /// The next free id. All segments and tombstone bitmaps have lower ids.
-    pub next_block: u64,
+    pub next_extent: u64,
     /// The bytes of the data area that this state does not use.
     pub dead_bytes: u64,
     /// The segments in ascending order of their ids.
@@ -103,12 +103,12 @@ pub struct SegmentEntry {
     /// The number of rows without a tombstone.
     pub live_rows: u32,
     /// The tombstone bitmap; `None` if no row has a tombstone.
-    pub liveness: Option<LivenessEntry>,
+    pub tombstones: Option<ExtentEntry>,
 }
 
 /// The extent of a tombstone bitmap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LivenessEntry {
+pub struct ExtentEntry {
     /// The id of the bitmap.
     pub id: u64,
     /// The offset of the bitmap in the file.
@@ -131,8 +131,8 @@ impl Manifest {
             generation: self.generation.into(),
             database_id: self.database,
             scheme: self.scheme.to_bytes(),
-            sealed_sequence: self.sealed.into(),
-            next_block_id: self.next_block.into(),
+            checkpointed_sequence: self.checkpointed.into(),
+            next_extent_id: self.next_extent.into(),
             dead_bytes: self.dead_bytes.into(),
             segment_count: u32::try_from(self.segments.len()).unwrap_or(u32::MAX).into(),
             reserved: 0.into(),
@@ -165,8 +165,8 @@ impl Manifest {
             generation: layout.generation.get(),
             database: layout.database_id,
             scheme: Scheme::from_bytes(&layout.scheme).map_err(|e| e.shifted(32))?,
-            sealed: layout.sealed_sequence.get(),
-            next_block: layout.next_block_id.get(),
+            checkpointed: layout.checkpointed_sequence.get(),
+            next_extent: layout.next_extent_id.get(),
             dead_bytes: layout.dead_bytes.get(),
             segments: entries.iter().map(EntryLayout::entry).collect::<Result<_>>()?,
         };
@@ -178,7 +178,7 @@ impl Manifest {
     /// extent is inside the data area, and no two overlap.
     fn check(&self, end_of_data: u64) -> Result<()> {
         let rising = self.segments.is_sorted_by(|a, b| a.id < b.id);
-        if !rising || self.segments.iter().any(|s| s.blocks().any(|b| b.id >= self.next_block)) {
+        if !rising || self.segments.iter().any(|s| s.extents().any(|b| b.id >= self.next_extent)) {
             return Err(broken(
                 WHAT,
                 "MAN-4",
@@ -186,20 +186,20 @@ impl Manifest {
                 "numbers of segments are out of order",
             ));
         }
-        let mut blocks: Vec<LivenessEntry> =
-            self.segments.iter().flat_map(SegmentEntry::blocks).collect();
-        blocks.sort_by_key(|block| block.id);
-        if !blocks.is_sorted_by(|a, b| a.id < b.id) {
-            return Err(broken(WHAT, "MAN-4", HEAD_BYTES.into(), "two blocks have one number"));
+        let mut extents: Vec<ExtentEntry> =
+            self.segments.iter().flat_map(SegmentEntry::extents).collect();
+        extents.sort_by_key(|extent| extent.id);
+        if !extents.is_sorted_by(|a, b| a.id < b.id) {
+            return Err(broken(WHAT, "MAN-4", HEAD_BYTES.into(), "two extents have one number"));
         }
-        blocks.sort_by_key(|block| block.offset);
+        extents.sort_by_key(|extent| extent.offset);
         let mut free = DATA_START;
-        for block in &blocks {
-            let end = block.offset.checked_add(block.length);
+        for extent in &extents {
+            let end = extent.offset.checked_add(extent.length);
             let inside = end.is_some_and(|end| end <= end_of_data);
-            let fits = block.offset >= free && inside && block.length != 0;
-            if !fits || !is_aligned(block.offset) || !is_aligned(block.length) {
-                let detail = format!("block {} does not lie in the data by itself", block.id);
+            let fits = extent.offset >= free && inside && extent.length != 0;
+            if !fits || !is_aligned(extent.offset) || !is_aligned(extent.length) {
+                let detail = format!("extent {} does not lie in the data by itself", extent.id);
                 return Err(broken(WHAT, "MAN-5", HEAD_BYTES.into(), detail));
             }
             free = end.unwrap_or(u64::MAX);
@@ -210,14 +210,14 @@ impl Manifest {
 
 impl SegmentEntry {
     /// The extents of the segment: its own, and that of its tombstone bitmap if it has one.
-    pub fn blocks(&self) -> impl Iterator<Item = LivenessEntry> + use<> {
-        let own = LivenessEntry { id: self.id, offset: self.offset, length: self.length };
-        std::iter::once(own).chain(self.liveness)
+    pub fn extents(&self) -> impl Iterator<Item = ExtentEntry> + use<> {
+        let own = ExtentEntry { id: self.id, offset: self.offset, length: self.length };
+        std::iter::once(own).chain(self.tombstones)
     }
 
     fn layout(&self) -> EntryLayout {
-        let none = LivenessEntry { id: 0, offset: 0, length: 0 };
-        let liveness = self.liveness.unwrap_or(none);
+        let none = ExtentEntry { id: 0, offset: 0, length: 0 };
+        let tombstones = self.tombstones.unwrap_or(none);
         EntryLayout {
             segment_id: self.id.into(),
             offset: self.offset.into(),
@@ -226,9 +226,9 @@ impl SegmentEntry {
             rows: self.rows.into(),
             live_rows: self.live_rows.into(),
             reserved: 0.into(),
-            liveness_id: liveness.id.into(),
-            liveness_offset: liveness.offset.into(),
-            liveness_length: liveness.length.into(),
+            tombstones_id: tombstones.id.into(),
+            tombstones_offset: tombstones.offset.into(),
+            tombstones_length: tombstones.length.into(),
         }
     }
 }
@@ -236,10 +236,10 @@ impl SegmentEntry {
 impl EntryLayout {
     /// MAN-3: the counts are possible. MAN-6: the segment has a tombstone bitmap exactly if it has tombstones.
     fn entry(&self) -> Result<SegmentEntry> {
-        let liveness = LivenessEntry {
-            id: self.liveness_id.get(),
-            offset: self.liveness_offset.get(),
-            length: self.liveness_length.get(),
+        let tombstones = ExtentEntry {
+            id: self.tombstones_id.get(),
+            offset: self.tombstones_offset.get(),
+            length: self.tombstones_length.get(),
         };
         let entry = SegmentEntry {
             id: self.segment_id.get(),
@@ -248,7 +248,7 @@ impl EntryLayout {
             header_checksum: self.header_checksum.get(),
             rows: self.rows.get(),
             live_rows: self.live_rows.get(),
-            liveness: (liveness.id != 0).then_some(liveness),
+            tombstones: (tombstones.id != 0).then_some(tombstones),
         };
         let refuse = |rule, detail| -> Result<SegmentEntry, Error> {
             Err(broken(WHAT, rule, HEAD_BYTES.into(), format!("segment {}: {detail}", entry.id)))
@@ -257,12 +257,12 @@ impl EntryLayout {
             return refuse("MAN-3", "impossible counts");
         }
         let all_live = entry.live_rows == entry.rows;
-        let expected = if all_live { 0 } else { liveness_page::block_bytes(entry.rows) };
-        if entry.liveness.is_none() != all_live || liveness.length != expected {
-            return refuse("MAN-6", "its liveness block does not fit its hidden rows");
+        let expected = if all_live { 0 } else { tombstone_page::bitmap_bytes(entry.rows) };
+        if entry.tombstones.is_none() != all_live || tombstones.length != expected {
+            return refuse("MAN-6", "its tombstone bitmap does not fit its hidden rows");
         }
-        if all_live && liveness.offset != 0 {
-            return refuse("MAN-6", "it has a place but no block");
+        if all_live && tombstones.offset != 0 {
+            return refuse("MAN-6", "it has a place but no extent");
         }
         Ok(entry)
     }

@@ -11,21 +11,29 @@ const DATABASE: DatabaseId = [7; 16];
 const ENTRY: usize = 112;
 
 fn segment(id: u64, offset: u64, length: u64, rows: u32) -> SegmentEntry {
-    SegmentEntry { id, offset, length, header_checksum: 77, rows, live_rows: rows, liveness: None }
+    SegmentEntry {
+        id,
+        offset,
+        length,
+        header_checksum: 77,
+        rows,
+        live_rows: rows,
+        tombstones: None,
+    }
 }
 
 /// A segment without tombstones, and one with tombstones on 3 of 10 rows. The second is before the first in the
 /// file. The data ends at 13,312.
 fn manifest() -> Manifest {
-    let liveness = LivenessEntry { id: 4, offset: 12_544, length: 64 };
+    let tombstones = ExtentEntry { id: 4, offset: 12_544, length: 64 };
     let hidden =
-        SegmentEntry { live_rows: 7, liveness: Some(liveness), ..segment(3, 12_288, 256, 10) };
+        SegmentEntry { live_rows: 7, tombstones: Some(tombstones), ..segment(3, 12_288, 256, 10) };
     Manifest {
         generation: 5,
         database: DATABASE,
         scheme: Scheme::new(presets::PRECISE).unwrap(),
-        sealed: 99,
-        next_block: 5,
+        checkpointed: 99,
+        next_extent: 5,
         dead_bytes: 64,
         segments: vec![segment(2, 12_672, 640, 4), hidden],
     }
@@ -71,8 +79,8 @@ fn spec_tables_match_the_structs() {
         ("generation", offset_of!(Layout, generation), 8),
         ("database id", offset_of!(Layout, database_id), 16),
         ("scheme", offset_of!(Layout, scheme), 48),
-        ("sealed sequence", offset_of!(Layout, sealed_sequence), 8),
-        ("next block id", offset_of!(Layout, next_block_id), 8),
+        ("checkpointed sequence", offset_of!(Layout, checkpointed_sequence), 8),
+        ("next extent id", offset_of!(Layout, next_extent_id), 8),
         ("dead bytes", offset_of!(Layout, dead_bytes), 8),
         ("segment count", offset_of!(Layout, segment_count), 4),
         ("reserved", offset_of!(Layout, reserved), 4),
@@ -86,9 +94,9 @@ fn spec_tables_match_the_structs() {
         ("rows", offset_of!(EntryLayout, rows), 4),
         ("live rows", offset_of!(EntryLayout, live_rows), 4),
         ("reserved", offset_of!(EntryLayout, reserved), 4),
-        ("liveness id", offset_of!(EntryLayout, liveness_id), 8),
-        ("liveness offset", offset_of!(EntryLayout, liveness_offset), 8),
-        ("liveness length", offset_of!(EntryLayout, liveness_length), 8),
+        ("tombstones id", offset_of!(EntryLayout, tombstones_id), 8),
+        ("tombstones offset", offset_of!(EntryLayout, tombstones_offset), 8),
+        ("tombstones length", offset_of!(EntryLayout, tombstones_length), 8),
     ];
     testkit::spec_tables::assert_matches(spec, "Manifest entry", &entry);
     assert_eq!((size_of::<Layout>(), size_of::<EntryLayout>()), (ENTRY, 64));
@@ -101,7 +109,7 @@ fn manifests_without_segments_and_with_the_most_decode() {
     assert_eq!(Manifest::decode(&none.encode(), 0), Ok(none.clone()));
     let place = |i: u32| DATA_START + 64 * u64::from(i);
     let segments = |n: u32| (0..n).map(|i| segment(1 + u64::from(i), place(i), 64, 1)).collect();
-    let most = Manifest { next_block: 1 << 40, segments: segments(MAX_SEGMENTS), ..manifest() };
+    let most = Manifest { next_extent: 1 << 40, segments: segments(MAX_SEGMENTS), ..manifest() };
     assert_eq!(most.encode().len(), MAX_MANIFEST_BYTES as usize);
     assert_eq!(Manifest::decode(&most.encode(), place(MAX_SEGMENTS)), Ok(most.clone()));
     let more = Manifest { segments: segments(MAX_SEGMENTS + 1), ..most };
@@ -162,15 +170,15 @@ fn impossible_counts_of_an_entry_are_refused() {
 
 #[test]
 fn numbers_of_blocks_rise_differ_and_are_below_the_next() {
-    let liveness = |id| LivenessEntry { id, offset: 12_544, length: 64 };
+    let tombstones = |id| ExtentEntry { id, offset: 12_544, length: 64 };
     assert_eq!(rule_when(<[_]>::reverse), "MAN-4");
     assert_eq!(rule_when(|s| s[0].id = 3), "MAN-4");
     assert_eq!(rule_when(|s| s[1].id = 5), "MAN-4");
-    assert_eq!(rule_when(|s| s[1].liveness = Some(liveness(5))), "MAN-4");
-    assert_eq!(rule_when(|s| s[1].liveness = Some(liveness(3))), "MAN-4");
-    assert_eq!(rule_when(|s| s[1].liveness = Some(liveness(2))), "MAN-4");
+    assert_eq!(rule_when(|s| s[1].tombstones = Some(tombstones(5))), "MAN-4");
+    assert_eq!(rule_when(|s| s[1].tombstones = Some(tombstones(3))), "MAN-4");
+    assert_eq!(rule_when(|s| s[1].tombstones = Some(tombstones(2))), "MAN-4");
     let mut fine = manifest();
-    fine.segments[1].liveness = Some(liveness(1));
+    fine.segments[1].tombstones = Some(tombstones(1));
     assert_eq!(Manifest::decode(&fine.encode(), END), Ok(fine));
 }
 
@@ -186,7 +194,7 @@ fn blocks_lie_in_the_data_aligned_and_apart() {
         (12_673, "between units"),
         (12_288, "where the other starts"),
         (12_480, "inside the other"),
-        (12_544, "where the liveness block is"),
+        (12_544, "where the tombstone bitmap is"),
         (u64::MAX - 63, "around the end of all numbers"),
         (13_312, "at the end of the data"),
     ] {
@@ -197,20 +205,20 @@ fn blocks_lie_in_the_data_aligned_and_apart() {
     assert_eq!(rule_when(|s| s[0].length = 704), "MAN-5");
     assert_eq!(rule_when(|s| s[0].length = u64::MAX - 63), "MAN-5");
     assert_eq!(rule_when(|s| s[1].length = 320), "MAN-5");
-    let moved = |offset| Some(LivenessEntry { id: 4, offset, length: 64 });
-    assert_eq!(rule_when(|s| s[1].liveness = moved(12_480)), "MAN-5");
-    assert_eq!(rule_when(|s| s[1].liveness = moved(12_550)), "MAN-5");
-    assert_eq!(rule_when(|s| s[1].liveness = moved(0)), "MAN-5");
+    let moved = |offset| Some(ExtentEntry { id: 4, offset, length: 64 });
+    assert_eq!(rule_when(|s| s[1].tombstones = moved(12_480)), "MAN-5");
+    assert_eq!(rule_when(|s| s[1].tombstones = moved(12_550)), "MAN-5");
+    assert_eq!(rule_when(|s| s[1].tombstones = moved(0)), "MAN-5");
 }
 
 #[test]
-fn a_liveness_block_is_there_exactly_if_rows_are_hidden() {
-    let block = |length| Some(LivenessEntry { id: 4, offset: 12_544, length });
-    assert_eq!(rule_when(|s| s[1].liveness = None), "MAN-6");
+fn a_tombstone_bitmap_is_there_exactly_if_rows_are_hidden() {
+    let bitmap = |length| Some(ExtentEntry { id: 4, offset: 12_544, length });
+    assert_eq!(rule_when(|s| s[1].tombstones = None), "MAN-6");
     assert_eq!(rule_when(|s| s[1].live_rows = 10), "MAN-6");
-    assert_eq!(rule_when(|s| s[1].liveness = block(128)), "MAN-6");
-    assert_eq!(rule_when(|s| s[1].liveness = block(0)), "MAN-6");
-    assert_eq!(rule_when(|s| s[0].liveness = block(64)), "MAN-6");
+    assert_eq!(rule_when(|s| s[1].tombstones = bitmap(128)), "MAN-6");
+    assert_eq!(rule_when(|s| s[1].tombstones = bitmap(0)), "MAN-6");
+    assert_eq!(rule_when(|s| s[0].tombstones = bitmap(64)), "MAN-6");
     // Fields of a tombstone bitmap that does not exist.
     assert_eq!(rule_with(ENTRY + 40, &[4]), "MAN-6");
     assert_eq!(rule_with(ENTRY + 48, &[64]), "MAN-6");
@@ -244,21 +252,21 @@ prop_compose! {
             let hidden = if hidden % 3 == 0 { 0 } else { hidden % (rows + 1) };
             let (id, length) = (2 * i as u64 + 1, 64 * units);
             let offset = take(length, units % 3);
-            let liveness = (hidden > 0).then(|| {
-                let length = liveness_page::block_bytes(rows);
-                LivenessEntry { id: id + 1, offset: take(length, 0), length }
+            let tombstones = (hidden > 0).then(|| {
+                let length = tombstone_page::bitmap_bytes(rows);
+                ExtentEntry { id: id + 1, offset: take(length, 0), length }
             });
             let live_rows = rows - hidden;
             let all_live = segment(id, offset, length, rows);
-            entries.push(SegmentEntry { header_checksum, live_rows, liveness, ..all_live });
+            entries.push(SegmentEntry { header_checksum, live_rows, tombstones, ..all_live });
         }
         entries.sort_by_key(|entry| entry.id);
-        let [generation, sealed, dead_bytes] = numbers;
-        let next_block = 2 * segments.len() as u64 + 1;
+        let [generation, checkpointed, dead_bytes] = numbers;
+        let next_extent = 2 * segments.len() as u64 + 1;
         let Manifest { scheme, .. } = manifest();
         let segments = entries;
         let manifest =
-            Manifest { generation, database, scheme, sealed, next_block, dead_bytes, segments };
+            Manifest { generation, database, scheme, checkpointed, next_extent, dead_bytes, segments };
         (manifest, free)
     }
 }

@@ -20,14 +20,13 @@
 pub mod batch;
 pub mod bytes;
 pub mod commit_mark;
-pub mod copies_page;
+pub mod duplicates_page;
 pub mod elements_page;
 pub mod fence_page;
 pub mod filter;
-pub mod hot_part;
 pub mod kept_set;
 pub mod leaf_page;
-pub mod liveness_page;
+pub mod log_part;
 pub mod manifest;
 pub mod page;
 pub mod posting_block;
@@ -38,6 +37,7 @@ pub mod segment_header;
 pub mod signature_page;
 pub mod superblock;
 pub mod temporary_mark;
+pub mod tombstone_page;
 
 /// The offset of the data area in a database file: after two superblocks and the block of the commit mark.
 pub const DATA_START: u64 = 12_288;

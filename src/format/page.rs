@@ -29,7 +29,7 @@ pub struct Layout {
     kind: u8,
     version: u8,
     reserved: U16,
-    block_id: U64,
+    extent_id: U64,
     page_number: U32,
     payload_length: U32,
 }
@@ -47,11 +47,11 @@ pub enum PageKind {
     /// Separators of the pages below, and filters of leaf pages.
     Fence = 4,
     /// A bitmap of tombstones.
-    Liveness = 5,
+    Tombstones = 5,
     /// Duplicate rows: rows that share the signature of an earlier row.
-    Copies = 6,
+    Duplicates = 6,
     /// The first id of each page of duplicate rows.
-    CopiesDirectory = 7,
+    DuplicatesDirectory = 7,
     /// The number of postings in each bucket of slot values.
     PostingDirectory = 8,
     /// The postings of buckets that have few.
@@ -74,9 +74,9 @@ impl PageKind {
             PageKind::Signatures => 2,
             PageKind::Leaf => 3,
             PageKind::Fence => 4,
-            PageKind::Liveness => 5,
-            PageKind::Copies => 6,
-            PageKind::CopiesDirectory => 7,
+            PageKind::Tombstones => 5,
+            PageKind::Duplicates => 6,
+            PageKind::DuplicatesDirectory => 7,
             PageKind::PostingDirectory => 8,
             PageKind::ShortPostings => 9,
             PageKind::PostingTable => 10,
@@ -92,9 +92,9 @@ impl PageKind {
             PageKind::SegmentHeader => 256,
             PageKind::Signatures | PageKind::Fence => 65_536,
             PageKind::Leaf
-            | PageKind::Liveness
-            | PageKind::Copies
-            | PageKind::CopiesDirectory
+            | PageKind::Tombstones
+            | PageKind::Duplicates
+            | PageKind::DuplicatesDirectory
             | PageKind::PostingDirectory
             | PageKind::ShortPostings
             | PageKind::PostingTable
@@ -116,7 +116,7 @@ pub struct PagePlace {
     /// The kind of the page.
     pub kind: PageKind,
     /// The id of the extent: a segment or a tombstone bitmap.
-    pub block: u64,
+    pub extent: u64,
     /// The start of the page in its region, in units of 64 bytes.
     pub number: u32,
 }
@@ -127,7 +127,7 @@ pub struct Claim {
     /// The number of the kind. It may be unknown.
     code: u8,
     /// The id of the extent: a segment or a tombstone bitmap.
-    pub block: u64,
+    pub extent: u64,
     /// The length of the page, with header and padding.
     pub length: usize,
 }
@@ -138,7 +138,7 @@ impl Claim {
         let layout = Cursor::new(bytes).layout::<Layout>()?;
         let payload = index(layout.payload_length.get());
         let length = round_up(HEADER_BYTES.saturating_add(payload));
-        Some(Claim { code: layout.kind, block: layout.block_id.get(), length })
+        Some(Claim { code: layout.kind, extent: layout.extent_id.get(), length })
     }
 
     /// The one of these kinds that the header claims, if any.
@@ -255,7 +255,7 @@ impl Page {
                 rule: "PAGE-2",
             });
         }
-        let here = layout.block_id == place.block && layout.page_number == place.number;
+        let here = layout.extent_id == place.extent && layout.page_number == place.number;
         if layout.kind != place.kind.code() || !here {
             return Err(broken(WHAT, "PAGE-3", 4, "it belongs to another place"));
         }
@@ -314,7 +314,7 @@ pub fn encode(place: PagePlace, payload: &[u8], seal: Seal) -> Vec<u8> {
         kind: place.kind.code(),
         version: PAGE_VERSION,
         reserved: 0.into(),
-        block_id: place.block.into(),
+        extent_id: place.extent.into(),
         page_number: place.number.into(),
         payload_length: u32::try_from(payload.len()).unwrap_or(u32::MAX).into(),
     };
@@ -334,7 +334,7 @@ mod tests {
     use super::*;
     use std::mem::offset_of;
 
-    const PLACE: PagePlace = PagePlace { kind: PageKind::Leaf, block: 5, number: 9 };
+    const PLACE: PagePlace = PagePlace { kind: PageKind::Leaf, extent: 5, number: 9 };
 
     fn seal() -> Seal {
         Seal::of([3; 16])
@@ -358,7 +358,7 @@ mod tests {
             ("kind", offset_of!(Layout, kind), 1),
             ("version", offset_of!(Layout, version), 1),
             ("reserved", offset_of!(Layout, reserved), 2),
-            ("block id", offset_of!(Layout, block_id), 8),
+            ("extent id", offset_of!(Layout, extent_id), 8),
             ("page number", offset_of!(Layout, page_number), 4),
             ("payload length", offset_of!(Layout, payload_length), 4),
         ];
@@ -390,9 +390,9 @@ mod tests {
             PageKind::Signatures,
             PageKind::Leaf,
             PageKind::Fence,
-            PageKind::Liveness,
-            PageKind::Copies,
-            PageKind::CopiesDirectory,
+            PageKind::Tombstones,
+            PageKind::Duplicates,
+            PageKind::DuplicatesDirectory,
             PageKind::PostingDirectory,
             PageKind::ShortPostings,
             PageKind::PostingTable,

@@ -8,7 +8,7 @@ use crate::format::posting_block::BlockBuilder;
 use crate::scheme::{Parameters, Scheme, Slots, presets};
 
 fn page(kind: PageKind, payload: &[u8]) -> Page {
-    let place = PagePlace { kind, block: 4, number: 0 };
+    let place = PagePlace { kind, extent: 4, number: 0 };
     let seal = Seal::of([1; 16]);
     Page::verify(encode(place, payload, seal)[..].into(), place, seal).unwrap()
 }

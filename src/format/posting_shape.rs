@@ -226,8 +226,8 @@ impl PostingShape {
     }
 
     /// The place of page `i` of the directory.
-    pub fn directory_place(self, block: u64, i: u64) -> PagePlace {
-        place(PageKind::PostingDirectory, block, 0, i)
+    pub fn directory_place(self, extent: u64, i: u64) -> PagePlace {
+        place(PageKind::PostingDirectory, extent, 0, i)
     }
 
     /// The number of entries in every short page but the last.
@@ -258,8 +258,8 @@ impl PostingShape {
     }
 
     /// The place of short page `i`.
-    pub fn short_place(self, block: u64, i: u64) -> PagePlace {
-        place(PageKind::ShortPostings, block, self.directory_bytes(), i)
+    pub fn short_place(self, extent: u64, i: u64) -> PagePlace {
+        place(PageKind::ShortPostings, extent, self.directory_bytes(), i)
     }
 
     /// The start of the list table in the region, and its end. Lists start at the end.
@@ -271,8 +271,8 @@ impl PostingShape {
     }
 
     /// The place of page `i` of the list table.
-    pub fn table_place(self, block: u64, short: u64, i: u32) -> PagePlace {
-        place(PageKind::PostingTable, block, self.table_bytes(short, 0).0, i.into())
+    pub fn table_place(self, extent: u64, short: u64, i: u32) -> PagePlace {
+        place(PageKind::PostingTable, extent, self.table_bytes(short, 0).0, i.into())
     }
 
     /// The number of entries in page `i` of the list table.
@@ -301,9 +301,9 @@ fn short_per_page(width: u32) -> u32 {
 }
 
 /// The place of page `i` of a run that starts at this byte of the region.
-fn place(kind: PageKind, block: u64, start: u64, i: u64) -> PagePlace {
+fn place(kind: PageKind, extent: u64, start: u64, i: u64) -> PagePlace {
     let number = (start / 64).saturating_add(i.saturating_mul(PAGE_UNITS));
-    PagePlace { kind, block, number: u32::try_from(number).unwrap_or(u32::MAX) }
+    PagePlace { kind, extent, number: u32::try_from(number).unwrap_or(u32::MAX) }
 }
 
 /// The length of a run of pages with `per_page` items each. The last page holds the rest.

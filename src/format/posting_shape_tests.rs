@@ -20,8 +20,8 @@ fn buckets_have_about_one_entry_or_one_value() {
     assert_eq!(widest, Some(32));
 }
 
-/// A bucket takes 2 bits on average with up to one entry each, and one bit more than its entries otherwise. A block
-/// has at least one bucket.
+/// A block has 360 bits for its buckets, and plans the load for each: 1 plus the average number of entries, rounded up.
+/// It has at least one bucket.
 #[test]
 fn blocks_have_buckets_by_what_those_take() {
     let in_block = |parameters, ids| shape(parameters, ids).block_buckets();
@@ -72,7 +72,8 @@ fn regions_are_as_long_as_their_pages() {
     assert_eq!(PostingShape::table_in_page(511, 1), 1);
 }
 
-/// With 1,000 ids, the top 10 of 16 bits give the bucket. Scrambled values are the product in the specification.
+/// With 1,000 ids, the top 10 of the 16 bits give the bucket. `spread` computes the product that the specification
+/// names.
 #[test]
 fn a_value_has_a_bucket_and_the_rest_of_it() {
     let shape = shape(presets::PRECISE, 1_000);
@@ -99,7 +100,7 @@ fn pages_are_counted_and_placed_one_after_the_other() {
     assert_eq!(many.short_page(2 * 3_267 + 5), (2, 5));
     assert_eq!([0, 2, 3].map(|i| many.short_in_page(7_000, i)), [3_267, 466, 0]);
     assert_eq!([0, 1, 2].map(|i| PostingShape::table_in_page(511, i)), [510, 1, 0]);
-    let place = |kind, number| PagePlace { kind, block: 9, number };
+    let place = |kind, number| PagePlace { kind, extent: 9, number };
     assert_eq!(many.directory_place(9, 3), place(PageKind::PostingDirectory, 3 * 128));
     let directory = 786 * 128 + 1 + 99_865 - 786 * 127;
     assert_eq!(many.short_place(9, 2), place(PageKind::ShortPostings, directory + 2 * 128));

@@ -12,7 +12,7 @@ use super::elements_page::ElementsShape;
 use super::page::{self, HEADER_BYTES};
 use super::posting_shape::PostingShape;
 use super::signature_page::SignatureShape;
-use super::{DatabaseId, copies_page};
+use super::{DatabaseId, duplicates_page};
 use crate::error::Result;
 use crate::scheme::Scheme;
 
@@ -51,8 +51,8 @@ pub struct Layout {
     signatures_length: U64,
     keys_offset: U64,
     keys_length: U64,
-    copies_offset: U64,
-    copies_length: U64,
+    duplicates_offset: U64,
+    duplicates_length: U64,
     key_bytes: U64,
     root_page: U32,
     root_level: u8,
@@ -77,7 +77,7 @@ pub struct KeptLayout {
 #[derive(Debug, Clone)]
 pub struct Claim {
     /// The id of the segment.
-    pub block: u64,
+    pub extent: u64,
     /// The database that the segment belongs to.
     pub database: DatabaseId,
     /// The scheme of the signatures.
@@ -87,13 +87,13 @@ pub struct Claim {
 impl Claim {
     /// Reads what a page claims if it starts like a header page. `salvage` uses it.
     pub fn of(page: &[u8]) -> Option<Claim> {
-        let block = page::Claim::of(page)?.block;
+        let extent = page::Claim::of(page)?.extent;
         let layout = Cursor::new(page.get(HEADER_BYTES..)?).layout::<Layout>()?;
         if layout.magic != MAGIC {
             return None;
         }
         let scheme = Scheme::from_bytes(&layout.scheme).ok()?;
-        Some(Claim { block, database: layout.database_id, scheme })
+        Some(Claim { extent, database: layout.database_id, scheme })
     }
 }
 
@@ -121,7 +121,7 @@ pub struct SegmentHeader {
     /// The region of leaf and fence pages.
     pub keys: Region,
     /// The region of duplicate rows.
-    pub copies: Region,
+    pub duplicates: Region,
     /// The length of all keys together.
     pub key_bytes: u64,
     /// The start of the root fence page in the region of keys, in units of 64 bytes.
@@ -181,8 +181,8 @@ impl SegmentHeader {
             signatures_length: self.signatures.length.into(),
             keys_offset: self.keys.offset.into(),
             keys_length: self.keys.length.into(),
-            copies_offset: self.copies.offset.into(),
-            copies_length: self.copies.length.into(),
+            duplicates_offset: self.duplicates.offset.into(),
+            duplicates_length: self.duplicates.length.into(),
             key_bytes: self.key_bytes.into(),
             root_page: self.root_page.into(),
             root_level: self.root_level,
@@ -232,9 +232,9 @@ impl SegmentHeader {
                 length: layout.signatures_length.get(),
             },
             keys: Region { offset: layout.keys_offset.get(), length: layout.keys_length.get() },
-            copies: Region {
-                offset: layout.copies_offset.get(),
-                length: layout.copies_length.get(),
+            duplicates: Region {
+                offset: layout.duplicates_offset.get(),
+                length: layout.duplicates_length.get(),
             },
             key_bytes: layout.key_bytes.get(),
             root_page: layout.root_page.get(),
@@ -263,13 +263,13 @@ impl SegmentHeader {
         let shape = SignatureShape::of(&h.scheme);
         let in_order = h.signatures.offset == HEADER_PAGE_BYTES
             && h.keys.offset == h.signatures.end()
-            && h.copies.offset == h.keys.end()
-            && h.postings.offset == h.copies.end()
+            && h.duplicates.offset == h.keys.end()
+            && h.postings.offset == h.duplicates.end()
             && h.elements.is_none_or(|kept| kept.region.offset == h.postings.end())
             && h.length == h.elements.map_or(h.postings.end(), |kept| kept.region.end())
             && h.signatures.length == shape.region_bytes(h.ids)
-            && h.copies.length == copies_page::region_bytes(h.copy_count());
-        let regions = [h.signatures, h.keys, h.copies, h.postings];
+            && h.duplicates.length == duplicates_page::region_bytes(h.duplicate_count());
+        let regions = [h.signatures, h.keys, h.duplicates, h.postings];
         let regions = regions.into_iter().chain(h.elements.map(|kept| kept.region));
         let short = regions.into_iter().all(|region| region.length <= MAX_REGION_BYTES);
         if !in_order || !short || !is_aligned(h.length) {
@@ -303,7 +303,7 @@ impl SegmentHeader {
     }
 
     /// The number of duplicate rows.
-    pub fn copy_count(&self) -> u32 {
+    pub fn duplicate_count(&self) -> u32 {
         self.rows.saturating_sub(self.ids)
     }
 }

@@ -22,8 +22,8 @@ fn spec_table_matches_the_struct() {
         ("signatures length", offset_of!(Layout, signatures_length), 8),
         ("keys offset", offset_of!(Layout, keys_offset), 8),
         ("keys length", offset_of!(Layout, keys_length), 8),
-        ("copies offset", offset_of!(Layout, copies_offset), 8),
-        ("copies length", offset_of!(Layout, copies_length), 8),
+        ("duplicates offset", offset_of!(Layout, duplicates_offset), 8),
+        ("duplicates length", offset_of!(Layout, duplicates_length), 8),
         ("key bytes", offset_of!(Layout, key_bytes), 8),
         ("root page", offset_of!(Layout, root_page), 4),
         ("root level", offset_of!(Layout, root_level), 1),
@@ -102,7 +102,7 @@ fn header() -> SegmentHeader {
         empty_id: Some(2),
         signatures,
         keys: Region { offset: signatures.end(), length: 128 },
-        copies: Region { offset: signatures.end() + 128, length: 0 },
+        duplicates: Region { offset: signatures.end() + 128, length: 0 },
         key_bytes: 12,
         root_page: 1,
         root_level: 1,
@@ -116,7 +116,7 @@ fn header() -> SegmentHeader {
 
 fn lengthen_keys(header: &mut SegmentHeader, by: u64) {
     header.keys.length += by;
-    header.copies.offset += by;
+    header.duplicates.offset += by;
     header.postings.offset += by;
     header.length += by;
 }
@@ -128,9 +128,9 @@ fn what_is_encoded_decodes() {
     let mut most = header();
     lengthen_keys(&mut most, MAX_REGION_BYTES - 128);
     (most.rows, most.root_level, most.last_sequence) = (MAX_ROWS, MAX_LEVELS, 4);
-    most.copies.length = copies_page::region_bytes(MAX_ROWS - 3);
-    most.postings.offset += most.copies.length;
-    most.length += most.copies.length;
+    most.duplicates.length = duplicates_page::region_bytes(MAX_ROWS - 3);
+    most.postings.offset += most.duplicates.length;
+    most.length += most.duplicates.length;
     assert_eq!(SegmentHeader::decode(&most.encode()), Ok(most));
 }
 

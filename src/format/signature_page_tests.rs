@@ -69,7 +69,7 @@ fn first_words(scheme: &Scheme) -> usize {
 
 /// A page with this payload and a valid checksum.
 fn page_of(payload: &[u8]) -> Page {
-    let place = PagePlace { kind: PageKind::Signatures, block: 3, number: 0 };
+    let place = PagePlace { kind: PageKind::Signatures, extent: 3, number: 0 };
     let seal = Seal::of([1; 16]);
     Page::verify(page::encode(place, payload, seal)[..].into(), place, seal).unwrap()
 }

@@ -38,8 +38,8 @@ pub struct Layout {
     manifest_length: U32,
     manifest_checksum: U32,
     end_of_data: U64,
-    hot_tier: U64,
-    hot_tiers_made: U64,
+    log_number: U64,
+    logs_made: U64,
     clean: u8,
     unused: [u8; 3995],
     checksum: U32,
@@ -61,9 +61,9 @@ pub struct Superblock {
     /// The end of the data. Bytes from here on belong to no state.
     pub end_of_data: u64,
     /// The number of the write-ahead log that holds later commits; 0 for none.
-    pub hot_tier: u64,
+    pub log_number: u64,
     /// The highest number that a write-ahead log of this database ever had.
-    pub hot_tiers_made: u64,
+    pub logs_made: u64,
     /// True if the last writer closed the database.
     pub clean: bool,
     /// Bits of features that a reader must know (SUPER-8).
@@ -93,8 +93,8 @@ impl Superblock {
             manifest_length: 0,
             manifest_checksum: 0,
             end_of_data: 0,
-            hot_tier: 0,
-            hot_tiers_made: 0,
+            log_number: 0,
+            logs_made: 0,
             clean: true,
             required_features: 0,
             optional_features: 0,
@@ -115,8 +115,8 @@ impl Superblock {
             manifest_length: self.manifest_length.into(),
             manifest_checksum: self.manifest_checksum.into(),
             end_of_data: self.end_of_data.into(),
-            hot_tier: self.hot_tier.into(),
-            hot_tiers_made: self.hot_tiers_made.into(),
+            log_number: self.log_number.into(),
+            logs_made: self.logs_made.into(),
             clean: self.clean.into(),
             unused: [0; 3995],
             checksum: 0.into(),
@@ -205,8 +205,8 @@ fn check(layout: &Layout) -> Result<Superblock> {
         manifest_length: layout.manifest_length.get(),
         manifest_checksum: layout.manifest_checksum.get(),
         end_of_data: layout.end_of_data.get(),
-        hot_tier: layout.hot_tier.get(),
-        hot_tiers_made: layout.hot_tiers_made.get(),
+        log_number: layout.log_number.get(),
+        logs_made: layout.logs_made.get(),
         clean: layout.clean == 1,
         required_features: layout.required_features.get(),
         optional_features: layout.optional_features.get(),
@@ -218,8 +218,8 @@ fn check(layout: &Layout) -> Result<Superblock> {
     if !inside || !small || !is_aligned(s.manifest_offset) || !is_aligned(s.end_of_data) {
         return Err(broken(WHAT, "SUPER-6", 56, "the manifest does not lie in the data"));
     }
-    if s.hot_tier > s.hot_tiers_made || (s.clean && s.hot_tier != 0) {
-        return Err(broken(WHAT, "SUPER-7", 80, "the hot tier's number is impossible"));
+    if s.log_number > s.logs_made || (s.clean && s.log_number != 0) {
+        return Err(broken(WHAT, "SUPER-7", 80, "the log's number is impossible"));
     }
     Ok(superblock)
 }
@@ -237,8 +237,8 @@ mod tests {
             manifest_length: 116,
             manifest_checksum: 9,
             end_of_data: 12_416,
-            hot_tier: 2,
-            hot_tiers_made: 2,
+            log_number: 2,
+            logs_made: 2,
             clean: false,
             required_features: 0,
             optional_features: 0,
@@ -264,8 +264,8 @@ mod tests {
             ("manifest length", offset_of!(Layout, manifest_length), 4),
             ("manifest checksum", offset_of!(Layout, manifest_checksum), 4),
             ("end of data", offset_of!(Layout, end_of_data), 8),
-            ("hot tier", offset_of!(Layout, hot_tier), 8),
-            ("hot tiers made", offset_of!(Layout, hot_tiers_made), 8),
+            ("log number", offset_of!(Layout, log_number), 8),
+            ("logs made", offset_of!(Layout, logs_made), 8),
             ("clean", offset_of!(Layout, clean), 1),
             ("unused", offset_of!(Layout, unused), 3995),
             ("checksum", offset_of!(Layout, checksum), 4),
@@ -303,7 +303,7 @@ mod tests {
     /// SUPER-5: a generation belongs to one state only.
     #[test]
     fn two_states_of_one_generation_are_refused() {
-        let other = Slot::Valid(Superblock { hot_tier: 0, ..superblock(5) });
+        let other = Slot::Valid(Superblock { log_number: 0, ..superblock(5) });
         let error = Superblock::choose(valid(5), other).unwrap_err();
         assert!(matches!(error, Error::Corrupt { rule: "SUPER-5", .. }), "{error}");
         let elsewhere = Slot::Valid(Superblock { database: [8; 16], ..superblock(6) });

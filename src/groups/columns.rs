@@ -1,9 +1,9 @@
-//! The columns of samples by which groups are sorted, so that matching pairs come together.
+//! The columns of samples by which groups of equal signatures are sorted, so that matching pairs come together.
 //!
 //! A matching pair has at least E of k equal samples, so it differs in at most d = k - E. If the samples are split into
-//! d + 1 columns, the pair agrees in one of them entirely (pigeonhole principle). The same holds for slots: of L slots at
-//! least max(m, L - d) match, so one of any L - max(m, L - d) + 1 slots matches. The plan takes whichever brings fewer
-//! unrelated pairs together. If both bring nearly all of them together, it compares all pairs.
+//! d + 1 columns, the pair agrees in one of them entirely (pigeonhole principle). The same holds for slots: of L slots
+//! at least max(m, L - d) match, so one of any L - max(m, L - d) + 1 slots matches. The plan takes the columns or the
+//! slots, whichever bring fewer unrelated pairs together, or compares all pairs if that costs less.
 
 use crate::matching::Minimum;
 use crate::query;
@@ -14,16 +14,17 @@ use crate::sketch::SlotReader;
 mod cost {
     /// Hashing and sorting a group by one column.
     pub(super) const SORT: f64 = 20.0;
-    /// Comparing two signatures that came together.
+    /// Comparing two signatures that agree in a column.
     pub(super) const CANDIDATE: f64 = 15.0;
     /// Comparing a word of two signatures, if all pairs are compared.
     pub(super) const WORD: f64 = 0.4;
 }
 
-/// The probability that unrelated sets share a sample because of a popular element, beside that of equal bits.
+/// The probability that unrelated sets share a sample because of a popular element. Chance agreement of b bits comes on
+/// top.
 const POPULAR: f64 = 0.01;
 
-/// Some samples: words of a plane, with a mask for each.
+/// Some samples, as words of a plane with a mask for each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Span(Vec<(u32, u64)>);
 
@@ -75,7 +76,7 @@ impl Span {
 
 const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Mixes all bits of a number into the hash.
+/// Mixes all bits of a number into 32 bits.
 #[inline(always)]
 fn finalize(hash: u64) -> u32 {
     ((hash ^ hash >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 32) as u32
@@ -123,12 +124,13 @@ pub(super) enum Plan {
     Nothing,
 }
 
-/// The plan for so many groups: the one that was asked for if it is possible, or the one with the least estimated cost.
+/// The plan for a number of groups: the requested one if it is possible, otherwise the one with the least estimated
+/// cost.
 pub(super) fn plan(
     scheme: &Scheme,
     minimum: Minimum,
     groups: usize,
-    asked: Option<query::Plan>,
+    requested: Option<query::Plan>,
 ) -> Plan {
     let (k, slots) = (scheme.samples, scheme.slots);
     let Some(differ) = k.checked_sub(minimum.equal_samples) else { return Plan::Nothing };
@@ -140,7 +142,7 @@ pub(super) fn plan(
     let chance = f64::from(scheme.bits).exp2().recip() + POPULAR;
     let scan = pairs * words_compared(scheme, minimum) * cost::WORD;
     let mut best = (scan, Plan::Scan);
-    match asked {
+    match requested {
         Some(query::Plan::Scan) => return Plan::Scan,
         Some(query::Plan::Probe) => best.0 = f64::INFINITY,
         None => {}
@@ -171,8 +173,8 @@ pub(super) fn plan(
     best.1
 }
 
-/// How many planes are enough to reject nearly all unrelated pairs, if a match needs `equal` equal samples. In p planes,
-/// one in 2^p of unrelated samples agrees by chance.
+/// How many planes are enough to reject nearly all unrelated pairs, if a match needs `equal` equal samples. In p
+/// planes, one in 2^p of unrelated samples agrees by chance.
 pub(super) fn planes_to_reject(scheme: &Scheme, equal: u32) -> u8 {
     let (k, equal) = (f64::from(scheme.samples), f64::from(equal));
     let rejects = |planes: &u8| {
@@ -182,7 +184,7 @@ pub(super) fn planes_to_reject(scheme: &Scheme, equal: u32) -> u8 {
     (1..scheme.bits).find(rejects).unwrap_or(scheme.bits)
 }
 
-/// Words of a signature that are compared if there are many signatures.
+/// The number of words that are compared before an unrelated pair is rejected.
 fn words_compared(scheme: &Scheme, minimum: Minimum) -> f64 {
     (usize::from(planes_to_reject(scheme, minimum.equal_samples)) * scheme.words_per_plane()) as f64
 }
@@ -194,7 +196,8 @@ fn split(samples: &[u32], columns: u32) -> Vec<Column> {
     (0..columns).map(column).collect()
 }
 
-/// Further columns for groups that agree in all of the given ones; `None` if comparing all of these groups costs less.
+/// Further columns for groups that agree in all columns of `agreed`; `None` if comparing all of these groups costs
+/// less.
 pub(super) fn refine(
     scheme: &Scheme,
     minimum: Minimum,
@@ -268,7 +271,7 @@ mod tests {
     use crate::scheme::{Parameters, Slots, presets};
     use crate::sketch::{Signature, Sketcher};
 
-    /// Both kinds of hashes are equal if the samples of a column are, and with these seeds only then.
+    /// Both kinds of hashes are equal if the samples of a column are equal and, with these seeds, only then.
     #[test]
     fn hashes_are_equal_exactly_where_samples_are() {
         for scheme in [Scheme::near_duplicate(), Scheme::precise(), Scheme::rdc()] {
@@ -353,7 +356,7 @@ mod tests {
             columns(plan(&without, Minimum { equal_samples: 104, slots: 0 }, 100_000, None)).len(),
             25
         );
-        // Few sets are compared with each other, unless a probe is asked for.
+        // All pairs of few sets are compared, unless a probe is requested.
         let few = Minimum { equal_samples: 52, slots: 1 };
         assert_eq!(plan(&default, few, 50, None), Plan::Scan);
         assert_eq!(plan(&default, few, 100_000, Some(query::Plan::Scan)), Plan::Scan);

@@ -13,11 +13,11 @@ use crate::error::Result;
 
 /// Finds all pairs and groups, and gives them to the caller.
 pub(super) fn run(
-    asked: Pairs<'_>,
+    request: Pairs<'_>,
     visit: &mut dyn FnMut(Found<'_>) -> ControlFlow<()>,
 ) -> Result<Report> {
-    let (expand, mut report) = (asked.expand, Report::default());
-    let step = find(asked, &mut report).and_then(|found| emit(found, &mut report, expand, visit));
+    let (expand, mut report) = (request.expand, Report::default());
+    let step = find(request, &mut report).and_then(|found| emit(found, &mut report, expand, visit));
     finish(step, report)
 }
 
@@ -61,7 +61,7 @@ impl Emitter<'_> {
             }
             self.groups += 1;
             if table.members(group).len() <= self.expand {
-                self.copies(table, comparer, group)?;
+                self.duplicates(table, comparer, group)?;
             } else {
                 go_on((self.visit)(Found::Group(table.group(group))))?;
             }
@@ -70,7 +70,7 @@ impl Emitter<'_> {
     }
 
     /// Emits all pairs of a group's own keys.
-    fn copies(
+    fn duplicates(
         &mut self,
         table: &SignatureTable<'_>,
         comparer: &mut Comparer<'_>,

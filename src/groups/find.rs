@@ -70,31 +70,31 @@ impl Edge {
 }
 
 /// Reads all rows and joins them. `report` is filled as far as this comes.
-pub(super) fn find<'a>(mut asked: Pairs<'a>, report: &mut Report) -> Step<FoundPairs<'a>> {
-    let (state, sketcher) = (asked.state, asked.sketcher);
-    if asked.exact.is_none() && state.scheme.elements.are_exact() {
-        asked.exact = Some(Exact::Kept(Box::new(Originals::kept(state))));
+pub(super) fn find<'a>(mut request: Pairs<'a>, report: &mut Report) -> Step<FoundPairs<'a>> {
+    let (state, sketcher) = (request.state, request.sketcher);
+    if request.exact.is_none() && state.scheme.elements.are_exact() {
+        request.exact = Some(Exact::Kept(Box::new(Originals::kept(state))));
     }
-    let mut conditions = asked.conditions()?;
-    if asked.exact.is_some() {
+    let mut conditions = request.conditions()?;
+    if request.exact.is_some() {
         conditions = conditions.before_counting();
     }
-    let mut reporter = asked.reporter;
+    let mut reporter = request.reporter;
     reporter.report(Phase::Reading, 0, 1)?;
-    let mut table = SignatureTable::read(state, asked.memory, &mut reporter)?;
-    if let Some(originals) = asked.exact.as_ref().and_then(Exact::originals) {
+    let mut table = SignatureTable::read(state, request.memory, &mut reporter)?;
+    if let Some(originals) = request.exact.as_ref().and_then(Exact::originals) {
         table.split_groups(originals, sketcher, &mut reporter)?;
     }
     report.sets = table.ranks() as u64;
     report.signatures = table.groups() as u64;
     report.groups = table.shared_groups().len() as u64;
     let mut comparer = Comparer::new(&table, sketcher.slot_reader(), conditions);
-    let join = Join::new(&table, &mut comparer, asked.max_candidates, &mut reporter);
-    let joined = join.run(asked.plan)?;
+    let join = Join::new(&table, &mut comparer, request.max_candidates, &mut reporter);
+    let joined = join.run(request.plan)?;
     report.compared = joined.compared;
     report.pairs = joined.found;
     report.truncated = joined.truncated;
-    let (pairs, exact, count) = (joined.pairs, asked.exact, joined.found);
+    let (pairs, exact, count) = (joined.pairs, request.exact, joined.found);
     Ok(FoundPairs { table, comparer, pairs, exact, sketcher, reporter, count })
 }
 

@@ -98,11 +98,11 @@ impl<'j, 'a> Join<'j, 'a> {
     }
 
     /// Joins all groups, by the plan that was asked for if there was one.
-    pub(super) fn run(mut self, asked: Option<query::Plan>) -> Step<JoinedPairs> {
+    pub(super) fn run(mut self, requested: Option<query::Plan>) -> Step<JoinedPairs> {
         let groups = self.table.groups();
         self.reporter.report(Phase::Joining, 0, 1)?;
         let mut entries: Vec<u64> = Vec::with_capacity(groups);
-        match columns::plan(self.table.scheme(), self.comparer.minimum, groups, asked) {
+        match columns::plan(self.table.scheme(), self.comparer.minimum, groups, requested) {
             Plan::Nothing => {}
             Plan::Scan => {
                 self.max_candidates = usize::MAX;

@@ -46,15 +46,15 @@ const DEFAULT_MEMORY: usize = 1 << 30;
 /// db.put("c", &(900..999).collect::<Vec<_>>())?;
 ///
 /// let snapshot = db.snapshot();
-/// let (mut copies, mut pairs) = (0, vec![]);
+/// let (mut duplicates, mut pairs) = (0, vec![]);
 /// snapshot.pairs(0.7).run(|found| {
 ///     match found {
-///         Found::Group(group) => copies += group.len(),
+///         Found::Group(group) => duplicates += group.len(),
 ///         Found::Pair(pair) => pairs.push(pair),
 ///     }
 ///     ControlFlow::Continue(())
 /// })?;
-/// assert_eq!(copies, 2);                                       // "a" and "a, again"
+/// assert_eq!(duplicates, 2);                                       // "a" and "a, again"
 /// assert_eq!(pairs.len(), 1);
 /// assert_eq!((&*pairs[0].a, &*pairs[0].b), (&b"a"[..], &b"b"[..]));
 /// assert_eq!(pairs[0].a_keys, 2);

@@ -115,7 +115,7 @@ impl<'a> SignatureTable<'a> {
                 // Memory was reserved for as many rows as the manifest says.
                 Source::Row(_, segment, _) if done > rows as u64 => {
                     let detail = "it has more visible rows than the manifest says".into();
-                    return Err(segment.lost("LIVE-3", detail).into());
+                    return Err(segment.lost("TOMB-3", detail).into());
                 }
                 Source::Row(_, segment, found) if segment.is_empty_id(found.id) => continue,
                 Source::Row(i, _, found) => {

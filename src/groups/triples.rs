@@ -63,7 +63,7 @@ pub struct Triple {
     #[cfg_attr(feature = "serde", serde(serialize_with = "crate::serialize::keys"))]
     pub keys: [Box<[u8]>; 3],
     /// How many keys have each signature.
-    pub copies: [u32; 3],
+    pub key_counts: [u32; 3],
     /// The size of the intersection of all three over the size of their union.
     pub resemblance: Estimate,
     /// Whether the triple does not [certainly](Accept::Certain) reach the threshold.
@@ -129,8 +129,8 @@ impl<'a> Triples<'a> {
         match scheme.measure {
             Measure::Jaccard | Measure::Weighted => {}
             Measure::Cosine => {
-                let (asked, measure) = ("the resemblance of three", scheme.measure.name());
-                return Err(Error::OtherMeasure { asked, measure }.into());
+                let (requested, measure) = ("the resemblance of three", scheme.measure.name());
+                return Err(Error::OtherMeasure { requested, measure }.into());
             }
         }
         check_threshold(scheme, self.min_resemblance)?;
@@ -188,7 +188,7 @@ fn triple(
     let [a, b, c] = three;
     Ok(Triple {
         keys: [table.smallest_key(a)?, table.smallest_key(b)?, table.smallest_key(c)?],
-        copies: three.map(|group| table.members(group).len() as u32),
+        key_counts: three.map(|group| table.members(group).len() as u32),
         resemblance,
         undecided: !passes(Accept::Certain, &resemblance, min),
     })

@@ -10,10 +10,10 @@ use super::file_side::AppendGuard;
 use super::writer::{Writer, view};
 use crate::error::{Error, Result};
 use crate::format::DATA_START;
-use crate::format::liveness_page;
-use crate::format::manifest::{LivenessEntry, MAX_SEGMENTS, Manifest, SegmentEntry};
+use crate::format::manifest::{ExtentEntry, MAX_SEGMENTS, Manifest, SegmentEntry};
 use crate::format::superblock::Superblock;
-use crate::store::segment::Liveness;
+use crate::format::tombstone_page;
+use crate::store::segment::Tombstones;
 use crate::store::segment::writer::NewSegment;
 use crate::store::state::{SegmentView, State};
 use crate::store::state_file;
@@ -28,15 +28,15 @@ pub(super) struct Appending<'a> {
     appended: AppendGuard<'a>,
     segments: Vec<SegmentView>,
     end: u64,
-    hot_tier: u64,
+    log_number: u64,
 }
 
 impl<'a> Appending<'a> {
     /// Starts from the current state.
     pub(super) fn new(writer: &'a Writer, appended: AppendGuard<'a>) -> Appending<'a> {
         let segments = writer.state().segments.to_vec();
-        let (end, hot_tier) = (appended.superblock.end_of_data, appended.superblock.hot_tier);
-        Appending { writer, appended, segments, end, hot_tier }
+        let (end, log_number) = (appended.superblock.end_of_data, appended.superblock.log_number);
+        Appending { writer, appended, segments, end, log_number }
     }
 
     /// The segments of the new state so far.
@@ -45,8 +45,8 @@ impl<'a> Appending<'a> {
     }
 
     /// The new state names no log.
-    pub(super) fn without_hot_tier(&mut self) {
-        self.hot_tier = 0;
+    pub(super) fn without_log(&mut self) {
+        self.log_number = 0;
     }
 
     /// Writes a segment behind the data and adds it to the new state.
@@ -72,7 +72,7 @@ impl<'a> Appending<'a> {
             let Some(rows) = hides.get(&view.segment.id()).filter(|rows| !rows.is_empty()) else {
                 continue;
             };
-            let mut bitmap = view.liveness.bitmap()?;
+            let mut bitmap = view.tombstones.bitmap()?;
             for row in rows {
                 bitmap[*row as usize / 8] |= 1 << (row % 8);
             }
@@ -82,22 +82,26 @@ impl<'a> Appending<'a> {
             if view.live_rows == 0 {
                 continue;
             }
-            let id = self.writer.files.new_block();
-            let block = liveness_page::encode_block(id, rows, &bitmap, self.writer.context.seal);
-            let entry = LivenessEntry { id, offset: self.end, length: block.len() as u64 };
-            let written = self.appended.file.write_all_at(&block, self.end);
+            let id = self.writer.files.new_extent();
+            let pages = tombstone_page::encode_bitmap(id, rows, &bitmap, self.writer.context.seal);
+            let entry = ExtentEntry { id, offset: self.end, length: pages.len() as u64 };
+            let written = self.appended.file.write_all_at(&pages, self.end);
             written.map_err(|error| Error::io("write to", &self.writer.context.path, error))?;
             self.end += entry.length;
             let source = self.writer.context.source(&self.appended.file);
-            view.liveness = Liveness::new(rows, Some(entry), &source);
+            view.tombstones = Tombstones::new(rows, Some(entry), &source);
         }
         self.segments.retain(|view| view.live_rows > 0);
         Ok(())
     }
 
-    /// Makes the new state durable and publishes it. All commits up to `sealed` are in segments then. `also` changes
-    /// the published state in the same step.
-    pub(super) fn seal(mut self, sealed: u64, also: impl FnOnce(&mut State)) -> Result<()> {
+    /// Makes the new state durable and publishes it. All commits up to `checkpointed` are in segments then. `also`
+    /// changes the published state in the same step.
+    pub(super) fn install(
+        mut self,
+        checkpointed: u64,
+        also: impl FnOnce(&mut State),
+    ) -> Result<()> {
         let writer = self.writer;
         writer.context.check_own(&*self.appended.file)?;
         // A segment gets its number when its build starts, so numbers may arrive out of order. Entries must rise
@@ -110,31 +114,31 @@ impl<'a> Appending<'a> {
                 format!("a database has at most {MAX_SEGMENTS}: compact it"),
             ));
         }
-        let used: u64 = entries.iter().flat_map(SegmentEntry::blocks).map(|b| b.length).sum();
+        let used: u64 = entries.iter().flat_map(SegmentEntry::extents).map(|b| b.length).sum();
         let manifest = Manifest {
             generation: self.appended.superblock.generation + 1,
             database: writer.context.database,
             scheme: (*writer.context.scheme).clone(),
-            sealed,
-            next_block: writer.files.next_block(),
+            checkpointed,
+            next_extent: writer.files.next_extent(),
             dead_bytes: self.end - DATA_START - used,
             segments: entries,
         };
         let (file, path) = (Arc::clone(&self.appended.file), &writer.context.path);
         let old = &self.appended.superblock;
         let next = state_file::write_manifest(&*file, path, self.end, &manifest, old)?;
-        let next = Superblock { hot_tier: self.hot_tier, clean: false, ..next };
+        let next = Superblock { log_number: self.log_number, clean: false, ..next };
         let synced = state_file::sync(&*file, path);
         synced.map_err(|error| writer.context.health.poison(error))?;
         writer.files.advance(&mut self.appended, next)?;
-        self.appended.sealed = sealed;
+        self.appended.checkpointed = checkpointed;
         let segments = std::mem::take(&mut self.segments);
         writer.published.publish(|state| {
             state.segments = segments.into();
             also(state);
         });
         drop(self);
-        writer.hot.trim(sealed);
+        writer.log.trim(checkpointed);
         Ok(())
     }
 }

@@ -2,12 +2,12 @@
 //! failed.
 //!
 //! In: requests and results. Out: the next job for a thread, or the outcome for a commit that waits for a checkpoint.
-//! This part does not do the work: `maintenance` does.
+//! This part does not do the work: `background` does.
 
 use std::time::{Duration, Instant};
 
-use super::lock_order::BACKLOG;
 use crate::error::{Error, Result};
+use crate::sync::lock_order::BACKLOG;
 use crate::sync::{Condvar, Ranked};
 
 /// A kind of background work. Each has its own thread.

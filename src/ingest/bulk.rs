@@ -10,9 +10,9 @@ use byteorder::{BigEndian, ByteOrder};
 use rayon::slice::ParallelSliceMut;
 
 use super::append::{Appending, Hides};
+use super::background::request_merge;
 use super::batch::check_key;
-use super::commit::{Committed, seal_all};
-use super::maintenance::ask_for_merge;
+use super::commit::{Committed, checkpoint_all};
 use super::writer::Writer;
 use crate::error::Result;
 use crate::format::filter::KeyHash;
@@ -131,7 +131,7 @@ impl BulkLoad {
         let mut writer = SegmentWriter::new(self.writer.plan());
         for (i, row) in rows.rows.iter().enumerate() {
             if let Some(ahead) = rows.rows.get(i + AHEAD) {
-                rows.ask(ahead, words);
+                rows.prefetch(ahead, words);
             }
             let key = rows.key(row);
             // Rows with equal keys are in the order in which they were added. The last one counts.
@@ -167,7 +167,7 @@ impl BulkLoad {
         span!("bulk load", segments = self.built.len());
         // Earlier commits are checkpointed first. So sequences rise from segment to segment, and a tombstone always
         // comes from a later commit.
-        seal_all(&writer, &mut turn)?;
+        checkpoint_all(&writer, &mut turn)?;
         let sequence = turn.last + 1;
         let mut appending = Appending::new(&writer, writer.files.append());
         let mut hides = Hides::new();
@@ -182,10 +182,10 @@ impl BulkLoad {
             rows.dedup();
         });
         // A later segment of this load may replace rows of an earlier one. Those do not count as stored.
-        let in_vain = |segment: &NewSegment| hides.get(&segment.block()).map_or(0, Vec::len);
+        let in_vain = |segment: &NewSegment| hides.get(&segment.extent()).map_or(0, Vec::len);
         let stored: usize = self.built.iter().map(|s| s.rows() as usize - in_vain(s)).sum();
         appending.hide(&hides)?;
-        appending.seal(sequence, |state| state.sequence = sequence)?;
+        appending.install(sequence, |state| state.sequence = sequence)?;
         turn.last = sequence;
         writer.context.counters.committed(1);
         event!(
@@ -195,7 +195,7 @@ impl BulkLoad {
             sequence = sequence
         );
         drop(turn);
-        ask_for_merge(&writer);
+        request_merge(&writer);
         Ok(Committed { sequence, stored, deleted: 0, absent: 0 })
     }
 }
@@ -260,7 +260,7 @@ impl Rows {
     }
 
     /// Prefetches a row that will be read soon.
-    fn ask(&self, row: &Row, words: usize) {
+    fn prefetch(&self, row: &Row, words: usize) {
         prefetch(self.key(row));
         self.planes(row, words).chunks(8).for_each(prefetch);
         // A row may begin in the middle of a cache line, so it may reach into one more.

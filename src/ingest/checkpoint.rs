@@ -16,20 +16,20 @@ pub(super) fn checkpoint_frozen(writer: &Writer) -> Result<()> {
     let appended = writer.files.append_checked()?;
     let Some(frozen) = writer.state().frozen.clone() else { return Ok(()) };
     span!("checkpoint", versions = frozen.versions());
-    let sealed = frozen.last();
-    let segment = build(writer, &frozen, appended.sealed)?;
+    let checkpointed = frozen.last();
+    let segment = build(writer, &frozen, appended.checkpointed)?;
     let mut appending = Appending::new(writer, appended);
     let hides = replaced(&frozen, appending.segments())?;
     if let Some(segment) = &segment {
         appending.add(segment)?;
     }
     appending.hide(&hides)?;
-    appending.seal(sealed, |state| state.frozen = None)?;
+    appending.install(checkpointed, |state| state.frozen = None)?;
     event!(
         "checkpointed",
         rows = segment.as_ref().map_or(0, NewSegment::rows),
         tombstones = hides.values().map(Vec::len).sum::<usize>(),
-        sequence = sealed
+        sequence = checkpointed
     );
     Ok(())
 }

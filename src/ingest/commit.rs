@@ -6,13 +6,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::background::{request_checkpoint, wait_for_checkpoint};
 use super::commit_queue::{Turn, Waiting};
-use super::maintenance::{ask_for_checkpoint, wait_for_checkpoint};
 use super::writer::Writer;
 use crate::error::Result;
 use crate::format::batch::{self, Operation};
 use crate::format::commit_mark::CommitMark;
-use crate::store::hot_tier::Commit;
+use crate::store::log::Commit;
 use crate::trace::{event, span};
 
 /// What a commit did.
@@ -48,10 +48,10 @@ pub(super) fn commit_group(writer: &Writer, turn: &mut Turn<'_>, group: &[Arc<Wa
         return;
     }
     let appended = append(writer, &prepared);
-    if let Ok(hot_tier) = appended {
+    if let Ok(log_number) = appended {
         turn.last += prepared.len() as u64;
         writer.context.counters.committed(prepared.len());
-        writer.files.write_mark(CommitMark { sequence: turn.last, hot_tier });
+        writer.files.write_mark(CommitMark { sequence: turn.last, log_number });
     }
     let active = Arc::clone(&writer.state().active);
     for Prepared { waiting, operations, committed } in prepared {
@@ -133,11 +133,11 @@ fn make_room(writer: &Writer) -> Result<()> {
 fn freeze(writer: &Writer) -> Result<()> {
     wait_for_checkpoint(writer)?;
     writer.published.freeze();
-    ask_for_checkpoint(writer)
+    request_checkpoint(writer)
 }
 
 /// Checkpoints all commits. The caller holds the turn, so no new ones can arrive.
-pub(super) fn seal_all(writer: &Writer, _turn: &mut Turn<'_>) -> Result<()> {
+pub(super) fn checkpoint_all(writer: &Writer, _turn: &mut Turn<'_>) -> Result<()> {
     if writer.state().active.versions() > 0 {
         freeze(writer)?;
     }
@@ -152,12 +152,12 @@ fn append(writer: &Writer, prepared: &[Prepared<'_>]) -> Result<u64> {
         .zip(&payloads)
         .map(|(p, payload)| Commit { sequence: p.committed.sequence, payload })
         .collect();
-    let tier = writer.hot.append(&writer.files, &commits)?;
+    let log_number = writer.log.append(&writer.files, &commits)?;
     event!(
         "committed",
         commits = commits.len(),
         bytes = payloads.iter().map(Vec::len).sum::<usize>(),
         sequence = commits.last().map_or(0, |commit| commit.sequence)
     );
-    Ok(tier)
+    Ok(log_number)
 }

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use super::commit::Committed;
 use super::context::Context;
-use super::lock_order::{QUEUE, TURN, WAITING};
 use crate::error::{Error, Result};
 use crate::format::batch::Operation;
+use crate::sync::lock_order::{QUEUE, TURN, WAITING};
 use crate::sync::{Ranked, RankedGuard};
 
 /// Waiting batches, and the turn to commit them.

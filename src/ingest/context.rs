@@ -46,8 +46,8 @@ impl Context {
     }
 
     /// The directory of the log.
-    pub(super) fn hot_directory(&self) -> PathBuf {
-        Companion::HotTier.path(&self.path)
+    pub(super) fn log_directory(&self) -> PathBuf {
+        Companion::Log.path(&self.path)
     }
 
     /// Fails in a process that was forked from the one that opened the database.

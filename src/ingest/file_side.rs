@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use super::context::Context;
-use super::lock_order::{APPEND, MARK, WRITER_LOCK};
 use crate::error::{Error, Result};
 use crate::format::commit_mark::CommitMark;
 use crate::format::superblock::Superblock;
@@ -14,6 +13,7 @@ use crate::store::file_layer::{File, Lock, Rights};
 use crate::store::segment::writer::SegmentPlan;
 use crate::store::state_file;
 use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::lock_order::{APPEND, MARK, WRITER_LOCK};
 use crate::sync::{Ranked, RankedGuard};
 
 /// The file that a writer appends to.
@@ -23,7 +23,7 @@ pub(super) struct FileSide {
     append: Ranked<APPEND, Appended>,
     mark: Ranked<MARK, Arc<dyn File>>,
     lock: Ranked<WRITER_LOCK, Option<Box<dyn Lock>>>,
-    next_block: AtomicU64,
+    next_extent: AtomicU64,
 }
 
 /// The append lock, held.
@@ -39,7 +39,7 @@ pub(super) struct Appended {
     /// The superblock of the current state.
     pub(super) superblock: Superblock,
     /// The checkpointed sequence: the last commit that is in segments.
-    pub(super) sealed: u64,
+    pub(super) checkpointed: u64,
 }
 
 impl FileSide {
@@ -48,14 +48,14 @@ impl FileSide {
         context: Arc<Context>,
         appended: Appended,
         lock: Box<dyn Lock>,
-        next_block: u64,
+        next_extent: u64,
     ) -> FileSide {
         FileSide {
             context,
             mark: Ranked::new(Arc::clone(&appended.file)),
             append: Ranked::new(appended),
             lock: Ranked::new(Some(lock)),
-            next_block: AtomicU64::new(next_block),
+            next_extent: AtomicU64::new(next_extent),
         }
     }
 
@@ -110,13 +110,13 @@ impl FileSide {
     }
 
     /// Returns a number for a new segment or tombstone bitmap.
-    pub(super) fn new_block(&self) -> u64 {
-        self.next_block.fetch_add(1, Ordering::Relaxed)
+    pub(super) fn new_extent(&self) -> u64 {
+        self.next_extent.fetch_add(1, Ordering::Relaxed)
     }
 
     /// The next number. All numbers given so far are lower.
-    pub(super) fn next_block(&self) -> u64 {
-        self.next_block.load(Ordering::Relaxed)
+    pub(super) fn next_extent(&self) -> u64 {
+        self.next_extent.load(Ordering::Relaxed)
     }
 
     /// The identity of a new segment: database, scheme, number, and where its build may spill.
@@ -124,7 +124,7 @@ impl FileSide {
         SegmentPlan {
             database: self.context.database,
             scheme: Arc::clone(&self.context.scheme),
-            block: self.new_block(),
+            extent: self.new_extent(),
             spill: self.context.spill_place(),
         }
     }

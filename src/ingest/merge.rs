@@ -68,7 +68,7 @@ fn merge(writer: &Writer, inputs: &[SegmentView], give_up: &dyn Fn() -> bool) ->
     let first = first.unwrap_or(0);
     let Some(merged) = build(writer.plan(), inputs, first, give_up)? else { return Ok(false) };
     let appended = writer.files.append_checked()?;
-    let sealed = appended.sealed;
+    let checkpointed = appended.checkpointed;
     let mut appending = Appending::new(writer, appended);
     let ids: Vec<u64> = inputs.iter().map(|view| view.segment.id()).collect();
     let current: BTreeMap<u64, SegmentView> = appending
@@ -91,7 +91,7 @@ fn merge(writer: &Writer, inputs: &[SegmentView], give_up: &dyn Fn() -> bool) ->
         }
         appending.hide(&hides)?;
     }
-    appending.seal(sealed, |_| {})?;
+    appending.install(checkpointed, |_| {})?;
     writer.context.counters.merged();
     event!(
         "merged",
@@ -100,7 +100,7 @@ fn merge(writer: &Writer, inputs: &[SegmentView], give_up: &dyn Fn() -> bool) ->
         rows = merged.as_ref().map_or(0, NewSegment::rows)
     );
     for id in ids {
-        writer.cache().remove_block(id);
+        writer.cache().remove_extent(id);
     }
     Ok(true)
 }
@@ -112,10 +112,10 @@ fn hidden_since(
     merged: &Arc<Segment>,
     hides: &mut Hides,
 ) -> Result<()> {
-    if before.liveness.entry() == now.liveness.entry() {
+    if before.tombstones.entry() == now.tombstones.entry() {
         return Ok(());
     }
-    let (old, new) = (before.liveness.bitmap()?, now.liveness.bitmap()?);
+    let (old, new) = (before.tombstones.bitmap()?, now.tombstones.bitmap()?);
     for (byte, (old, new)) in old.iter().zip(&new).enumerate() {
         let mut changed = new & !old;
         while changed != 0 {

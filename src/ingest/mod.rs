@@ -7,15 +7,16 @@
 //! |---|---|
 //! | `CommitQueue` | waiting batches, and the turn to commit them |
 //! | `FileSide` | the database file: its end, its superblock, the file of the commit mark, the lock against other writers |
-//! | `HotSide` | the write-ahead log |
+//! | `LogSide` | the write-ahead log |
 //! | `Published` | the state that readers see |
 //! | `Backlog` | pending checkpoints and merges |
 //! | `Context` | what all parts share: path, scheme, page cache, and whether the database may still be written |
 //!
-//! `lock_order` defines the order in which locks are taken. Debug builds check it.
+//! [`lock_order`](crate::sync::lock_order) defines the order in which locks are taken. Debug builds check it.
 
 mod activity;
 mod append;
+mod background;
 mod backlog;
 pub mod batch;
 pub mod bulk;
@@ -24,9 +25,7 @@ mod commit;
 mod commit_queue;
 mod context;
 mod file_side;
-mod hot_side;
-mod lock_order;
-mod maintenance;
+mod log_side;
 mod merge;
 pub mod merge_policy;
 pub mod pack;
@@ -36,8 +35,8 @@ mod vacuum;
 pub mod writer;
 
 pub use activity::Activity;
+pub use background::Background;
 pub use batch::Batch;
 pub use bulk::BulkLoad;
 pub use commit::Committed;
-pub use maintenance::Maintenance;
 pub use writer::Writer;

@@ -32,7 +32,7 @@ pub fn pack(
     spill: &SpillPlace,
 ) -> Result<()> {
     let scheme = Arc::clone(&state.scheme);
-    let plan = SegmentPlan { database, scheme, block: 1, spill: spill.clone() };
+    let plan = SegmentPlan { database, scheme, extent: 1, spill: spill.clone() };
     let mut writer = SegmentWriter::new(plan);
     let first = state.segments.iter().map(|view| view.segment.header().first_sequence).min();
     let first = first.unwrap_or(1);
@@ -77,8 +77,8 @@ pub fn pack(
         generation: 1,
         database,
         scheme: (*state.scheme).clone(),
-        sealed: state.sequence,
-        next_block: 2,
+        checkpointed: state.sequence,
+        next_extent: 2,
         dead_bytes: 0,
         segments,
     };

@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
-use super::lock_order::PUBLISHED;
 use crate::store::memtable::Memtable;
 use crate::store::state::State;
 use crate::sync::Ranked;
+use crate::sync::lock_order::PUBLISHED;
 
 /// The current state. A change publishes a new one; readers keep the one they have.
 #[derive(Debug)]

@@ -15,12 +15,12 @@ use crate::store::segment::writer::NewSegment;
 pub struct Recovered {
     segment: Option<NewSegment>,
     hides: Hides,
-    sealed: u64,
+    checkpointed: u64,
 }
 
 /// Whether the new state still names the log of the crashed writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OldTier {
+pub enum OldLog {
     /// It does: the log also has commits that cannot be read.
     Stays,
     /// It does not: everything readable is in segments.
@@ -29,34 +29,34 @@ pub enum OldTier {
 
 impl Recovered {
     /// Reads everything that [`adopt`](Recovered::adopt) needs, so that damage is found before any byte changes.
-    pub fn prepare(writer: &Writer, commits: &Memtable, sealed: u64) -> Result<Recovered> {
-        let after = writer.files.append().sealed;
+    pub fn prepare(writer: &Writer, commits: &Memtable, checkpointed: u64) -> Result<Recovered> {
+        let after = writer.files.append().checkpointed;
         let segment = build(writer, commits, after)?;
         let segments = &writer.state().segments;
         let hides = replaced(commits, segments)?;
         for view in segments.iter().filter(|view| hides.contains_key(&view.segment.id())) {
-            view.liveness.bitmap()?;
+            view.tombstones.bitmap()?;
         }
-        Ok(Recovered { segment, hides, sealed })
+        Ok(Recovered { segment, hides, checkpointed })
     }
 
     /// No commits. The next commit has the number after `last`.
     pub fn nothing(last: u64) -> Recovered {
-        Recovered { segment: None, hides: Hides::new(), sealed: last }
+        Recovered { segment: None, hides: Hides::new(), checkpointed: last }
     }
 
     /// Publishes a state with these commits in a segment.
-    pub fn adopt(&self, writer: &Writer, tier: OldTier) -> Result<()> {
+    pub fn adopt(&self, writer: &Writer, log: OldLog) -> Result<()> {
         let mut appending = Appending::new(writer, writer.files.append());
-        if tier == OldTier::Leaves {
-            appending.without_hot_tier();
+        if log == OldLog::Leaves {
+            appending.without_log();
         }
         if let Some(segment) = &self.segment {
             appending.add(segment)?;
         }
         appending.hide(&self.hides)?;
-        appending.seal(self.sealed, |state| state.sequence = self.sealed)?;
-        writer.commits.turn().last = self.sealed;
+        appending.install(self.checkpointed, |state| state.sequence = self.checkpointed)?;
+        writer.commits.turn().last = self.checkpointed;
         Ok(())
     }
 }
@@ -64,11 +64,11 @@ impl Recovered {
 /// Replaces a segment by another with the same live rows, or by nothing if there are none.
 pub fn swap_segment(writer: &Writer, old: u64, new: Option<&NewSegment>) -> Result<()> {
     let appended = writer.files.append_checked()?;
-    let sealed = appended.sealed;
+    let checkpointed = appended.checkpointed;
     let mut appending = Appending::new(writer, appended);
     appending.remove(&[old]);
     if let Some(new) = new {
         appending.add(new)?;
     }
-    appending.seal(sealed, |_| {})
+    appending.install(checkpointed, |_| {})
 }

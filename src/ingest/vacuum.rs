@@ -28,8 +28,8 @@ const CHUNK: usize = 1 << 20;
 pub(super) fn is_worthwhile(writer: &Writer) -> bool {
     let end = writer.superblock().end_of_data;
     let state = writer.state();
-    let blocks = state.segments.iter().flat_map(|view| view.entry().blocks());
-    let used: u64 = blocks.map(|block| block.length).sum();
+    let extents = state.segments.iter().flat_map(|view| view.entry().extents());
+    let used: u64 = extents.map(|extent| extent.length).sum();
     merge_policy::wants_vacuum(end, end.saturating_sub(DATA_START + used))
 }
 
@@ -40,7 +40,7 @@ pub(super) fn vacuum(writer: &Writer) -> Result<()> {
     context.check_own(&*appended.file)?;
     let state = writer.state();
     let entries: Vec<SegmentEntry> = state.segments.iter().map(SegmentView::entry).collect();
-    let used: u64 = entries.iter().flat_map(SegmentEntry::blocks).map(|b| b.length).sum();
+    let used: u64 = entries.iter().flat_map(SegmentEntry::extents).map(|b| b.length).sum();
     let least = DATA_START + used + Manifest::padded_bytes(entries.len());
     if appended.superblock.end_of_data == least {
         return Ok(());
@@ -108,8 +108,8 @@ fn copy_to(
         generation: appended.superblock.generation + 1,
         database: context.database,
         scheme: (*context.scheme).clone(),
-        sealed: appended.sealed,
-        next_block: writer.files.next_block(),
+        checkpointed: appended.checkpointed,
+        next_extent: writer.files.next_extent(),
         dead_bytes: 0,
         segments,
     };
@@ -158,8 +158,8 @@ fn copy(
     for entry in entries {
         let mut entry = *entry;
         end = copy_bytes(from, to, path, &mut entry.offset, entry.length, end)?;
-        if let Some(liveness) = &mut entry.liveness {
-            end = copy_bytes(from, to, path, &mut liveness.offset, liveness.length, end)?;
+        if let Some(tombstones) = &mut entry.tombstones {
+            end = copy_bytes(from, to, path, &mut tombstones.offset, tombstones.length, end)?;
         }
         moved.push(entry);
     }

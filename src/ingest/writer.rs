@@ -11,11 +11,11 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use super::activity::{Activity, Counters};
 use super::backlog::Backlog;
 use super::batch::Batch;
-use super::commit::{Committed, commit_group, seal_all};
+use super::commit::{Committed, checkpoint_all, commit_group};
 use super::commit_queue::CommitQueue;
 use super::context::{Context, Health};
 use super::file_side::{Appended, FileSide};
-use super::hot_side::HotSide;
+use super::log_side::LogSide;
 use super::published::Published;
 use super::{merge, vacuum};
 use crate::error::{Error, Result};
@@ -28,12 +28,12 @@ use crate::scheme::Scheme;
 use crate::sketch::Sketcher;
 use crate::store::companions::{Companion, remove_leftover};
 use crate::store::file_layer::{File, FileLayer, Identity, Lock, Rights};
-use crate::store::hot_tier;
+use crate::store::log;
 use crate::store::memtable::Memtable;
 use crate::store::page_cache::PageCache;
 use crate::store::page_source::{CachedPage, PageSource};
 use crate::store::segment::writer::SegmentPlan;
-use crate::store::segment::{Liveness, Segment};
+use crate::store::segment::{Segment, Tombstones};
 use crate::store::spill::SpillPlace;
 use crate::store::state::{SegmentView, State};
 
@@ -66,7 +66,7 @@ pub struct Writer {
     pool: Option<Arc<ThreadPool>>,
     pub(super) commits: CommitQueue,
     pub(super) files: FileSide,
-    pub(super) hot: HotSide,
+    pub(super) log: LogSide,
     pub(super) published: Published,
     pub(super) backlog: Backlog,
 }
@@ -75,7 +75,7 @@ impl Writer {
     /// Opens the segments and makes a writer. Changes nothing on disk.
     pub fn new(opened: Opened) -> Result<Writer> {
         let Opened { layer, path, lock, file, superblock, manifest, options } = opened;
-        let Manifest { sealed, next_block, scheme, segments, .. } = manifest;
+        let Manifest { checkpointed, next_extent, scheme, segments, .. } = manifest;
         let scheme = Arc::new(scheme);
         let context = Arc::new(Context {
             layer,
@@ -93,15 +93,15 @@ impl Writer {
             segments: views(&segments, &context.source(&file), &scheme)?.into(),
             frozen: None,
             active: Arc::new(Memtable::new(&scheme)),
-            sequence: sealed,
+            sequence: checkpointed,
         };
-        let appended = Appended { file, superblock, sealed };
+        let appended = Appended { file, superblock, checkpointed };
         Ok(Writer {
             sketcher: Arc::new(Sketcher::new(&scheme)),
             pool: pool(options.threads)?,
-            commits: CommitQueue::new(Arc::clone(&context), sealed),
-            files: FileSide::new(Arc::clone(&context), appended, lock, next_block),
-            hot: HotSide::new(Arc::clone(&context), options.hot_tier),
+            commits: CommitQueue::new(Arc::clone(&context), checkpointed),
+            files: FileSide::new(Arc::clone(&context), appended, lock, next_extent),
+            log: LogSide::new(Arc::clone(&context), options.log),
             published: Published::new(state),
             backlog: Backlog::default(),
             context,
@@ -150,8 +150,8 @@ impl Writer {
     }
 
     /// The size of the log's files in bytes.
-    pub fn hot_bytes(&self) -> Result<u64> {
-        self.hot.disk_bytes()
+    pub fn log_bytes(&self) -> Result<u64> {
+        self.log.disk_bytes()
     }
 
     /// Why merging stopped, if it did.
@@ -201,7 +201,7 @@ impl Writer {
         self.check_process()?;
         let mut turn = self.commits.turn();
         self.context.health.check()?;
-        seal_all(self, &mut turn)
+        checkpoint_all(self, &mut turn)
     }
 
     /// Merges all segments into one and drops all dead bytes.
@@ -239,7 +239,7 @@ impl Writer {
         self.commits.close(&mut self.commits.turn());
         // Wait for a merge that is already writing, before other writers get the lock.
         self.files.wait_for_append();
-        self.hot.close();
+        self.log.close();
         self.files.unlock();
         closed
     }
@@ -251,7 +251,7 @@ impl Writer {
                 return Ok(());
             }
             self.context.health.check()?;
-            seal_all(self, &mut turn)?;
+            checkpoint_all(self, &mut turn)?;
             self.commits.close(&mut turn);
         }
         let mut appended = self.files.append();
@@ -259,13 +259,13 @@ impl Writer {
         if !appended.superblock.clean {
             let next = Superblock {
                 generation: appended.superblock.generation + 1,
-                hot_tier: 0,
+                log_number: 0,
                 clean: true,
                 ..appended.superblock.clone()
             };
             self.files.advance(&mut appended, next)?;
         }
-        self.hot.remove()?;
+        self.log.remove()?;
         sweep(&*appended.file)
     }
 }
@@ -294,9 +294,9 @@ pub fn remove_leftovers(
 ) -> Result<()> {
     remove_leftover(&**layer, &Companion::Vacuum.path(path), Some(database), None)?;
     remove_leftover(&**layer, &Companion::New.path(path), None, Some(own))?;
-    let hot = Companion::HotTier.path(path);
-    for remove in [hot_tier::remove_unfinished, hot_tier::remove_replay] {
-        match remove(layer, &hot, database) {
+    let directory = Companion::Log.path(path);
+    for remove in [log::remove_unfinished, log::remove_replay] {
+        match remove(layer, &directory, database) {
             Err(Error::NotOurs { .. }) => {}
             removed => removed?,
         }
@@ -339,7 +339,7 @@ pub fn view(
 ) -> Result<SegmentView> {
     Ok(SegmentView {
         segment: Arc::new(Segment::open(source.clone(), entry, scheme)?),
-        liveness: Liveness::new(entry.rows, entry.liveness, source),
+        tombstones: Tombstones::new(entry.rows, entry.tombstones, source),
         live_rows: entry.live_rows,
     })
 }

@@ -108,15 +108,15 @@ fn count_equal(query: Rows<'_>, rows: Rows<'_>, next: Rows<'_>, counts: &mut [u1
     match (query.words(), query.bits(), query.first_planes()) {
         (1, 2, 2) => one_word_two_planes(query, rows, next, counts),
         (2, 1, _) => two_words_few_planes::<32, ONE>(query, rows, next, counts),
-        (2, 2, 1) => two_words_few_planes::<32, APART>(query, rows, next, counts),
+        (2, 2, 1) => two_words_few_planes::<32, SEPARATE>(query, rows, next, counts),
         (2, 2, _) => two_words_few_planes::<64, SIDE_BY_SIDE>(query, rows, next, counts),
         (2, _, _) => {
-            ask(next.first());
-            ask(next.rest());
+            prefetch_rows(next.first());
+            prefetch_rows(next.rest());
             two_words(query, rows, counts);
         }
         (4, 1, _) => four_words_few_planes::<32, ONE>(query, rows, next, counts),
-        (4, 2, 1) => four_words_few_planes::<32, APART>(query, rows, next, counts),
+        (4, 2, 1) => four_words_few_planes::<32, SEPARATE>(query, rows, next, counts),
         (4, 2, _) => four_words_few_planes::<64, SIDE_BY_SIDE>(query, rows, next, counts),
         (4, _, _) => four_words::<1>(query, rows, counts),
         (8, _, _) => four_words::<2>(query, rows, counts),
@@ -128,12 +128,12 @@ fn count_equal(query: Rows<'_>, rows: Rows<'_>, next: Rows<'_>, counts: &mut [u1
 /// The layout of one or two planes: one alone, plane 1 of all rows after plane 0 of all rows, or both of each row
 /// adjacent.
 const ONE: u8 = 0;
-const APART: u8 = 1;
+const SEPARATE: u8 = 1;
 const SIDE_BY_SIDE: u8 = 2;
 
 /// One or two planes of two words, sixteen rows per step.
 #[target_feature(enable = "avx2,popcnt")]
-fn two_words_few_planes<const BLOCK: usize, const LIE: u8>(
+fn two_words_few_planes<const BLOCK: usize, const LAYOUT: u8>(
     query: Rows<'_>,
     rows: Rows<'_>,
     next: Rows<'_>,
@@ -147,7 +147,7 @@ fn two_words_few_planes<const BLOCK: usize, const LIE: u8>(
             _mm256_permute2x128_si256::<0x31>(x, y),
         )
     };
-    few_planes::<16, BLOCK, LIE>(query, rows, next, counts, join, |out, even, odd| {
+    few_planes::<16, BLOCK, LAYOUT>(query, rows, next, counts, join, |out, even, odd| {
         let (low, high) = (_mm_unpacklo_epi16(even, odd), _mm_unpackhi_epi16(even, odd));
         let (outs, _) = out.as_chunks_mut::<8>();
         store128(&mut outs[0], _mm_subs_epu16(samples, low));
@@ -157,7 +157,7 @@ fn two_words_few_planes<const BLOCK: usize, const LIE: u8>(
 
 /// One or two planes of four words, eight rows per step.
 #[target_feature(enable = "avx2,popcnt")]
-fn four_words_few_planes<const BLOCK: usize, const LIE: u8>(
+fn four_words_few_planes<const BLOCK: usize, const LAYOUT: u8>(
     query: Rows<'_>,
     rows: Rows<'_>,
     next: Rows<'_>,
@@ -165,13 +165,13 @@ fn four_words_few_planes<const BLOCK: usize, const LIE: u8>(
 ) {
     let samples = _mm_set1_epi16(query.samples() as i16);
     let join = |x, y| _mm256_or_si256(x, y);
-    few_planes::<8, BLOCK, LIE>(query, rows, next, counts, join, |out, even, odd| {
+    few_planes::<8, BLOCK, LAYOUT>(query, rows, next, counts, join, |out, even, odd| {
         store128(out, _mm_subs_epu16(samples, _mm_add_epi16(even, odd)));
     });
 }
 
-/// One or two planes of `32 / STEP` words, two or four, in the layout `LIE`. A step takes `BLOCK` words of `first`: 32,
-/// or 64 for two adjacent planes, where `join` makes one vector of two. `finish` gets the number of differing samples
+/// One or two planes of `32 / STEP` words, two or four, in the layout `LAYOUT`. A step takes `BLOCK` words of `first`:
+/// 32, or 64 for two adjacent planes, where `join` makes one vector of two. `finish` gets the number of differing samples
 /// of each pair of words, 16 pairs in 16-bit lanes: pairs 0, 2, 4, ... and pairs 1, 3, 5, ...
 ///
 /// On cached data the loop is bound by the number of vector operations. On other data it waits for memory, so it
@@ -179,7 +179,7 @@ fn four_words_few_planes<const BLOCK: usize, const LIE: u8>(
 /// follow that are not needed.
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
-fn few_planes<const STEP: usize, const BLOCK: usize, const LIE: u8>(
+fn few_planes<const STEP: usize, const BLOCK: usize, const LAYOUT: u8>(
     query: Rows<'_>,
     rows: Rows<'_>,
     next: Rows<'_>,
@@ -191,25 +191,25 @@ fn few_planes<const STEP: usize, const BLOCK: usize, const LIE: u8>(
         load(&std::array::from_fn(|i| words[(from + i) % words.len()]))
     };
     let q0 = spread(query.first(), 0);
-    let q1 = if LIE == APART { spread(query.rest(), 0) } else { spread(query.first(), 4) };
+    let q1 = if LAYOUT == SEPARATE { spread(query.rest(), 0) } else { spread(query.first(), 4) };
     let (blocks0, _) = rows.first().as_chunks::<BLOCK>();
-    let others = if LIE == APART { rows.rest() } else { rows.first() };
+    let others = if LAYOUT == SEPARATE { rows.rest() } else { rows.first() };
     let (blocks1, _) = others.as_chunks::<BLOCK>();
     let (next0, next1) = (next.first().as_chunks::<BLOCK>().0, next.rest().as_chunks::<BLOCK>().0);
     let (outs, counts_left) = counts.as_chunks_mut::<STEP>();
     let done = STEP * outs.len();
     for (i, ((words0, words1), out)) in blocks0.iter().zip(blocks1).zip(outs).enumerate() {
         prefetch(blocks0, next0, i + AHEAD * 32 / BLOCK);
-        if LIE == APART {
+        if LAYOUT == SEPARATE {
             prefetch(blocks1, next1, i + AHEAD);
         }
         let (fours0, fours1) = (words0.as_chunks::<4>().0, words1.as_chunks::<4>().0);
         // The differing samples of four words, per byte.
         let differ = |i: usize| {
             let different = |q, four| _mm256_xor_si256(q, load(four));
-            count_in_bytes(match LIE {
+            count_in_bytes(match LAYOUT {
                 ONE => different(q0, &fours0[i]),
-                APART => _mm256_or_si256(different(q0, &fours0[i]), different(q1, &fours1[i])),
+                SEPARATE => _mm256_or_si256(different(q0, &fours0[i]), different(q1, &fours1[i])),
                 _ => join(different(q0, &fours0[2 * i]), different(q1, &fours0[2 * i + 1])),
             })
         };
@@ -405,7 +405,7 @@ fn count_ones128(x: __m128i) -> u32 {
 /// Prefetches the first 1 KiB. After that the hardware prefetcher recognises the pattern.
 #[inline]
 #[target_feature(enable = "sse")]
-fn ask(words: &[u64]) {
+fn prefetch_rows(words: &[u64]) {
     for line in words.chunks(8).take(16) {
         _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast());
     }

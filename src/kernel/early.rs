@@ -1,4 +1,4 @@
-//! Which hashes come early in their bin, and the first bits of the parts of a bitmap.
+//! Selects the hashes that come early in their bin, and finds the first set bit of each part of a bitmap.
 //!
 //! In: hashes, and a limit for each bin. The leading bits of a hash are its bin number; the next 16 bits are compared
 //! with the limit. Out: the hashes that do not exceed it, in order. Where the instruction set allows, the limits of
@@ -9,10 +9,11 @@ use super::BLOCK;
 /// Hashes per call.
 pub(crate) const HASHES: usize = 128;
 
-/// Space for the results of a call. Whole vectors are stored, so it is a little more than can be found.
+/// The length of the buffer for results. Vector loops store whole vectors, so it is 8 longer than a result can be.
 pub(crate) const FOUND: usize = HASHES + 8;
 
-/// The portable loop. The number of bins is a power of two, at least 2.
+/// The portable loop. Writes the early hashes to the start of `found` and returns their number. The number of bins is a
+/// power of two, at least 2.
 pub(super) fn portable(hashes: &[u64; HASHES], limits: &[u16], found: &mut [u64; FOUND]) -> usize {
     let bits = limits.len().trailing_zeros();
     let mut count = 0;
@@ -25,7 +26,8 @@ pub(super) fn portable(hashes: &[u64; HASHES], limits: &[u16], found: &mut [u64;
     count
 }
 
-/// The first bit of each part, portable.
+/// The portable loop. Writes the position of the first set bit of each part, or 0 if it has none. Returns whether all
+/// parts have one.
 pub(super) fn first_bits(bitmap: &[[u8; BLOCK]], per_part: usize, firsts: &mut [u16]) -> bool {
     let mut all = true;
     for (blocks, first) in bitmap.chunks_exact(per_part).zip(firsts) {
@@ -48,7 +50,8 @@ mod tests {
         std::iter::successors(Some(seed), step).map(|x| x ^ x >> 29).skip(3)
     }
 
-    /// Every kernel against the definition, with limits from 0 to all ones, and with hashes that differ from a limit by one.
+    /// Every kernel agrees with the definition, for limits from 0 to all ones, and for hashes at a limit or one above
+    /// it.
     #[test]
     fn early_hashes_are_found() {
         for bins in [2_usize, 4, 32, 64, 128, 256] {
@@ -79,7 +82,7 @@ mod tests {
         }
     }
 
-    /// One bit in each part, at every place, with others after it; and a part without any.
+    /// Finds a bit at every place of a part, with another bit after it, and reports a part without bits.
     #[test]
     fn first_bits_are_found() {
         for per_part in [1, 2, 5, 128] {

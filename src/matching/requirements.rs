@@ -34,10 +34,10 @@ impl Threshold {
 
     /// The number, if the scheme has the named measure and its similarities can reach the number.
     fn check(self, scheme: &Scheme) -> Result<f64> {
-        if let Some(asked) = self.named
-            && asked != scheme.measure.similarity_name()
+        if let Some(requested) = self.named
+            && requested != scheme.measure.similarity_name()
         {
-            return Err(Error::OtherMeasure { asked, measure: scheme.measure.name() });
+            return Err(Error::OtherMeasure { requested, measure: scheme.measure.name() });
         }
         check_threshold(scheme, self.value)?;
         Ok(self.value)
@@ -141,7 +141,7 @@ pub(crate) fn check_countable(scheme: &Scheme) -> Result<()> {
     match scheme.measure {
         Measure::Jaccard => Ok(()),
         Measure::Weighted | Measure::Cosine => Err(Error::OtherMeasure {
-            asked: "the number of common elements",
+            requested: "the number of common elements",
             measure: scheme.measure.name(),
         }),
     }
@@ -155,14 +155,16 @@ mod tests {
     #[test]
     fn min_matches_is_the_schemes_number_unless_asked_otherwise() {
         let scheme = Scheme::bing();
-        let slots = |asked: Requirements| asked.check(&scheme).map(|checked| checked.min_slots);
-        let asked = Requirements::default();
-        assert_eq!(slots(asked.clone()).unwrap(), u32::from(scheme.slots.min_matches));
-        assert_eq!(slots(Requirements { exhaustive: true, ..asked.clone() }).unwrap(), 0);
-        let both = Requirements { exhaustive: true, min_matches: Some(2), ..asked.clone() };
+        let slots =
+            |requested: Requirements| requested.check(&scheme).map(|checked| checked.min_slots);
+        let requested = Requirements::default();
+        assert_eq!(slots(requested.clone()).unwrap(), u32::from(scheme.slots.min_matches));
+        assert_eq!(slots(Requirements { exhaustive: true, ..requested.clone() }).unwrap(), 0);
+        let both = Requirements { exhaustive: true, min_matches: Some(2), ..requested.clone() };
         assert_eq!(slots(both).unwrap(), 2);
         for m in [0, u32::from(scheme.slots.count) + 1] {
-            let error = slots(Requirements { min_matches: Some(m), ..asked.clone() }).unwrap_err();
+            let error =
+                slots(Requirements { min_matches: Some(m), ..requested.clone() }).unwrap_err();
             assert!(matches!(error, Error::InvalidArgument { .. }), "{error}");
         }
     }

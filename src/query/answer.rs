@@ -15,6 +15,45 @@ pub struct Answer {
     pub truncated: bool,
 }
 
+/// The matches of a query without intervals.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct Scores {
+    /// The sets that [`Answer::matches`] has, in the same order.
+    pub scores: Vec<Score>,
+    /// Whether matches may be missing: [`Answer::truncated`].
+    pub truncated: bool,
+}
+
+/// A set that matches the query, and how similar it is.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct Score {
+    /// Its key.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::serialize::key"))]
+    pub key: Box<[u8]>,
+    /// How many samples its signature has in common with that of the query, including chance agreements.
+    pub equal_samples: u32,
+    /// The estimated similarity, or the exact one if sets were counted. It has no interval.
+    pub similarity: f64,
+}
+
+impl From<Answer> for Scores {
+    fn from(answer: Answer) -> Scores {
+        let score = |found: Match| Score {
+            equal_samples: found.comparison.equal_samples(),
+            similarity: found.comparison.similarity_value(),
+            key: found.key,
+        };
+        Scores {
+            scores: answer.matches.into_iter().map(score).collect(),
+            truncated: answer.truncated,
+        }
+    }
+}
+
 /// A set that matches the query.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]

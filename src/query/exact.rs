@@ -39,20 +39,20 @@ pub(super) fn check(scheme: &Scheme, like: Like<'_>) -> Result<()> {
 
 /// The options for the search by signatures. With a threshold it finds all sets that may reach it. Without one it finds a
 /// few times as many as are wanted.
-pub(super) fn first_pass(asked: SearchOptions) -> SearchOptions {
-    if asked.conditions.has_threshold() {
-        let conditions = asked.conditions.before_counting();
-        return SearchOptions { conditions, top: usize::MAX, ..asked };
+pub(super) fn first_pass(requested: SearchOptions) -> SearchOptions {
+    if requested.conditions.has_threshold() {
+        let conditions = requested.conditions.before_counting();
+        return SearchOptions { conditions, top: usize::MAX, ..requested };
     }
-    let top = asked.top.saturating_mul(CANDIDATES_PER_MATCH).max(MIN_CANDIDATES);
-    SearchOptions { top: if asked.top == 0 { 0 } else { top }, ..asked }
+    let top = requested.top.saturating_mul(CANDIDATES_PER_MATCH).max(MIN_CANDIDATES);
+    SearchOptions { top: if requested.top == 0 { 0 } else { top }, ..requested }
 }
 
 /// Counts the elements that matches share with the query, and ranks them by exact resemblance.
 pub(super) fn rank(
     query: &Query<'_>,
     originals: &Originals<'_>,
-    asked: SearchOptions,
+    requested: SearchOptions,
     matches: Vec<Match>,
 ) -> Result<Vec<Match>> {
     let (state, sketcher) = (query.state, query.sketcher);
@@ -80,7 +80,7 @@ pub(super) fn rank(
             continue;
         };
         let counts = Counts::of(&own, &set);
-        if reaches(counts.resemblance(), asked.conditions.threshold) {
+        if reaches(counts.resemblance(), requested.conditions.threshold) {
             let comparison = found.comparison.with_counts(counts);
             exact.push((counts.resemblance(), Match { comparison, ..found }));
         }
@@ -89,6 +89,6 @@ pub(super) fn rank(
         let alike = b.total_cmp(a).then(second.matching_slots.cmp(&first.matching_slots));
         alike.then_with(|| first.key.cmp(&second.key))
     });
-    exact.truncate(asked.top);
+    exact.truncate(requested.top);
     Ok(exact.into_iter().map(|(_, found)| found).collect())
 }

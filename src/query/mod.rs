@@ -32,7 +32,7 @@ mod search;
 mod source;
 mod target;
 
-pub use answer::{Answer, Match};
+pub use answer::{Answer, Match, Score, Scores};
 pub use explain::{Explanation, PartPlan, Plan, Work};
 pub use originals::{Lost, Originals};
 pub use request::{Like, Query};

@@ -1,8 +1,8 @@
-//! Where original sets are read, so that answers are exact.
+//! Reads original sets, so that answers are exact.
 //!
-//! In: a function from keys to sets. Out: sets in ascending order without repeats. Each set is checked against the stored
-//! signature of its key, so that an exact answer is about the sets that were stored. Recently used sets are cached. Keys
-//! whose set is gone or has changed are recorded.
+//! In: a function from keys to sets. Out: sets in ascending order without repeats. Each set is checked against the
+//! stored signature of its key, so that an exact answer is about the sets that were stored. Recently used sets are
+//! cached. Keys whose set is gone or has changed are recorded.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::sketch::{Signature, Sketcher};
 use crate::store::state::State;
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Bytes of sets in the cache.
+/// The most bytes in the cache, by default.
 const DEFAULT_MEMORY: usize = 256 << 20;
 
-/// Bytes that a cached set takes beside its key and elements, roughly.
+/// About how many bytes a cached set takes beside its key, elements and signature.
 const BYTES_PER_SET: usize = 128;
 
 /// Reads a set by its key; `None` if it is gone.
@@ -26,9 +26,10 @@ type Fetch<'a> = Box<dyn Fn(&[u8]) -> Result<Option<Vec<u64>>> + Sync + 'a>;
 /// Where the original sets of a database can be read, so that queries, pairs and clusters count common elements instead
 /// of estimating.
 ///
-/// The function returns the features that were stored under a key, in any order, or `None` if they are gone. It is called
-/// from several threads at once. Its error ends the run. A set whose signature is not the stored one has changed. Sets
-/// that are gone or have changed are not compared with anything; [`lost`](Originals::lost) lists them.
+/// The function returns the elements of the set that was stored under a key, in any order, or `None` if the set is
+/// gone. Several threads call it at once. If it fails, the request fails with its error. A set whose signature is not
+/// the stored one has changed. Sets that are gone or have changed are not compared with anything;
+/// [`lost`](Originals::lost) lists them.
 ///
 /// ```
 /// use std::collections::HashMap;
@@ -54,7 +55,7 @@ type Fetch<'a> = Box<dyn Fn(&[u8]) -> Result<Option<Vec<u64>>> + Sync + 'a>;
 pub struct Originals<'a> {
     fetch: Fetch<'a>,
     memory: usize,
-    /// Whether sets are those that were sketched, so that they need no check against their signatures.
+    /// Whether sets are known to be those that were sketched, so that their signatures are not checked.
     kept: bool,
     cache: Mutex<Cache>,
     lost: Mutex<BTreeMap<Box<[u8]>, Lost>>,
@@ -104,14 +105,14 @@ impl<'a> Originals<'a> {
         Originals { kept: true, ..Originals::new(fetch) }
     }
 
-    /// Trusts that every set is the one that was sketched, in ascending order and without repeats, so that its signature
-    /// is not computed again. Other sets give wrong counts.
+    /// Trusts that every set is the one that was sketched, in ascending order and without repeats, so that its
+    /// signature is not computed again. Other sets give wrong counts.
     pub fn trusted(mut self) -> Originals<'a> {
         self.kept = true;
         self
     }
 
-    /// Sets how many bytes of sets may be cached. Default 256 MiB. Two sets for each thread come on top.
+    /// Sets how many bytes of sets may be cached, by default 256 MiB. Each thread holds up to two more sets.
     pub fn memory(mut self, bytes: usize) -> Originals<'a> {
         self.memory = bytes;
         self
@@ -122,7 +123,7 @@ impl<'a> Originals<'a> {
         locked(&self.lost).iter().map(|(key, lost)| (key.clone(), *lost)).collect()
     }
 
-    /// The set under a key; `None`, recorded as lost, if it is gone or does not have the stored signature.
+    /// The set under a key. If it is gone or does not have the stored signature, records it as lost and returns `None`.
     pub(crate) fn set(
         &self,
         key: &[u8],
@@ -184,7 +185,7 @@ impl<'a> Originals<'a> {
     }
 }
 
-/// A set that was read.
+/// A set in the cache.
 #[derive(Clone)]
 struct Cached {
     set: Arc<[u64]>,
@@ -198,7 +199,7 @@ impl Cached {
     }
 }
 
-/// Whether two signatures are equal. The elements that one of them may carry do not matter.
+/// Whether two signatures are equal, apart from kept elements.
 fn same_signature(a: &Signature, b: &Signature) -> bool {
     a.planes() == b.planes()
         && a.is_empty() == b.is_empty()

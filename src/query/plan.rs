@@ -34,9 +34,9 @@ pub(super) fn search_memtable(
     budget: &mut CandidateBudget,
 ) -> Result<PartPlan> {
     let mut source = MemtableSource::new(state, i, view);
-    let asked = search.options.plan;
+    let requested = search.options.plan;
     // Beyond this many postings a scan costs less.
-    let most = match asked {
+    let most = match requested {
         Some(Plan::Scan) => 0,
         Some(Plan::Probe) => usize::MAX,
         None => (scan_cost(&source, search, 0) / (cost::POSTING + cost::CANDIDATE)) as usize,
@@ -48,7 +48,7 @@ pub(super) fn search_memtable(
         search.target.slot_values.len() as f64 * cost::LIST
             + all.len() as f64 * (cost::POSTING + cost::CANDIDATE)
     });
-    let plan = choose(asked, probe_cost, scan_cost);
+    let plan = choose(requested, probe_cost, scan_cost);
     match (plan, postings) {
         (Plan::Probe, Some(postings)) => {
             probe::probe_memtable(&mut source, postings, search, budget)?;
@@ -68,8 +68,8 @@ pub(super) fn search_segment(
     budget: &mut CandidateBudget,
 ) -> Result<PartPlan> {
     let mut source = SegmentSource::new(state, view);
-    let asked = search.options.plan;
-    let lists = Some(lists).filter(|_| asked != Some(Plan::Scan));
+    let requested = search.options.plan;
+    let lists = Some(lists).filter(|_| requested != Some(Plan::Scan));
     let scan_cost =
         scan_cost(&source, search, lists.as_ref().map_or(0, SegmentLists::known_postings));
     let probe_cost = lists.as_ref().map(|lists| {
@@ -77,7 +77,7 @@ pub(super) fn search_segment(
             + lists.postings() as f64 * cost::POSTING
             + lists.known_postings() as f64 * cost::CANDIDATE
     });
-    let plan = choose(asked, probe_cost, scan_cost);
+    let plan = choose(requested, probe_cost, scan_cost);
     match (plan, lists) {
         (Plan::Probe, Some(mut lists)) => lists.probe(&mut source, search, budget)?,
         (Plan::Probe, None) | (Plan::Scan, _) => search.scan(&mut source)?,
@@ -88,9 +88,9 @@ pub(super) fn search_segment(
 }
 
 /// The plan that was asked for, or the cheaper one. Without a cost a probe is not possible.
-fn choose(asked: Option<Plan>, probe_cost: Option<f64>, scan_cost: f64) -> Plan {
+fn choose(requested: Option<Plan>, probe_cost: Option<f64>, scan_cost: f64) -> Plan {
     let cheaper = probe_cost.is_some_and(|probe| probe <= scan_cost);
-    asked.unwrap_or(if cheaper { Plan::Probe } else { Plan::Scan })
+    requested.unwrap_or(if cheaper { Plan::Probe } else { Plan::Scan })
 }
 
 /// What a scan would cost if about `sharing` signatures share a slot with the query.

@@ -90,13 +90,13 @@ impl<'a> SegmentLists<'a> {
         readers: &'a [ListReader<'_>],
         wanted: &[Wanted],
     ) -> Result<(Vec<FoundList<'a>>, Vec<usize>)> {
-        let mut asked = Vec::with_capacity(readers.len() * wanted.len());
-        readers.iter().for_each(|reader| reader.ask(wanted, &mut asked));
-        let mut lists = Vec::with_capacity(asked.len());
+        let mut entries = Vec::with_capacity(readers.len() * wanted.len());
+        readers.iter().for_each(|reader| reader.look_up(wanted, &mut entries));
+        let mut lists = Vec::with_capacity(entries.len());
         let mut counts = Vec::with_capacity(readers.len());
         for (i, reader) in readers.iter().enumerate() {
             let before = lists.len();
-            reader.find(wanted, &asked[i * wanted.len()..][..wanted.len()], &mut lists)?;
+            reader.find(wanted, &entries[i * wanted.len()..][..wanted.len()], &mut lists)?;
             counts.push(lists.len() - before);
         }
         Ok((lists, counts))

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::answer::Answer;
+use super::answer::{Answer, Scores};
 use super::exact;
 use super::explain::{Explanation, Plan, Trace};
 use super::originals::Originals;
@@ -180,6 +180,24 @@ impl<'a> Query<'a> {
     /// Finds the answer.
     pub fn run(&self) -> Result<Answer> {
         search::search(self, None)
+    }
+
+    /// Finds the answer, and returns keys, equal samples and similarities only. The matches are the same as those of
+    /// [`run`](Query::run). No interval is computed, as [`Match::similarity`](super::Match::similarity) does, so this is
+    /// for programs that only rank.
+    ///
+    /// ```
+    /// use ringer::{Database, Like, Scheme};
+    /// let db = Database::in_memory(&Scheme::near_duplicate())?;
+    /// db.put("a", &(0..100).collect::<Vec<_>>())?;
+    /// db.put("b", &(5..105).collect::<Vec<_>>())?;
+    /// let best = db.snapshot().query(Like::Key(b"a")).top(1).scores()?;
+    /// assert_eq!(&*best.scores[0].key, b"b");
+    /// assert!(best.scores[0].similarity > 0.7);
+    /// # Ok::<(), ringer::Error>(())
+    /// ```
+    pub fn scores(&self) -> Result<Scores> {
+        self.run().map(Scores::from)
     }
 
     /// Finds the answer, and reports how it was found.

@@ -1,7 +1,7 @@
-//! A search from the query to the answer.
+//! Runs a query. In: a query and the state that it reads. Out: the answer, best match first.
 //!
-//! [`search`] goes through all memtables and segments. [`Search`] compares candidates with the query and keeps the best
-//! matches of all of them in one ranking.
+//! [`search`] visits all memtables and segments. [`Search`] compares their candidates with the query and keeps the best
+//! matches in one ranking.
 
 use std::cell::Cell;
 use std::cmp::Reverse;
@@ -25,13 +25,14 @@ use crate::store::segment::{ListReader, Wanted};
 use crate::store::state::State;
 use crate::trace::{event, span};
 
-/// Segments whose posting lists are located together, at most.
+/// The most segments whose posting lists are located together.
 const SEGMENTS_AT_ONCE: usize = 16;
 
-/// Posting lists that are located together, unless one segment has more. Each takes 72 bytes.
+/// The most posting lists that are located together, unless one segment has more. Each takes 72 bytes.
 const LISTS_AT_ONCE: usize = 1 << 14;
 
-/// Candidates compared at once: enough to overlap their cache misses, few enough that their pages take little memory.
+/// The number of candidates that are compared at once: enough to overlap their cache misses, few enough that their
+/// pages take little memory.
 pub(super) const BATCH: usize = 64;
 
 /// What a search must return, and how.
@@ -39,7 +40,7 @@ pub(super) const BATCH: usize = 64;
 pub(super) struct SearchOptions {
     pub(super) conditions: Conditions,
     pub(super) top: usize,
-    /// The plan, unless the cost decides.
+    /// The plan to use; `None` for the cheaper one.
     pub(super) plan: Option<Plan>,
     pub(super) max_candidates: usize,
 }
@@ -78,12 +79,12 @@ pub(super) fn search(query: &Query<'_>, mut trace: Option<&mut Trace>) -> Result
     Ok(Answer { matches, truncated })
 }
 
-/// Pages that any reader of these segments has read from the file.
+/// The number of pages that all readers of these segments have read from the file.
 fn cache_misses(state: &State) -> u64 {
     state.segments.first().map_or(0, |view| view.segment.cache_misses())
 }
 
-/// The state of a search: what is looked for, and the best matches so far.
+/// The state of a search: the target, and the best matches so far.
 pub(super) struct Search<'a> {
     pub(super) target: &'a Target<'a>,
     pub(super) options: SearchOptions,
@@ -91,12 +92,12 @@ pub(super) struct Search<'a> {
     pub(super) ranking: Ranking,
     /// The number of the memtable or segment that is being searched.
     source: u32,
-    /// What was done there.
+    /// The work done in that memtable or segment.
     pub(super) work: Work,
     pub(super) kernel: Kernel,
     /// The last bound of the ranking, and the fewest equal samples that reach it.
     last_bound: Cell<(f64, u32)>,
-    /// Memory for postings that are being sorted.
+    /// A reused buffer for postings that are being sorted.
     pub(super) postings: Vec<u32>,
     buffers: SlotBuffers,
 }
@@ -168,7 +169,7 @@ impl<'a> Search<'a> {
         values.map(|(slot, value)| Wanted::new(shape, slot, value)).collect()
     }
 
-    /// Ends a memtable or segment. Returns what was done there.
+    /// Ends the search of a memtable or segment, and returns the work done there.
     pub(super) fn end_source(&mut self) -> Work {
         self.source += 1;
         std::mem::take(&mut self.work)
@@ -185,8 +186,8 @@ impl<'a> Search<'a> {
         fewest
     }
 
-    /// The most samples that a signature has in common with the query if at most `matching` slots match: in each of the
-    /// other slots a sample differs.
+    /// The most samples that can equal those of the query if at most `matching` slots match. In each of the other
+    /// slots, at least one sample differs.
     pub(super) fn most_equal(&self, matching: u32) -> u32 {
         let samples = self.target.rows().samples();
         samples - (self.target.slot_values.len() as u32).saturating_sub(matching)
@@ -198,7 +199,7 @@ impl<'a> Search<'a> {
     }
 
     /// Compares candidates with the query. Candidates in several lists come first, since they are likely to raise the
-    /// bound for the others. Up to `unread` more slots may match than the candidate's lists say.
+    /// bound for the others. `unread` lists were not read, so a candidate may match in as many more slots.
     pub(super) fn compare_candidates<S: SignatureSource>(
         &mut self,
         source: &mut S,

@@ -131,14 +131,14 @@ impl SignatureSource for SegmentSource<'_> {
 
     fn keys_ascend(&self) -> bool {
         // Without duplicate rows, the row of an id is the id.
-        self.view.segment.header().copy_count() == 0
+        self.view.segment.header().duplicate_count() == 0
     }
 
     /// The rows of an id ascend, and so do their keys.
     fn keys(&self, id: u32, visit: &mut dyn FnMut(&[u8]) -> bool) -> Result<()> {
-        let SegmentView { segment, liveness, .. } = self.view;
+        let SegmentView { segment, tombstones, .. } = self.view;
         let mut visit_row = |row| {
-            if liveness.is_hidden(row)? {
+            if tombstones.contains(row)? {
                 return Ok(true);
             }
             let key = segment.key_of_row(row)?;

@@ -1,4 +1,4 @@
-//! Methods that change one choice of [`Parameters`].
+//! Methods that change one field of [`Parameters`].
 
 use super::{CardinalityField, Elements, Features, Packing, Parameters, Sampler, Slots, Universe};
 

@@ -196,7 +196,7 @@ fn single_byte_changes_decode_to_themselves_or_not_at_all() {
 fn mismatch_says_what_differs() {
     let a = Scheme::precise();
     let b = Scheme::new(Parameters { samples: 256, seed: 7, ..PRECISE }).unwrap();
-    let error = Error::SchemeMismatch { stored: Box::new(a.clone()), asked: Box::new(b) };
+    let error = Error::SchemeMismatch { stored: Box::new(a.clone()), requested: Box::new(b) };
     let text = error.to_string();
     assert!(text.contains("samples is 128 here and 256 there"), "{text}");
     assert!(text.contains("seed is 90474799383890 here and 7 there"), "{text}");

@@ -1,12 +1,12 @@
 //! The mixing function, and the keys derived from a seed. Normative: `format-spec/hashing.md`.
 //!
 //! In: a seed or a word. Out: keys and hashes. All randomness of the samplers comes from here, so every version and
-//! machine draws the same.
+//! every machine draws the same numbers.
 
 /// The odd increment between the keys of a stream: 2^64 over the golden ratio.
 pub(crate) const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// A bijection of 64-bit words whose high bits depend on every input bit. Good to order by (HASH-1).
+/// A bijection of 64-bit words whose high bits depend on every input bit, so that words can be ordered by it (HASH-1).
 #[inline(always)]
 pub(crate) const fn stir(mut x: u64) -> u64 {
     x ^= x >> 27;

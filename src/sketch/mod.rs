@@ -22,6 +22,7 @@ mod set_size;
 mod shared_donors;
 mod sign_projection;
 mod signature;
+mod signature_bytes;
 mod sketcher;
 mod slot_values;
 mod stream;

@@ -2,7 +2,7 @@
 //!
 //! In: k full samples. Out: plane i holds bit i of all samples, 64 per word. Samples are compared by XOR, OR over the
 //! planes, and a bit count, with the same loop for every b. Normative: `format-spec/signature.md`. This file must not
-//! know what agreement means: see [`crate::estimate`].
+//! know what equal samples say about the sets: see [`crate::estimate`].
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Rows};
 use crate::scheme::{Cardinality, Scheme};
 
-/// Samples to pack. Their low bits are kept.
+/// Full samples, of which a signature keeps the low b bits.
 #[derive(Clone, Copy)]
 pub(crate) enum Samples<'a> {
     /// Words of 64 bits.
@@ -40,8 +40,8 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// Packs samples. `samples` are ignored for the empty set, whose planes are zero (SIG-4). `elements` are present
-    /// if the scheme keeps sets: distinct and ascending.
+    /// Packs samples, or ignores them for the empty set, whose planes are zero (SIG-4). `elements` are present exactly
+    /// if the scheme keeps sets. They are distinct and ascending.
     pub(crate) fn new(
         scheme: Arc<Scheme>,
         samples: Samples<'_>,
@@ -56,7 +56,7 @@ impl Signature {
         Signature::from_planes(scheme, planes, cardinality_code, empty, elements)
     }
 
-    /// A signature that was stored. Words and code must be valid for the scheme. Elements must be present exactly if
+    /// Rebuilds a stored signature. Planes and code must be valid for the scheme. Elements must be present exactly if
     /// the scheme keeps sets, distinct and ascending.
     pub(crate) fn from_planes(
         scheme: Arc<Scheme>,
@@ -111,8 +111,8 @@ impl Signature {
         self.elements.as_deref()
     }
 
-    /// The size of the set as the cardinality field stores it. If the scheme keeps sets, the length of
-    /// [`elements`](Signature::elements) is exact.
+    /// The size of the set, as exact as the cardinality code; `None` if the scheme has no such code. If the scheme
+    /// keeps sets, the length of [`elements`](Signature::elements) is the exact size.
     pub fn cardinality(&self) -> Option<Cardinality> {
         if self.empty {
             return Some(Cardinality::exact(0));
@@ -143,16 +143,16 @@ impl Signature {
 }
 
 /// Only signatures of equal schemes can be compared (SIG-6).
-fn check_schemes(stored: &Arc<Scheme>, asked: &Arc<Scheme>) -> Result<()> {
-    if Arc::ptr_eq(stored, asked) || stored == asked {
+fn check_schemes(stored: &Arc<Scheme>, requested: &Arc<Scheme>) -> Result<()> {
+    if Arc::ptr_eq(stored, requested) || stored == requested {
         return Ok(());
     }
-    let (stored, asked) = (Box::new((**stored).clone()), Box::new((**asked).clone()));
-    Err(Error::SchemeMismatch { stored, asked })
+    let (stored, requested) = (Box::new((**stored).clone()), Box::new((**requested).clone()));
+    Err(Error::SchemeMismatch { stored, requested })
 }
 
 /// Many signatures of one scheme, in the order of a signature page: the first planes row by row, then the other
-/// planes. A scan reads only one or two of the b planes unless a row looks promising.
+/// planes. A scan reads the other planes only of rows that can still match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signatures {
     scheme: Arc<Scheme>,
@@ -185,7 +185,7 @@ impl Signatures {
         self.empty.is_empty()
     }
 
-    /// Appends a signature. One of another scheme is an error.
+    /// Appends a signature. Fails if it has another scheme.
     pub fn push(&mut self, signature: &Signature) -> Result<()> {
         check_schemes(&self.scheme, &signature.scheme)?;
         let (first, rest) = signature.planes.split_at(self.scheme.first_words());

@@ -3,9 +3,9 @@
 //! In: a weighted set that is not empty ([`super::weights`]). Out: samples that agree with a probability equal to the
 //! sum of the smaller weights over the sum of the larger ones. Normative: `format-spec/hashing.md`.
 //!
-//! For each sample, each element draws three random numbers that do not depend on its weight. Its rank depends on
-//! them and on the weight, and the element of least rank wins. Most elements cannot win, which is found before any
-//! logarithm is computed ([`Round::look_at`]).
+//! For each sample, each element draws three random numbers that do not depend on its weight. Its rank depends on them
+//! and on its weight, and the element of least rank wins. Most elements are ruled out before any logarithm is computed
+//! ([`Round::look_at`]).
 
 use super::hash::{GOLDEN, Keys, Purpose, mix, stir};
 use super::numbers::{floor, ln, product, unit};
@@ -61,7 +61,7 @@ impl Weighted {
     }
 }
 
-/// What all samples need of an element.
+/// An element, prepared for all samples.
 struct Element {
     h: u64,
     /// The weight of the heaviest element over its own.
@@ -69,7 +69,7 @@ struct Element {
     ln_weight: f64,
 }
 
-/// Most samples that are drawn together.
+/// The most samples that are drawn together.
 const ROUND: usize = 64;
 
 /// The factor between a limit and what it limits. It is far larger than all rounding errors together.
@@ -91,7 +91,8 @@ struct Best {
     limit: [f64; ROUND],
 }
 
-/// The random numbers of an element for all samples, then for those that it may win, which are `place`.
+/// The random numbers of an element. `word` and `bound` have an entry for each sample. The others have one for each
+/// sample that the element may win; `place` has the indices of these samples.
 struct Draws {
     word: [u64; ROUND],
     bound: [f64; ROUND],
@@ -121,10 +122,10 @@ impl Work for Round<'_> {
 impl Round<'_> {
     /// Finds the samples in which an element may win, and ranks it there.
     ///
-    /// A rank is `ln a`, where `a = g e^-r / y` and `y = e^(r (t - u))`. y is at most w, so `a >= g v / w` with `v =
-    /// e^-r`. v needs no power: it is a product of two numbers that come with the word. So is z in `g = -ln z`, which
-    /// is above `q + q^2/2 + q^3/3` with `q = 1 - z`. An element for which that bound exceeds the least a so far
-    /// cannot win.
+    /// A rank is `ln a`, where `a = g e^-r / y` and `y = e^(r (t - u))`. y is at most the weight w, so `a >= g v / w`
+    /// with `v = e^-r`. v needs no power: it is a product of two numbers taken from the word. So is z in `g = -ln z`. g
+    /// is above `q + q^2/2 + q^3/3` with `q = 1 - z`. An element for which that bound exceeds the least a so far cannot
+    /// win.
     ///
     /// This never changes the winner. r, g and ln w are accurate to a unit in the last place, |ln w| < 746, `2^-32 <
     /// r < 46` and `2^-98 < g v < 46`. Hence the computed rank is above `ln(g v / w) - 2^-38`, and both sides of the
@@ -141,7 +142,7 @@ impl Round<'_> {
         }
         let mut count = 0;
         for (i, (bound, limit)) in bound.iter().zip(&best.limit).take(self.keys.len()).enumerate() {
-            // The next one overwrites this one unless it is kept.
+            // The next sample overwrites this one unless the count rises.
             place[count % ROUND] = i;
             count += usize::from(bound < limit);
         }
@@ -151,7 +152,7 @@ impl Round<'_> {
             z[c] = product(Keys::below(word).key(0));
             u[c] = unit(Keys::below(word).key(1));
         }
-        // A few too many, so that they are computed four at a time. The extra ones have numbers of an earlier turn.
+        // Round up, so that ranks are computed four at a time. The extra entries have numbers of an earlier element.
         let filled = count.next_multiple_of(4).min(ROUND);
         for (((v, z), u), t) in v.iter().zip(&mut *z).zip(u).zip(&mut *t).take(filled) {
             (*z, *t) = rank(-ln(*v), -ln(*z), *u, element.ln_weight);
@@ -178,7 +179,8 @@ mod tests {
     use super::*;
     use crate::scheme::{Parameters, Slots, presets};
 
-    /// SAMPLE-10: what is left out could not have won. Every element evaluated in full, in the order of the set.
+    /// SAMPLE-10: an element that is ruled out could not have won. The oracle ranks every element, in the order of the
+    /// set.
     #[test]
     fn shortcuts_change_no_sample() {
         let words = Keys::new(5, Purpose::Elements);
@@ -189,7 +191,7 @@ mod tests {
             let parameters = Parameters { seed, samples, slots, ..presets::WEIGHTED };
             let scheme = Scheme::new(parameters).unwrap();
             let weighted = Weighted::new(&scheme);
-            // From equal weights to all that a double can hold.
+            // From equal weights to the whole range of a double.
             let span = [0.0, 1e-9, 1.0, 14.0, 700.0, 1400.0][case as usize % 6];
             let middle = [0.0, -700.0, 700.0][case as usize / 6 % 3] * (1.0 - span / 1400.0);
             let size = [1, 2, 3, 10, 60, 300][case as usize / 18 % 6];
@@ -220,7 +222,7 @@ mod tests {
         }
     }
 
-    /// SAMPLE-10: a sample (x, t) stays while the weights of others fall.
+    /// SAMPLE-10: a sample does not change when the weights of other elements fall.
     #[test]
     fn smaller_weights_of_others_change_no_sample() {
         let scheme = Scheme::new(presets::WEIGHTED).unwrap();

@@ -16,7 +16,7 @@ use crate::format::superblock::{Slot, Superblock};
 use crate::format::temporary_mark::{self, TEMPORARY_BYTES, TEMPORARY_OFFSET};
 use crate::format::{BLOCK, DatabaseId};
 
-pub use names::{Companion, database_of_tier, is_companion};
+pub use names::{Companion, database_of_log, is_companion};
 
 /// Returns the directory that contains `path`.
 pub fn parent_of(path: &Path) -> &Path {

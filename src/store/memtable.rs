@@ -25,7 +25,8 @@ use self::owners::Owners;
 use crate::kernel::Rows;
 use crate::scheme::Scheme;
 use crate::sketch::Signature;
-use crate::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use crate::sync::lock_order::MEMTABLE;
+use crate::sync::{RankedReadGuard, RankedRwLock, RankedWriteGuard};
 
 /// One version of a key: a new signature, or `None` if the key was deleted.
 #[derive(Debug, Clone)]
@@ -62,7 +63,7 @@ pub struct FreshRow<'a> {
 #[derive(Debug)]
 pub struct Memtable {
     scheme: Arc<Scheme>,
-    inner: RwLock<Inner>,
+    inner: RankedRwLock<MEMTABLE, Inner>,
 }
 
 #[derive(Debug)]
@@ -123,19 +124,19 @@ impl Memtable {
             in_order: Vec::new(),
             last: 0,
         };
-        Memtable { scheme: Arc::clone(scheme), inner: RwLock::new(inner) }
+        Memtable { scheme: Arc::clone(scheme), inner: RankedRwLock::new(inner) }
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, Inner> {
-        self.inner.read().unwrap_or_else(PoisonError::into_inner)
+    fn read(&self) -> RankedReadGuard<'_, MEMTABLE, Inner> {
+        self.inner.read()
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Inner> {
-        self.inner.write().unwrap_or_else(PoisonError::into_inner)
+    fn write(&self) -> RankedWriteGuard<'_, MEMTABLE, Inner> {
+        self.inner.write()
     }
 
     /// Returns the table after bringing its key order up to date.
-    fn ordered(&self) -> RwLockReadGuard<'_, Inner> {
+    fn ordered(&self) -> RankedReadGuard<'_, MEMTABLE, Inner> {
         let inner = self.read();
         if inner.in_order.len() == inner.keys.len() {
             return inner;
@@ -143,7 +144,7 @@ impl Memtable {
         drop(inner);
         let mut inner = self.write();
         inner.order();
-        RwLockWriteGuard::downgrade(inner)
+        inner.downgrade()
     }
 
     /// Applies a commit. Its sequence must be above all earlier ones.
@@ -164,9 +165,10 @@ impl Memtable {
         Some(self.version(&inner, row))
     }
 
-    /// Whether any commit up to `sequence` touched the key.
+    /// Whether any commit up to `sequence` touched the key. The caller may hold a view of an older memtable. That cannot
+    /// deadlock: only the newest memtable has a writer, and that writer holds no other memtable.
     pub fn has(&self, key: &[u8], sequence: u64) -> bool {
-        let inner = self.read();
+        let inner = self.inner.read_beside();
         inner.find(key).is_some_and(|found| found.at(&inner, sequence).is_some())
     }
 
@@ -277,7 +279,7 @@ impl Memtable {
 /// The distinct signatures of a memtable, numbered from 0, and the keys that have them.
 #[derive(Debug)]
 pub struct FreshView<'a> {
-    inner: RwLockReadGuard<'a, Inner>,
+    inner: RankedReadGuard<'a, MEMTABLE, Inner>,
 }
 
 impl FreshView<'_> {

@@ -5,7 +5,7 @@
 
 pub mod companions;
 pub mod file_layer;
-pub mod hot_tier;
+pub mod log;
 pub mod memtable;
 pub mod new_file;
 pub mod page_cache;

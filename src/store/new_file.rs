@@ -118,8 +118,8 @@ fn exists_or(operation: &'static str, path: &Path, error: io::Error) -> Error {
 }
 
 fn check_free(layer: &dyn FileLayer, target: &Path) -> Result<()> {
-    use Companion::{HotTier, HotTierCopy, NewHotTier, Vacuum};
-    let beside = [HotTier, NewHotTier, HotTierCopy, Vacuum].map(|name| name.path(target));
+    use Companion::{Log, LogCopy, NewLog, Vacuum};
+    let beside = [Log, NewLog, LogCopy, Vacuum].map(|name| name.path(target));
     for path in std::iter::once(target.to_path_buf()).chain(beside) {
         let there = layer.kind(&path).map_err(|error| Error::io("look at", &path, error))?;
         if there.is_some() {

@@ -21,7 +21,8 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::page_table::PageTable;
 use crate::format::page::Line;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{Mutex, MutexGuard, PoisonError};
+use crate::sync::lock_order::PAGE_CACHE;
+use crate::sync::{Ranked, RankedGuard};
 
 /// The largest number of shards.
 const MOST_SHARDS: usize = 16;
@@ -33,7 +34,7 @@ const LEAST_SHARD_BYTES: usize = 1 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PageKey {
     /// The extent it belongs to, such as a segment. Its number is never reused.
-    pub block: u64,
+    pub extent: u64,
     /// The region of the extent.
     pub region: u8,
     /// The page number in the region.
@@ -68,7 +69,7 @@ pub struct Home<V> {
 /// Pages in memory, evicted by least recent use with a second chance.
 #[derive(Debug)]
 pub struct PageCache<V> {
-    shards: Box<[Mutex<Shard<V>>]>,
+    shards: Box<[Ranked<PAGE_CACHE, Shard<V>>]>,
     shard_budget: usize,
     resident: AtomicUsize,
     hits: AtomicU64,
@@ -93,7 +94,7 @@ impl<V: Weighed> PageCache<V> {
     pub fn new(budget_bytes: usize) -> PageCache<V> {
         let shards = (budget_bytes / LEAST_SHARD_BYTES).clamp(1, MOST_SHARDS);
         PageCache {
-            shards: (0..shards).map(|_| Mutex::new(Shard::new())).collect(),
+            shards: (0..shards).map(|_| Ranked::new(Shard::new())).collect(),
             shard_budget: budget_bytes / shards,
             resident: AtomicUsize::new(0),
             hits: AtomicU64::new(0),
@@ -149,12 +150,12 @@ impl<V: Weighed> PageCache<V> {
     }
 
     /// Drops all pages of an extent that is no longer read.
-    pub fn remove_block(&self, block: u64) {
+    pub fn remove_extent(&self, extent: u64) {
         for shard in &self.shards {
-            let mut shard = lock(shard);
+            let mut shard = shard.lock();
             let before = shard.bytes;
             let keys = shard.pages.iter().map(|(key, _)| *key);
-            let keys: Vec<PageKey> = keys.filter(|key| key.block == block).collect();
+            let keys: Vec<PageKey> = keys.filter(|key| key.extent == extent).collect();
             let out: Vec<_> = keys.into_iter().filter_map(|key| shard.pop(key)).collect();
             self.account(before, &shard);
             drop(shard);
@@ -187,12 +188,12 @@ impl<V: Weighed> PageCache<V> {
         self.misses.load(Ordering::Relaxed)
     }
 
-    fn shard(&self, key: PageKey) -> MutexGuard<'_, Shard<V>> {
+    fn shard(&self, key: PageKey) -> RankedGuard<'_, PAGE_CACHE, Shard<V>> {
         let mut bytes = [0; 13];
-        LittleEndian::write_u64(&mut bytes[..8], key.block);
+        LittleEndian::write_u64(&mut bytes[..8], key.extent);
         LittleEndian::write_u32(&mut bytes[8..12], key.page);
         bytes[12] = key.region;
-        lock(&self.shards[(xxh3_64(&bytes) % self.shards.len() as u64) as usize])
+        self.shards[(xxh3_64(&bytes) % self.shards.len() as u64) as usize].lock()
     }
 
     /// Adds a shard's change to the total. The caller holds the shard's lock, so the difference is exact.
@@ -248,9 +249,4 @@ impl<V: Weighed> Shard<V> {
             table.clear(*page, &kept.page);
         }
     }
-}
-
-/// A poisoned lock is safe to use: no foreign code runs under it, so the shard is consistent.
-fn lock<V>(shard: &Mutex<Shard<V>>) -> MutexGuard<'_, Shard<V>> {
-    shard.lock().unwrap_or_else(PoisonError::into_inner)
 }

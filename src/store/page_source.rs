@@ -11,15 +11,15 @@ use super::page_cache::{Home, PageCache, PageKey, Weighed};
 use super::page_table::PageTable;
 use crate::error::{Error, Result};
 use crate::format::bytes::Seal;
-use crate::format::copies_page::{CopiesDirectory, CopiesPage};
+use crate::format::duplicates_page::{DuplicatesDirectory, DuplicatesPage};
 use crate::format::elements_page::{ElementsDirectory, ElementsPage};
 use crate::format::fence_page::FencePage;
 use crate::format::leaf_page::LeafPage;
-use crate::format::liveness_page::LivenessPage;
 use crate::format::page::{AlignedBytes, Line, Page, PagePlace};
 use crate::format::posting_directory::{PostingDirectory, ShortPage};
 use crate::format::posting_lists::{ListPage, ListTable};
 use crate::format::signature_page::SignaturePage;
+use crate::format::tombstone_page::TombstonePage;
 use crate::sync::atomic::{AtomicBool, Ordering};
 
 /// A page in the cache.
@@ -53,11 +53,11 @@ enum AnyPage {
     /// First keys of the pages below.
     Fence(FencePage),
     /// Tombstones.
-    Liveness(LivenessPage),
+    Tombstones(TombstonePage),
     /// Duplicate rows.
-    Copies(CopiesPage),
+    Duplicates(DuplicatesPage),
     /// The directory of duplicate rows.
-    CopiesDirectory(CopiesDirectory),
+    DuplicatesDirectory(DuplicatesDirectory),
     /// The number of postings of each bucket.
     PostingDirectory(PostingDirectory),
     /// The postings of short buckets.
@@ -78,9 +78,9 @@ impl Weighed for CachedPage {
             AnyPage::Signatures(page) => page.memory(),
             AnyPage::Leaf(page) => page.memory(),
             AnyPage::Fence(page) => page.memory(),
-            AnyPage::Liveness(page) => page.memory(),
-            AnyPage::Copies(page) => page.memory(),
-            AnyPage::CopiesDirectory(page) => page.memory(),
+            AnyPage::Tombstones(page) => page.memory(),
+            AnyPage::Duplicates(page) => page.memory(),
+            AnyPage::DuplicatesDirectory(page) => page.memory(),
             AnyPage::PostingDirectory(page) => page.memory(),
             AnyPage::ShortPostings(page) => page.memory(),
             AnyPage::PostingTable(page) => page.memory(),
@@ -129,8 +129,8 @@ macro_rules! views {
     )*};
 }
 
-views!(SignaturePage: Signatures, LeafPage: Leaf, FencePage: Fence, LivenessPage: Liveness,
-       CopiesPage: Copies, CopiesDirectory: CopiesDirectory,
+views!(SignaturePage: Signatures, LeafPage: Leaf, FencePage: Fence, TombstonePage: Tombstones,
+       DuplicatesPage: Duplicates, DuplicatesDirectory: DuplicatesDirectory,
        PostingDirectory: PostingDirectory, ShortPage: ShortPostings, ListTable: PostingTable,
        ListPage: PostingList, ElementsPage: Elements, ElementsDirectory: ElementsDirectory);
 
@@ -228,7 +228,7 @@ impl PageSource {
         keep: Keep,
         view: impl FnOnce(Page) -> Result<V>,
     ) -> Result<Pinned<V>> {
-        let key = PageKey { block: place.block, region: place.kind.code(), page: place.number };
+        let key = PageKey { extent: place.extent, region: place.kind.code(), page: place.number };
         if let Some(pinned) = self.cache.get(key).and_then(Pinned::new) {
             return Ok(pinned);
         }
@@ -251,7 +251,7 @@ impl PageSource {
                 return Ok(pinned);
             }
         }
-        let key = PageKey { block: place.block, region: place.kind.code(), page: place.number };
+        let key = PageKey { extent: place.extent, region: place.kind.code(), page: place.number };
         if let Some(pinned) = self.cache.get(key).and_then(Pinned::new) {
             return Ok(pinned);
         }

@@ -187,7 +187,7 @@ impl<'a> SegmentCursor<'a> {
 
     fn skip_hidden(&mut self) -> Result<()> {
         while let Some((_, found)) = self.rows.current() {
-            if !self.view.liveness.is_hidden(found.row)? {
+            if !self.view.tombstones.contains(found.row)? {
                 break;
             }
             self.rows.advance()?;

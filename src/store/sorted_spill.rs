@@ -11,13 +11,13 @@ use crate::error::{Error, Result};
 use crate::format::bytes::PutBytes;
 use byteorder::{ByteOrder, LittleEndian};
 
-/// Numbers per run: 8 MiB.
+/// Numbers per run. A run takes 8 MiB.
 const RUN: usize = 1 << 20;
 
 /// Numbers read back from a run at a time.
 const READ: usize = 1 << 13;
 
-/// Numbers that are being collected for sorting.
+/// Collects numbers and sorts them.
 #[derive(Debug)]
 pub struct SortedSpill {
     place: SpillPlace,

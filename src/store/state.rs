@@ -13,7 +13,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::memtable::{Memtable, Version};
-use super::segment::{Found, Liveness, Segment};
+use super::segment::{Found, Segment, Tombstones};
 use crate::error::Result;
 use crate::format::filter::KeyHash;
 use crate::format::manifest::SegmentEntry;
@@ -29,7 +29,7 @@ pub struct SegmentView {
     /// The segment.
     pub segment: Arc<Segment>,
     /// Its tombstones.
-    pub liveness: Liveness,
+    pub tombstones: Tombstones,
     /// The number of rows without a tombstone.
     pub live_rows: u32,
 }
@@ -38,7 +38,7 @@ impl SegmentView {
     /// Finds the live row of a key.
     pub fn find(&self, key: &[u8], hash: KeyHash) -> Result<Option<Found>> {
         match self.segment.find(key, hash)? {
-            Some(found) if !self.liveness.is_hidden(found.row)? => Ok(Some(found)),
+            Some(found) if !self.tombstones.contains(found.row)? => Ok(Some(found)),
             _ => Ok(None),
         }
     }
@@ -52,7 +52,7 @@ impl SegmentView {
             header_checksum: self.segment.header_checksum(),
             rows: self.segment.rows(),
             live_rows: self.live_rows,
-            liveness: self.liveness.entry(),
+            tombstones: self.tombstones.entry(),
         }
     }
 }

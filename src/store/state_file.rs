@@ -91,7 +91,8 @@ fn read_once(file: &dyn File, path: &Path) -> Result<FileState> {
     }
     let seal = Seal::of(superblock.database);
     let mark = head.get(MARK_OFFSET as usize..).and_then(|bytes| CommitMark::decode(bytes, seal));
-    let mark = mark.filter(|mark| superblock.hot_tier != 0 && mark.hot_tier == superblock.hot_tier);
+    let mark =
+        mark.filter(|mark| superblock.log_number != 0 && mark.log_number == superblock.log_number);
     Ok(FileState { superblock, slots, manifest, mark })
 }
 
@@ -172,8 +173,8 @@ pub fn write_new(
         generation: 1,
         database,
         scheme: scheme.clone(),
-        sealed: 0,
-        next_block: 1,
+        checkpointed: 0,
+        next_extent: 1,
         dead_bytes: 0,
         segments: Vec::new(),
     };

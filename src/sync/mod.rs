@@ -3,14 +3,17 @@
 //! In an ordinary build these are the types of `std` and `arc_swap`. The package `crates/models` sets `cfg(shuttle)`.
 //! Then they are replacements that yield to a scheduler at every step, so that tests can run the engine in many
 //! thread orders (`.ci/shuttle`). What never waits for another thread (`Arc`, `OnceLock`, rayon's sorts) needs no
-//! replacement. [`Ranked`] adds a lock order that debug builds check.
+//! replacement. [`Ranked`] and [`RankedRwLock`] add a lock order that debug builds check.
 
+pub(crate) mod lock_order;
 mod ranked;
+mod ranked_rw_lock;
 mod spread;
 #[cfg(shuttle)]
 mod twins;
 
 pub(crate) use ranked::{Ranked, RankedGuard};
+pub(crate) use ranked_rw_lock::{RankedReadGuard, RankedRwLock, RankedWriteGuard};
 pub(crate) use spread::can_spread;
 
 #[cfg(not(shuttle))]

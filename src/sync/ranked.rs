@@ -27,12 +27,18 @@ impl<const RANK: u8, T> Ranked<RANK, T> {
         Ranked(Mutex::new(value))
     }
 
-    /// Locks the mutex. Ignores poisoning by a panicked thread: every change of a value behind a ranked mutex is a
-    /// single assignment, so none is half done.
+    /// Locks the mutex. Ignores poisoning by a panicked thread: no change of a value behind a ranked mutex is
+    /// half done where code can panic. What follows a panic in a writer is decided there.
     pub(crate) fn lock(&self) -> RankedGuard<'_, RANK, T> {
         // Check before waiting: a deadlocked thread cannot report anything.
         let held = held::Held::new(RANK);
         RankedGuard { guard: self.0.lock().unwrap_or_else(PoisonError::into_inner), held }
+    }
+
+    /// Whether a thread panicked while it held the mutex.
+    #[cfg(test)]
+    pub(crate) fn is_poisoned(&self) -> bool {
+        self.0.is_poisoned()
     }
 }
 
@@ -61,7 +67,7 @@ impl<const RANK: u8, T> DerefMut for RankedGuard<'_, RANK, T> {
 }
 
 #[cfg(debug_assertions)]
-mod held {
+pub(super) mod held {
     use std::cell::Cell;
     use std::marker::PhantomData;
 
@@ -75,37 +81,56 @@ mod held {
 
     /// A rank that this thread holds until the value is dropped. It is not `Send`, like a guard.
     #[derive(Debug)]
-    pub(super) struct Held(u8, PhantomData<*const ()>);
+    pub(crate) struct Held {
+        /// The bit to clear at the end. Zero if another lock of this thread has the same rank.
+        bit: u64,
+        not_send: PhantomData<*const ()>,
+    }
 
     impl Held {
-        pub(super) fn new(rank: u8) -> Held {
+        /// Takes a rank above all that this thread holds.
+        pub(crate) fn new(rank: u8) -> Held {
+            Held::above(rank, rank)
+        }
+
+        /// Takes a rank that this thread may hold already. It must end before the first lock of this rank.
+        pub(crate) fn beside(rank: u8) -> Held {
+            Held::above(rank, rank + 1)
+        }
+
+        fn above(rank: u8, first_refused: u8) -> Held {
             // A thread that is ending has no thread-locals any more. Then nothing is checked.
             let held = HELD.try_with(Cell::get).unwrap_or(0);
             assert!(
-                held >> rank == 0,
+                held >> first_refused == 0,
                 "lock order: rank {rank} is taken while rank {} is held",
                 held.checked_ilog2().unwrap_or(0)
             );
-            let _ = HELD.try_with(|held| held.set(held.get() | 1 << rank));
-            Held(rank, PhantomData)
+            let bit = (1 << rank) & !held;
+            let _ = HELD.try_with(|held| held.set(held.get() | bit));
+            Held { bit, not_send: PhantomData }
         }
     }
 
     impl Drop for Held {
         fn drop(&mut self) {
-            let _ = HELD.try_with(|held| held.set(held.get() & !(1 << self.0)));
+            let _ = HELD.try_with(|held| held.set(held.get() & !self.bit));
         }
     }
 }
 
 #[cfg(not(debug_assertions))]
-mod held {
+pub(super) mod held {
     /// Empty, because only debug builds check ranks.
     #[derive(Debug)]
-    pub(super) struct Held;
+    pub(crate) struct Held;
 
     impl Held {
-        pub(super) fn new(_rank: u8) -> Held {
+        pub(crate) fn new(_rank: u8) -> Held {
+            Held
+        }
+
+        pub(crate) fn beside(_rank: u8) -> Held {
             Held
         }
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ringer::{Database, Error, HotTierKind, Options, Scheme};
+use ringer::{Database, Error, LogKind, Options, Scheme};
 
 fn scheme() -> Scheme {
     Scheme::precise()
@@ -73,7 +73,7 @@ fn a_second_writer_is_refused_at_once_and_readers_are_not() {
     db.put("a", &set(1)).unwrap();
     assert!(matches!(Database::open(&path, Options::default()), Err(Error::Locked { .. })));
     let reader = Database::open_read_only(&path, Options::default()).unwrap();
-    assert_eq!((reader.unsealed(), reader.is_clean()), (1, false));
+    assert_eq!((reader.commits_in_log(), reader.is_clean()), (1, false));
     assert!(reader.has_writer().unwrap());
     assert_eq!(reader.get("a").unwrap(), None);
     db.checkpoint().unwrap();
@@ -211,15 +211,15 @@ fn a_vacuum_keeps_the_permissions_of_the_file() {
 fn the_log_directory_has_the_permissions_of_the_file() {
     use std::os::unix::fs::PermissionsExt;
     for (file, folder_of_commits) in [(0o600, 0o700), (0o640, 0o750), (0o644, 0o755)] {
-        for hot_tier in [HotTierKind::Log, HotTierKind::Sled] {
+        for log in [LogKind::Plain, LogKind::Sled] {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("corpus.ringer");
-            let options = Options { hot_tier, ..Options::default() };
+            let options = Options { log, ..Options::default() };
             let db = Database::create(&path, &scheme(), options).unwrap();
             std::fs::set_permissions(&path, PermissionsExt::from_mode(file)).unwrap();
             db.put("a", &set(1)).unwrap();
-            let hot = std::fs::metadata(folder.path().join("corpus.ringer-hot")).unwrap();
-            assert_eq!(hot.permissions().mode() & 0o777, folder_of_commits, "{hot_tier:?}");
+            let directory = std::fs::metadata(folder.path().join("corpus.ringer-hot")).unwrap();
+            assert_eq!(directory.permissions().mode() & 0o777, folder_of_commits, "{log:?}");
         }
     }
 }
@@ -245,7 +245,7 @@ fn no_commit_is_forgotten_where_an_empty_memtable_is_too_large() {
     batch.put("last", &[1]).unwrap();
     db.commit(batch).unwrap();
     let reader = Database::open_read_only(&path, options).unwrap();
-    assert_eq!(reader.snapshot().sequence() + reader.unsealed(), 21);
+    assert_eq!(reader.snapshot().sequence() + reader.commits_in_log(), 21);
     assert!(reader.snapshot().sequence() >= 20);
 }
 

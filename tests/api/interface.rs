@@ -4,7 +4,7 @@
 use std::thread;
 
 use ringer::scheme::{Features, Parameters};
-use ringer::{Database, Error, HotTierKind, Like, Options, Originals, Scheme, features, presets};
+use ringer::{Database, Error, Like, LogKind, Options, Originals, Scheme, features, presets};
 
 fn set(first: u64) -> Vec<u64> {
     (first..first + 50).collect()
@@ -71,7 +71,7 @@ fn a_database_in_memory_is_packed_into_a_real_file() {
     db.close().unwrap();
     let saved = Database::open(&path, Options::default()).unwrap();
     assert!(saved.get("a").unwrap().is_some());
-    let sled = Options { hot_tier: HotTierKind::Sled, ..Options::default() };
+    let sled = Options { log: LogKind::Sled, ..Options::default() };
     let refused = Database::in_memory_with(&Scheme::default(), sled);
     assert!(matches!(refused, Err(Error::InvalidArgument { .. })));
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use testkit::random::word_at;
 
-use ringer::internals::care::{check, repair, salvage};
+use ringer::internals::maintenance::{check, repair, salvage};
 use ringer::internals::store::file_layer::FileLayer;
 use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::scheme::{CardinalityField, Elements, Sampler, Slots, Universe};

@@ -18,7 +18,7 @@ use std::thread;
 use ringer::internals::store::file_layer::FileLayer;
 use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::internals::store::file_layer::real::RealFiles;
-use ringer::{Database, HotTierKind, Options, Reader, Scheme, Signature, Sketcher, Snapshot};
+use ringer::{Database, LogKind, Options, Reader, Scheme, Signature, Sketcher, Snapshot};
 
 /// The number of keys that every commit stores or deletes together.
 const FAMILY: usize = 3;
@@ -229,10 +229,10 @@ fn every_read_of_a_key_matches_its_history_in_memory() {
 
 #[test]
 fn every_read_of_a_key_matches_its_history_on_disk() {
-    for hot_tier in [HotTierKind::Log, HotTierKind::Sled] {
+    for log in [LogKind::Plain, LogKind::Sled] {
         let folder = tempfile::tempdir().unwrap();
         let layer: Arc<dyn FileLayer> = Arc::new(RealFiles);
-        let options = Options { memtable_rows: 60, hot_tier, ..Options::default() };
+        let options = Options { memtable_rows: 60, log, ..Options::default() };
         race(&layer, &folder.path().join("corpus.ringer"), options, cases(60, 40_000));
     }
 }

@@ -2,10 +2,10 @@
 
 mod comparisons;
 mod database;
-mod hot_tiers;
 mod interface;
 mod kept_sets;
 mod key_histories;
+mod log_kinds;
 mod many_keys;
 mod measures;
 mod messages;

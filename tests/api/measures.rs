@@ -197,7 +197,7 @@ fn each_measure_refuses_what_belongs_to_another() {
     let create = |name: &str, parameters| {
         Database::create(folder.path().join(name), &scheme(parameters), Options::default()).unwrap()
     };
-    let other = |asked, measure| Error::OtherMeasure { asked, measure };
+    let other = |requested, measure| Error::OtherMeasure { requested, measure };
 
     let vectors = create("vectors", presets::COSINE);
     for (key, shift) in [("a", 0.0), ("b", 1.0), ("c", 2.0)] {

@@ -9,9 +9,7 @@ use ringer::error::IoCause;
 use ringer::scheme::{
     CardinalityField, Elements, Ends, Features, Measure, Packing, Sampler, Slots, Universe,
 };
-use ringer::{
-    Clustering, Database, Error, HotTierKind, Like, Options, Parameters, Scheme, presets,
-};
+use ringer::{Clustering, Database, Error, Like, LogKind, Options, Parameters, Scheme, presets};
 
 /// At least one example of each variant. Optional parts of a message have one with and one without.
 fn examples() -> Vec<Error> {
@@ -19,10 +17,10 @@ fn examples() -> Vec<Error> {
     let database = path;
     let beside = || "/data/corpus.ringer-hot".into();
     let stored = Box::new(Scheme::default());
-    let asked = Box::new(Scheme::new(presets::DEFAULT.with_samples(128).with_seed(7)).unwrap());
+    let requested = Box::new(Scheme::new(presets::DEFAULT.with_samples(128).with_seed(7)).unwrap());
     vec![
         Error::InvalidArgument { what: "0 samples".into(), limit: "samples must be 1 to 9".into() },
-        Error::SchemeMismatch { stored, asked },
+        Error::SchemeMismatch { stored, requested },
         Error::UnsupportedFormat {
             what: "database format",
             found: 3,
@@ -38,7 +36,7 @@ fn examples() -> Vec<Error> {
         },
         Error::Undefined { measure: "containment" },
         Error::NoCardinality { measure: "intersection", field: "none" },
-        Error::OtherMeasure { asked: "resemblance", measure: "cosine" },
+        Error::OtherMeasure { requested: "resemblance", measure: "cosine" },
         Error::TooFewBits { sets: 3, bits: 1, needed: 2 },
         Error::OverLimit { what: "a comparison of 9 sets".into(), needed: 2000, limit: 1000 },
         Error::NoSuchKey { key: b"a\xff".as_slice().into() },
@@ -60,10 +58,10 @@ fn examples() -> Vec<Error> {
         Error::Locked { path: path() },
         Error::Closed { path: path() },
         Error::Poisoned { reason: "cannot sync /data/corpus.ringer: the device is gone".into() },
-        Error::HotTierMissing { sealed: 9, marked: None },
-        Error::HotTierMissing { sealed: 9, marked: Some(12) },
-        Error::HotTierDamaged { readable: 10, marked: None, detail: "its id is missing".into() },
-        Error::HotTierDamaged { readable: 10, marked: Some(12), detail: "byte 9 is wrong".into() },
+        Error::LogMissing { checkpointed: 9, marked: None },
+        Error::LogMissing { checkpointed: 9, marked: Some(12) },
+        Error::LogDamaged { readable: 10, marked: None, detail: "its id is missing".into() },
+        Error::LogDamaged { readable: 10, marked: Some(12), detail: "byte 9 is wrong".into() },
     ]
 }
 
@@ -132,7 +130,7 @@ fn rejected_arguments() -> Vec<Error> {
         create(options().with_memtable_rows(0)),
         create(options().with_memtable_rows((1 << 30) + 1)),
         create(options().with_memtable_bytes(0)),
-        create(options().with_hot_tier(HotTierKind::Sled)),
+        create(options().with_log(LogKind::Sled)),
         "weird".parse::<CardinalityField>().unwrap_err(),
     ];
     let features = ["texts", "text:65", "ids:1", "url:plain"];

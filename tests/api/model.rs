@@ -18,11 +18,11 @@ use oracle::{
     scheme_keeping,
 };
 use ringer::db::{Depth, Reader};
-use ringer::internals::care::check::check;
+use ringer::internals::maintenance::check::check;
 use ringer::internals::store::file_layer::FileLayer;
 use ringer::internals::store::file_layer::faulty::{CrashKind, FaultyFiles};
 use ringer::internals::store::file_layer::real::RealFiles;
-use ringer::{Database, HotTierKind, Options, Snapshot};
+use ringer::{Database, LogKind, Options, Snapshot};
 
 /// One operation on a database.
 #[derive(Debug, Clone)]
@@ -61,9 +61,9 @@ fn options() -> impl Strategy<Value = Options> {
     let bytes = prop::sample::select(vec![1, 300, 2000, 1 << 20]);
     let cache = prop::sample::select(vec![0, 1, 5000, 1 << 20]);
     let memory = prop::sample::select(vec![1, 300, 1 << 20]);
-    let hot = prop::sample::select(vec![HotTierKind::Log, HotTierKind::Sled]);
-    (1..8_usize, memory, bytes, cache, any::<bool>(), prop::bool::weighted(0.9), hot).prop_map(
-        |(memtable_rows, memtable_bytes, build_bytes, cache_bytes, background, merge, hot_tier)| {
+    let log = prop::sample::select(vec![LogKind::Plain, LogKind::Sled]);
+    (1..8_usize, memory, bytes, cache, any::<bool>(), prop::bool::weighted(0.9), log).prop_map(
+        |(memtable_rows, memtable_bytes, build_bytes, cache_bytes, background, merge, log)| {
             Options {
                 memtable_rows,
                 memtable_bytes,
@@ -71,7 +71,7 @@ fn options() -> impl Strategy<Value = Options> {
                 cache_bytes,
                 background,
                 merge,
-                hot_tier,
+                log,
                 ..Options::default()
             }
         },
@@ -147,7 +147,7 @@ impl World {
     /// Adapts the options to the file system: sled needs real files.
     fn fit(&self, options: Options) -> Options {
         match self {
-            World::Memory(_) => Options { hot_tier: HotTierKind::Log, ..options },
+            World::Memory(_) => Options { log: LogKind::Plain, ..options },
             World::Disk(..) => options,
         }
     }
@@ -317,7 +317,7 @@ impl Run {
         let snapshot = reader.snapshot();
         let sequence = snapshot.sequence();
         assert!(sequence >= before);
-        assert_eq!(sequence + reader.unsealed(), self.history.last().max(sequence));
+        assert_eq!(sequence + reader.commits_in_log(), self.history.last().max(sequence));
         compare(&snapshot, self.history.at(sequence), "reader");
     }
 

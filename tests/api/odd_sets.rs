@@ -96,7 +96,7 @@ fn signatures_of_different_schemes_are_never_compared() {
         let b = sketch(p);
         let mismatch = Error::SchemeMismatch {
             stored: Box::new(a.scheme().clone()),
-            asked: Box::new(b.scheme().clone()),
+            requested: Box::new(b.scheme().clone()),
         };
         assert_eq!(a.compare(&b).map(|_| ()), Err(mismatch.clone()));
         assert_eq!(a.count_equal(&b), Err(mismatch.clone()));

@@ -65,7 +65,7 @@ fn a_segment_built_before_a_checkpoint_and_added_after_it_can_be_opened() {
 /// A crash while a log was created or removed left a directory that nothing removed. One without an id file blocked
 /// all later commits (STEP-8).
 #[test]
-fn a_crash_while_a_hot_tier_is_made_or_removed_leaves_nothing_behind() {
+fn a_crash_while_a_log_is_made_or_removed_leaves_nothing_behind() {
     let files = FaultyFiles::new();
     let db = create(&files, Options { background: false, ..Options::default() });
     commit(&db, &[(1, Some(1))]).unwrap();

@@ -14,7 +14,7 @@ use std::thread;
 use ringer::internals::store::file_layer::FileLayer;
 use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::internals::store::file_layer::real::RealFiles;
-use ringer::{Database, Error, HotTierKind, Options, Scheme, Signature, Snapshot};
+use ringer::{Database, Error, LogKind, Options, Scheme, Signature, Snapshot};
 
 /// What a thread has stored under its own keys: the number of the set, and the commit.
 type Own = BTreeMap<Vec<u8>, (u64, u64)>;
@@ -215,13 +215,13 @@ fn changes_that_race_merges_and_checkpoints_in_memory_are_kept() {
 
 #[test]
 fn changes_that_race_merges_and_checkpoints_on_disk_are_kept() {
-    for (background, memtable_rows, hot_tier) in
-        [(true, 10, HotTierKind::Log), (false, 50, HotTierKind::Log), (true, 30, HotTierKind::Sled)]
+    for (background, memtable_rows, log) in
+        [(true, 10, LogKind::Plain), (false, 50, LogKind::Plain), (true, 30, LogKind::Sled)]
     {
         let folder = tempfile::tempdir().unwrap();
         let layer: Arc<dyn FileLayer> = Arc::new(RealFiles);
         let options =
-            Options { background, memtable_rows, hot_tier, build_bytes: 500, ..Options::default() };
+            Options { background, memtable_rows, log, build_bytes: 500, ..Options::default() };
         race(&layer, &folder.path().join("corpus.ringer"), options, cases(40, 100));
     }
 }

@@ -23,12 +23,21 @@ fn last_change(walk: &CrashWalk) -> String {
     text
 }
 
-/// Checks all crashes of a run from one point on, and returns their number.
+/// Whether every write is on the disk either whole or not at all.
+fn leaves_whole_writes(kind: CrashKind) -> bool {
+    matches!(kind, CrashKind::Killed | CrashKind::NothingUnsynced)
+}
+
+/// Checks all crashes of a run from one point on, and returns their number. A quick run checks one in three of those that
+/// leave a torn or missing write: they differ in a few bytes.
 fn check_all(history: &History, from: usize, wanted: impl Fn(CrashKind) -> bool + Sync) -> usize {
     let mut walk = history.files.walk().go_to(from);
     let mut images = 0;
     loop {
-        let kinds: Vec<CrashKind> = walk.kinds().into_iter().filter(|k| wanted(*k)).collect();
+        let mut kinds: Vec<CrashKind> = walk.kinds().into_iter().filter(|k| wanted(*k)).collect();
+        if !walk.at().is_multiple_of(cases(3, 1)) {
+            kinds.retain(|kind| leaves_whole_writes(*kind));
+        }
         images += kinds.len();
         kinds.par_iter().panic_fuse().for_each(|kind| {
             at(
@@ -94,7 +103,7 @@ fn every_crash_of_the_recovery_from_a_crash_leaves_the_same() {
     loop {
         for kind in walk.kinds() {
             let disk = walk.image(kind);
-            let whole = matches!(kind, CrashKind::Killed | CrashKind::NothingUnsynced);
+            let whole = leaves_whole_writes(kind);
             // Of the disks with a torn or missing write, only some are used: they differ in a few bytes.
             if (whole || walk.at().is_multiple_of(7)) && seen.insert(fingerprint(&disk)) {
                 disks.push((walk.at(), kind, disk));
@@ -104,7 +113,7 @@ fn every_crash_of_the_recovery_from_a_crash_leaves_the_same() {
             break;
         }
     }
-    let disks: Vec<_> = disks.into_iter().step_by(cases(7, 1)).collect();
+    let disks: Vec<_> = disks.into_iter().step_by(cases(19, 1)).collect();
     let first = disks.len();
     let images: usize = disks
         .into_par_iter()
@@ -122,7 +131,7 @@ fn every_crash_of_the_recovery_from_a_crash_leaves_the_same() {
 #[test]
 fn a_power_cut_after_a_kill_takes_nothing_that_was_acknowledged() {
     let history = History::of(&script::all());
-    let points: Vec<usize> = (0..=history.files.operations()).step_by(cases(9, 1)).collect();
+    let points: Vec<usize> = (0..=history.files.operations()).step_by(cases(23, 1)).collect();
     let images: usize = points
         .into_par_iter()
         .panic_fuse()

@@ -226,7 +226,7 @@ fn steps() -> Vec<Step> {
 /// Runs the script with each of these faults, at each operation in turn.
 fn try_each(counts: usize, faults: impl Fn(usize) -> Vec<Fault> + Sync) -> (usize, usize) {
     let steps = steps();
-    let all: Vec<Fault> = (0..counts).step_by(cases(3, 1)).flat_map(&faults).collect();
+    let all: Vec<Fault> = (0..counts).step_by(cases(7, 1)).flat_map(&faults).collect();
     let runs = all.len();
     let failures = all.into_par_iter().panic_fuse().map(|fault| {
         catch_unwind(AssertUnwindSafe(|| Trial::new(fault).run(&steps))).unwrap_or_else(|panic| {

@@ -34,7 +34,7 @@ fn disks_of(files: &FaultyFiles) -> Vec<(usize, CrashKind, MemoryFiles)> {
 /// Selects disks to continue to a second crash: undamaged ones, and a share of the others.
 fn some(disks: Vec<(usize, CrashKind, MemoryFiles)>) -> Vec<MemoryFiles> {
     let whole = |kind| matches!(kind, CrashKind::Killed | CrashKind::NothingUnsynced);
-    let most = (SECOND_DISKS / disks.len().max(1)).clamp(2, 8);
+    let most = (SECOND_DISKS / disks.len().max(1)).clamp(3, 8);
     let disks = disks.into_iter().enumerate();
     let chosen = disks.filter(|(i, (_, kind, _))| whole(*kind) || i % 9 == 0);
     let chosen: Vec<_> = chosen.map(|(_, (.., disk))| disk).collect();
@@ -43,7 +43,7 @@ fn some(disks: Vec<(usize, CrashKind, MemoryFiles)>) -> Vec<MemoryFiles> {
 }
 
 /// The approximate number of disks of second crashes in a quick run.
-const SECOND_DISKS: usize = 2500;
+const SECOND_DISKS: usize = 500;
 
 /// Checks all crashes of creating a database on a disk, and returns the disks without a new database.
 fn crash_making(
@@ -121,7 +121,7 @@ fn every_crash_of_a_second_repair_can_be_repaired() {
 }
 
 /// Returns the bytes of all logs, wherever they are.
-fn tiers(disk: &MemoryFiles) -> Vec<Vec<u8>> {
+fn logs(disk: &MemoryFiles) -> Vec<Vec<u8>> {
     let log = |path: &Path| path.file_name().is_some_and(|name| name == "log");
     bytes_of(disk)
         .into_iter()
@@ -133,7 +133,7 @@ fn tiers(disk: &MemoryFiles) -> Vec<Vec<u8>> {
 /// Opens a disk in salvage mode, and checks that a crash at any point loses neither readable data nor the damaged
 /// log.
 fn crash_salvaging(disk: MemoryFiles, rows: &Rows) -> Vec<(usize, CrashKind, MemoryFiles)> {
-    let tier = tiers(&disk);
+    let log = logs(&disk);
     let files = FaultyFiles::resume(disk);
     let db = maintenance::open_salvaging(&(Arc::new(files.clone()) as Layer)).unwrap();
     assert!(rows_of(&db.snapshot()) == *rows);
@@ -144,18 +144,18 @@ fn crash_salvaging(disk: MemoryFiles, rows: &Rows) -> Vec<(usize, CrashKind, Mem
     disks.par_iter().panic_fuse().for_each(|(at, kind, disk)| {
         history::at(
             || format!("salvaging, {at} changes of {opened}, {kind:?}"),
-            || check_salvaged(disk, rows, &tier),
+            || check_salvaged(disk, rows, &log),
         );
     });
     disks
 }
 
-fn check_salvaged(disk: &MemoryFiles, rows: &Rows, tier: &[Vec<u8>]) {
-    assert!(tiers(disk) == tier, "the damaged log is gone");
+fn check_salvaged(disk: &MemoryFiles, rows: &Rows, log: &[Vec<u8>]) {
+    assert!(logs(disk) == log, "the damaged log is gone");
     let strict = copy(disk);
     match open(&strict) {
         Ok(db) => assert!(rows_of(&db.snapshot()) == *rows),
-        Err(Error::HotTierDamaged { .. } | Error::HotTierMissing { .. }) => {
+        Err(Error::LogDamaged { .. } | Error::LogMissing { .. }) => {
             assert!(bytes_of(&strict) == bytes_of(disk), "a refused open changed bytes");
         }
         Err(error) => panic!("{error}"),
@@ -167,14 +167,14 @@ fn check_salvaged(disk: &MemoryFiles, rows: &Rows, tier: &[Vec<u8>]) {
     let last = db.snapshot().sequence();
     assert_eq!(db.put("one more", &[1, 2]).unwrap().sequence, last + 1);
     db.close().unwrap();
-    assert!(tiers(&files) == tier, "the damaged log is gone");
+    assert!(logs(&files) == log, "the damaged log is gone");
     assert_eq!(rows_of(&open(&files).unwrap().snapshot()).len(), rows.len() + 1);
 }
 
 #[test]
-fn every_crash_of_opening_in_salvage_mode_keeps_what_can_be_read_and_the_damaged_tier() {
+fn every_crash_of_opening_in_salvage_mode_keeps_what_can_be_read_and_the_damaged_log() {
     let (disk, rows) = maintenance::cut_short();
-    assert_eq!(tiers(&disk).len(), 1);
+    assert_eq!(logs(&disk).len(), 1);
     let first = crash_salvaging(disk, &rows);
     let images = first.len();
     let again = some(first);

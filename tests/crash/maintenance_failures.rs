@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use ringer::internals::care::salvage;
+use ringer::internals::maintenance::salvage;
 use ringer::internals::store::file_layer::FileLayer;
 use ringer::internals::store::file_layer::faulty::{Failure, Fault, FaultyFiles};
 use ringer::internals::store::file_layer::memory::MemoryFiles;
@@ -137,7 +137,7 @@ fn a_salvage_continues_past_unreadable_blocks() {
     for disk in [maintenance::closed(), maintenance::killed()].map(|h| copy(h.files.running())) {
         let bytes = disk.contents(PATH).unwrap();
         let (report, all) = save(&disk, PATH, none.clone()).unwrap();
-        assert_eq!((report.bytes_unreadable, report.hot_tier_damage), (0, None));
+        assert_eq!((report.bytes_unreadable, report.log_damage), (0, None));
         let (mut missed, mut fewer) = (0, 0);
         for start in (0..bytes.len()).step_by(4096) {
             let end = bytes.len().min(start + 4096);
@@ -181,19 +181,19 @@ fn a_salvage_says_which_commits_are_lost() {
             let kept = last - replayed + report.commits_replayed;
             assert!(rows == maintenance::rows_after(&history, kept), "{at}");
             assert_eq!(report.commits_lost, (kept < last).then_some((kept + 1, last)), "{at}");
-            assert!(kept == last || report.hot_tier_damage.is_some(), "{at}");
+            assert!(kept == last || report.log_damage.is_some(), "{at}");
             seen.insert(report.commits_replayed);
         }
     }
     assert!(seen.len() as u64 >= replayed, "{seen:?}");
     let id = format!("{PATH}-hot/id");
     let (report, _) = save(&disk, &id, 0..1).unwrap();
-    assert!(report.hot_tier_damage.is_some() && report.commits_replayed == 0);
+    assert!(report.log_damage.is_some() && report.commits_replayed == 0);
     let gone = copy(&disk);
     gone.remove_dir_all(Path::new(&format!("{PATH}-hot"))).unwrap();
     let (report, rows) = save(&gone, PATH, 0..0).unwrap();
     assert_eq!(report.commits_lost, Some((last - replayed + 1, last)));
-    assert!(report.hot_tier_damage.is_some() && rows != all);
+    assert!(report.log_damage.is_some() && rows != all);
 }
 
 /// Returns the bytes of all logs, in place or quarantined.
@@ -207,14 +207,14 @@ fn logs(disk: &MemoryFiles) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn every_failure_of_opening_in_salvage_mode_keeps_what_can_be_read_and_the_damaged_tier() {
+fn every_failure_of_opening_in_salvage_mode_keeps_what_can_be_read_and_the_damaged_log() {
     let (disk, rows) = maintenance::cut_short();
     let act = |layer: &Layer| maintenance::open_salvaging(layer).and_then(ringer::Database::close);
     let (tries, failed) = try_each(&disk, act, |left, _, _| {
         assert!(logs(left) == logs(&disk), "the damaged log is gone");
         match open(&copy(left)) {
             Ok(db) => assert!(rows_of(&db.snapshot()) == rows),
-            Err(Error::HotTierDamaged { .. } | Error::HotTierMissing { .. }) => {}
+            Err(Error::LogDamaged { .. } | Error::LogMissing { .. }) => {}
             Err(error) => panic!("{error}"),
         }
         let again = copy(left);

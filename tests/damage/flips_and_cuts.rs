@@ -233,12 +233,12 @@ fn unclean() -> (MemoryFiles, Model, u64) {
     ]);
     let history = History::of(&steps);
     let image = history.files.crash_image(history.files.operations(), CrashKind::Killed);
-    let sealed = history.model.last() - 4;
-    (image, history.model, sealed)
+    let checkpointed = history.model.last() - 4;
+    (image, history.model, checkpointed)
 }
 
 /// Opens a damaged log, in strict and in salvage mode. Returns whether all commits were there.
-fn check_hot_damage(damaged: &MemoryFiles, model: &Model, sealed: u64) -> bool {
+fn check_log_damage(damaged: &MemoryFiles, model: &Model, checkpointed: u64) -> bool {
     let before = bytes_of(damaged);
     let copy = MemoryFiles::from_entries(damaged.entries());
     let last = model.last();
@@ -248,12 +248,12 @@ fn check_hot_damage(damaged: &MemoryFiles, model: &Model, sealed: u64) -> bool {
             model.check(&db.snapshot());
             return true;
         }
-        Err(Error::HotTierDamaged { readable, marked, .. }) => {
-            assert!((sealed..last).contains(&readable), "{readable}");
+        Err(Error::LogDamaged { readable, marked, .. }) => {
+            assert!((checkpointed..last).contains(&readable), "{readable}");
             assert_eq!(marked, Some(last));
         }
-        Err(Error::HotTierMissing { sealed: found, marked }) => {
-            assert_eq!((found, marked), (sealed, Some(last)));
+        Err(Error::LogMissing { checkpointed: found, marked }) => {
+            assert_eq!((found, marked), (checkpointed, Some(last)));
         }
         Err(error) => panic!("{error}"),
     }
@@ -265,17 +265,17 @@ fn check_hot_damage(damaged: &MemoryFiles, model: &Model, sealed: u64) -> bool {
     let report = db.open_report().clone();
     let (first_lost, last_lost) = report.commits_lost.expect("the report says what is lost");
     assert_eq!(last_lost, last);
-    assert!((sealed + 1..=last).contains(&first_lost));
-    assert_eq!(report.commits_replayed, first_lost - 1 - sealed);
-    assert!(report.hot_tier_damage.is_some());
+    assert!((checkpointed + 1..=last).contains(&first_lost));
+    assert_eq!(report.commits_replayed, first_lost - 1 - checkpointed);
+    assert!(report.log_damage.is_some());
     model.check_contents(&db.snapshot(), model.at(first_lost - 1));
     assert_eq!(db.put("after", &set(1)).unwrap().sequence, last + 1, "a sequence is reused");
     db.close().unwrap();
     // The damaged log is kept in quarantine, unchanged.
-    let hot = Path::new("/d/corpus.ringer-hot");
-    for (path, bytes) in before.iter().filter(|(path, _)| path.starts_with(hot)) {
+    let log = Path::new("/d/corpus.ringer-hot");
+    for (path, bytes) in before.iter().filter(|(path, _)| path.starts_with(log)) {
         let kept = report.quarantine.as_ref().expect("it is kept");
-        let kept = kept.join(path.strip_prefix(hot).unwrap());
+        let kept = kept.join(path.strip_prefix(log).unwrap());
         assert_eq!(damaged.contents(&kept), *bytes, "{}", kept.display());
     }
     assert!(open(damaged).unwrap().open_report().clean);
@@ -283,13 +283,13 @@ fn check_hot_damage(damaged: &MemoryFiles, model: &Model, sealed: u64) -> bool {
 }
 
 /// Changes a file of the log in each of `count` ways, and returns how many of them lost commits.
-fn try_hot(
+fn try_log(
     name: &str,
     count: usize,
     one_in: usize,
     change: impl Fn(&mut Vec<u8>, usize) + Sync,
 ) -> usize {
-    let (image, model, sealed) = unclean();
+    let (image, model, checkpointed) = unclean();
     let path = format!("{PATH}-hot/{name}");
     let bytes = image.contents(&path).unwrap();
     let all = 0..count.min(8 * bytes.len());
@@ -298,7 +298,7 @@ fn try_hot(
         let mut bytes = bytes.clone();
         change(&mut bytes, i);
         let damaged = MemoryFiles::from_entries(image.entries()).with_file(&path, bytes);
-        let checked = AssertUnwindSafe(|| check_hot_damage(&damaged, &model, sealed));
+        let checked = AssertUnwindSafe(|| check_log_damage(&damaged, &model, checkpointed));
         !catch_unwind(checked).unwrap_or_else(|panic| {
             eprintln!("failed with change {i} of {name}");
             resume_unwind(panic)
@@ -308,43 +308,43 @@ fn try_hot(
 }
 
 #[test]
-fn every_flipped_bit_of_a_hot_tier_is_harmless_or_reported() {
+fn every_flipped_bit_of_a_log_is_harmless_or_reported() {
     let flip = |bytes: &mut Vec<u8>, bit: usize| bytes[bit / 8] ^= 1 << (bit % 8);
-    let lost = try_hot("log", usize::MAX, cases(11, 1), flip);
-    let in_id = try_hot("id", usize::MAX, cases(7, 1), flip);
+    let lost = try_log("log", usize::MAX, cases(11, 1), flip);
+    let in_id = try_log("id", usize::MAX, cases(7, 1), flip);
     eprintln!("{lost} flips in the log and {in_id} in the id lost commits");
     assert!(lost > 0);
     assert_eq!(in_id, 0, "each commit carries the id of its log");
 }
 
 #[test]
-fn every_cut_of_a_hot_tier_is_harmless_or_reported() {
-    let (image, model, sealed) = unclean();
+fn every_cut_of_a_log_is_harmless_or_reported() {
+    let (image, model, checkpointed) = unclean();
     for name in ["log", "id"] {
         let length = image.contents(format!("{PATH}-hot/{name}")).unwrap().len();
-        let lost = try_hot(name, length, 1, Vec::truncate);
+        let lost = try_log(name, length, 1, Vec::truncate);
         assert_eq!(lost, if name == "log" { length } else { 0 });
-        let longer = try_hot(name, 100, cases(9, 1), |bytes, more| bytes.extend(vec![0xA5; more]));
+        let longer = try_log(name, 100, cases(9, 1), |bytes, more| bytes.extend(vec![0xA5; more]));
         assert_eq!(longer, 0);
     }
     for gone in ["log", "id"] {
         let files = MemoryFiles::from_entries(image.entries());
         files.remove_file(Path::new(&format!("{PATH}-hot/{gone}"))).unwrap();
-        assert_eq!(check_hot_damage(&files, &model, sealed), gone == "id");
+        assert_eq!(check_log_damage(&files, &model, checkpointed), gone == "id");
     }
     let files = MemoryFiles::from_entries(image.entries());
     files.remove_dir_all(Path::new(&format!("{PATH}-hot"))).unwrap();
-    assert!(!check_hot_damage(&files, &model, sealed));
+    assert!(!check_log_damage(&files, &model, checkpointed));
 }
 
 /// A damaged mark counts as absent, and nothing depends on it.
 #[test]
 fn every_flipped_bit_of_the_mark_is_harmless() {
-    let (image, model, sealed) = unclean();
+    let (image, model, checkpointed) = unclean();
     for bit in 8 * 8192..8 * (8192 + 32) {
         let mut bytes = image.contents(PATH).unwrap();
         bytes[bit / 8] ^= 1 << (bit % 8);
         let damaged = MemoryFiles::from_entries(image.entries()).with_file(PATH, bytes);
-        assert!(check_hot_damage(&damaged, &model, sealed), "bit {bit}");
+        assert!(check_log_damage(&damaged, &model, checkpointed), "bit {bit}");
     }
 }

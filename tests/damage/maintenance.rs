@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use ringer::internals::care::{check, repair, salvage};
 use ringer::internals::format::bytes::Seal;
+use ringer::internals::maintenance::{check, repair, salvage};
 use ringer::internals::store::file_layer::FileLayer;
 use ringer::internals::store::file_layer::faulty::FaultyFiles;
 use ringer::internals::store::file_layer::memory::MemoryFiles;
@@ -69,7 +69,7 @@ fn rows_of(bytes: &[u8]) -> Result<Rows, Error> {
 
 fn findings(bytes: &[u8], depth: Depth) -> Vec<(Option<u64>, &'static str)> {
     let report = check::check(&layer_of(bytes), Path::new(PATH), depth).unwrap();
-    report.findings.iter().map(|finding| (finding.block, finding.rule)).collect()
+    report.findings.iter().map(|finding| (finding.extent, finding.rule)).collect()
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn a_file_that_is_no_database_is_not_salvaged() {
 
 /// The database of a killed writer whose log has lost its id. The commits in it still carry the id and are salvaged.
 #[test]
-fn commits_of_a_hot_tier_without_its_id_are_saved() {
+fn commits_of_a_log_without_its_id_are_saved() {
     let (bytes, rows) = database();
     let running = layer_of(&bytes);
     let shared: Arc<dyn FileLayer> = Arc::new(running.clone());

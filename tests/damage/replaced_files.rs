@@ -66,7 +66,7 @@ fn options() -> Options {
 struct Originals {
     root: tempfile::TempDir,
     /// What the file alone contains after the kill.
-    sealed: Shown,
+    checkpointed: Shown,
     /// What the file and the log contain together.
     all: Shown,
 }
@@ -89,17 +89,17 @@ impl Originals {
         db.checkpoint().unwrap();
         db.delete(format!("key {}", first + 3)).unwrap();
         db.checkpoint().unwrap();
-        let sealed = shown(&db.snapshot()).unwrap();
-        db.put("hot", &set(first + 8)).unwrap();
+        let checkpointed = shown(&db.snapshot()).unwrap();
+        db.put("log", &set(first + 8)).unwrap();
         db.delete(format!("key {}", first + 9)).unwrap();
         let all = shown(&db.snapshot()).unwrap();
-        assert!(sealed.1.matches.len() > 10 && all != sealed);
+        assert!(checkpointed.1.matches.len() > 10 && all != checkpointed);
         folder::copy(&at("work"), &at("killed"));
         db.close().unwrap();
         folder::copy(&at("work"), &at("closed"));
         let names = folder::names(&at("killed"));
         assert_eq!(names, [NAME, "x.ringer-hot", "x.ringer-lock"], "a killed writer leaves these");
-        Originals { root, sealed, all }
+        Originals { root, checkpointed, all }
     }
 }
 
@@ -175,8 +175,8 @@ fn check_error(error: &Error) {
             | Error::Replaced { .. }
             | Error::Locked { .. }
             | Error::InvalidArgument { .. }
-            | Error::HotTierMissing { .. }
-            | Error::HotTierDamaged { .. }
+            | Error::LogMissing { .. }
+            | Error::LogDamaged { .. }
     );
     assert!(typed && !error.to_string().is_empty(), "{error:?}");
 }
@@ -207,7 +207,7 @@ struct Case<'a> {
     at: String,
     path: PathBuf,
     /// What a reader and a writer may show.
-    sealed: &'a Shown,
+    checkpointed: &'a Shown,
     all: &'a Shown,
 }
 
@@ -222,7 +222,9 @@ impl Case<'_> {
             shown(&reader.snapshot())
         });
         match &seen {
-            Ok(seen) => assert!(seen == self.sealed, "{}: a reader sees something else", self.at),
+            Ok(seen) => {
+                assert!(seen == self.checkpointed, "{}: a reader sees something else", self.at);
+            }
             Err(error) => check_error(error),
         }
         seen.is_ok()
@@ -273,9 +275,9 @@ fn try_case(own: &Originals, other: &Originals, case: (&str, &str, Change), coun
     let is_other = subject.is_empty() && how == Change::LinkToAnother;
     let shows = if is_other { other } else { own };
     let closed = state == "closed" && !is_other;
-    let sealed = if closed { &shows.all } else { &shows.sealed };
+    let checkpointed = if closed { &shows.all } else { &shows.checkpointed };
     let at = format!("{state} `{subject}` {how:?}");
-    let case = Case { at: at.clone(), path, sealed, all: &shows.all };
+    let case = Case { at: at.clone(), path, checkpointed, all: &shows.all };
     let before = everything(scratch.path());
     counts.cases += 1;
     counts.read += usize::from(case.read());

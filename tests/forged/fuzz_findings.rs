@@ -9,7 +9,7 @@ use std::path::Path;
 
 use attacks::{checksums, seeds};
 use ringer::Depth;
-use ringer::internals::care::check;
+use ringer::internals::maintenance::check;
 use ringer::internals::store::file_layer::memory::MemoryFiles;
 use testkit::allocations::capped;
 
@@ -39,8 +39,8 @@ fn database() {
 }
 
 #[test]
-fn hot_log() {
-    replay("hot_log");
+fn log() {
+    replay("log");
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn changed_files() {
     attack_at_random(
         "database",
         attacks::database::database_in_one_way,
-        cases(200, 1500),
+        cases(100, 1500),
         |input, random| {
             if let Some(first) = input.first_mut() {
                 *first = *first & 15 | (random.below(16) as u8) << 4;

@@ -68,11 +68,11 @@ fn grouped(pairs: Pairs<'_>) -> All {
 fn queried(
     snapshot: &Snapshot,
     rows: &Rows,
-    ask: query_oracle::Ask,
+    request: query_oracle::Request,
 ) -> BTreeSet<(Vec<u8>, Vec<u8>)> {
     let mut all = BTreeSet::new();
     for key in rows.keys() {
-        let answer = ask.put(snapshot.query(Like::Key(key))).run().unwrap();
+        let answer = request.put(snapshot.query(Like::Key(key))).run().unwrap();
         assert!(!answer.truncated);
         for found in answer.matches {
             let (a, b) = (key.clone(), found.key.to_vec());
@@ -88,19 +88,20 @@ fn check(snapshot: &Snapshot, rows: &Rows, mins: &[f64], at: &str) {
     let slots = u32::from(scheme.slots.count);
     for min in mins {
         let everything = brute_force(rows, 0, *min);
-        let mut asks = vec![(None, false), (None, true)];
-        asks.extend(
+        let mut requests = vec![(None, false), (None, true)];
+        requests.extend(
             [2, slots].iter().filter(|m| **m > 0 && **m <= slots).map(|m| (Some(*m), false)),
         );
-        for (matches, exhaustive) in asks {
-            let ask = query_oracle::Ask { matches, exhaustive, ..query_oracle::Ask::min(*min) };
+        for (matches, exhaustive) in requests {
+            let request =
+                query_oracle::Request { matches, exhaustive, ..query_oracle::Request::min(*min) };
             let put = |mut pairs| {
                 if let Some(matches) = matches {
                     pairs = Pairs::min_matches(pairs, matches);
                 }
                 if exhaustive { pairs.exhaustive() } else { pairs }
             };
-            let least = ask.least(&scheme);
+            let least = request.least(&scheme);
             let enough = everything.iter().filter(|(_, (slots, ..))| *slots >= least);
             let right: All = enough.map(|(keys, what)| (keys.clone(), *what)).collect();
             for plan in PLANS {
@@ -111,14 +112,17 @@ fn check(snapshot: &Snapshot, rows: &Rows, mins: &[f64], at: &str) {
                 });
                 let same = found == right;
                 let (n, all) = (found.len(), right.len());
-                assert!(same, "{at} {min} {ask:?} {plan:?} {scheme}: {n} of {all}");
+                assert!(same, "{at} {min} {request:?} {plan:?} {scheme}: {n} of {all}");
             }
             let keys: BTreeSet<_> = right.keys().cloned().collect();
             let found: BTreeSet<_> =
                 grouped(put(snapshot.pairs(*min)).plan(Plan::Probe)).into_keys().collect();
-            assert!(found == keys, "{at} {min} {ask:?} {scheme}: groups");
+            assert!(found == keys, "{at} {min} {request:?} {scheme}: groups");
             if exhaustive || matches.is_none() {
-                assert!(queried(snapshot, rows, ask) == keys, "{at} {min} {ask:?}: queries");
+                assert!(
+                    queried(snapshot, rows, request) == keys,
+                    "{at} {min} {request:?}: queries"
+                );
             }
         }
     }

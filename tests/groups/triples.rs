@@ -98,8 +98,8 @@ fn triples_are_those_of_the_definition() {
                     let resemblance = triple.resemblance;
                     assert!(triple.undecided || resemblance.low >= min);
                     let same = |key: &[u8]| rows.values().filter(|s| **s == rows[key]).count();
-                    let copies = triple.keys.clone().map(|key| same(&key) as u32);
-                    assert_eq!(triple.copies, copies);
+                    let key_counts = triple.keys.clone().map(|key| same(&key) as u32);
+                    assert_eq!(triple.key_counts, key_counts);
                 }
             }
             if !compacted {

@@ -18,7 +18,7 @@ use std::thread;
 use std::time::Duration;
 
 use child::{Known, Said, Task, witness};
-use ringer::{Database, Error, HotTierKind, Options};
+use ringer::{Database, Error, LogKind, Options};
 
 /// What all threads know about one database.
 #[derive(Default)]
@@ -33,9 +33,9 @@ struct Told {
 /// Starts a process and kills it some time after its start, after opening, or after some commits. Returns `false` if
 /// the process was refused and ended by itself.
 fn run_and_kill(path: &Path, random: &mut Random, told: &Told) -> bool {
-    let hot_tier = if random.below(4) == 0 { HotTierKind::Sled } else { HotTierKind::Log };
+    let log = if random.below(4) == 0 { LogKind::Sled } else { LogKind::Plain };
     let commits = if random.below(3) == 0 { random.below(5) } else { u64::MAX };
-    let task = Task { seed: random.below(1 << 30), commits, calm: 20, hot_tier };
+    let task = Task { seed: random.below(1 << 30), commits, calm: 20, log };
     let (lines_first, at_most) = match random.below(4) {
         0 => (0, 15_000),
         1 => (1, 15_000),

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use child::{Known, Said, Task};
-use ringer::{Database, HotTierKind, Options};
+use ringer::{Database, LogKind, Options};
 
 /// Returns the inode that this name refers to now.
 fn identity(path: &Path) -> u64 {
@@ -27,8 +27,8 @@ fn readers_beside_a_writing_process_see_complete_states_and_no_error() {
     let (mut refreshes, mut states, mut moved) = (0_u64, 0_u64, 0_u64);
     for round in 1..=3_u64 {
         // Half of its steps are checkpoints, compactions and vacuums.
-        let hot_tier = if round == 2 { HotTierKind::Sled } else { HotTierKind::Log };
-        let task = Task { seed: round, commits: COMMITS, calm: 6, hot_tier };
+        let log = if round == 2 { LogKind::Sled } else { LogKind::Plain };
+        let task = Task { seed: round, commits: COMMITS, calm: 6, log };
         let mut process = child::command(&path, task).spawn().unwrap();
         let out = process.stdout.take().unwrap();
         let ended = Arc::new(AtomicBool::new(false));
@@ -72,7 +72,7 @@ fn readers_beside_a_writing_process_see_complete_states_and_no_error() {
         assert!(said.closed && said.failures.is_empty(), "{:?}", said.failures);
         reader.refresh().unwrap();
         assert_eq!(known.check(&reader.snapshot()), round * COMMITS);
-        assert_eq!((reader.unsealed(), reader.is_clean()), (0, true));
+        assert_eq!((reader.commits_in_log(), reader.is_clean()), (0, true));
         assert_eq!(folder::names(folder.path()), ["corpus.ringer"]);
     }
     println!("{refreshes} refreshes, {states} states, {moved} other files");

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use child::{Known, Said, Task};
 use inject::{INJECTIONS, Injection};
 use rayon::prelude::*;
-use ringer::{Database, HotTierKind, Options};
+use ringer::{Database, LogKind, Options};
 
 fn said(output: &Output) -> Said {
     let mut said = Said::default();
@@ -63,7 +63,7 @@ fn check_left(path: &Path, said: &Said, place: &str) {
 
 /// Injects into one in `share` calls of a run. Returns the number of calls and of injections.
 fn inject_into_life(seed: u64, share: usize) -> (usize, usize) {
-    let task = Task { seed, commits: 40, calm: 9, hot_tier: HotTierKind::Log };
+    let task = Task { seed, commits: 40, calm: 9, log: LogKind::Plain };
     let log = |top: &tempfile::TempDir| top.path().join("calls.trace");
     let place = |top: &tempfile::TempDir| {
         std::fs::create_dir(top.path().join("database")).unwrap();

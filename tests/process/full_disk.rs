@@ -11,19 +11,19 @@ use std::process::Command;
 use child::{Known, Said, Task};
 use ringer::internals::store::file_layer::real::RealFiles;
 use ringer::internals::store::file_layer::{Access, FileLayer};
-use ringer::{Database, Error, HotTierKind, Options, Scheme};
+use ringer::{Database, Error, LogKind, Options, Scheme};
 
-const KINDS: [HotTierKind; 2] = [HotTierKind::Log, HotTierKind::Sled];
+const KINDS: [LogKind; 2] = [LogKind::Plain, LogKind::Sled];
 
-fn task(seed: u64, commits: u64, calm: u64, hot_tier: HotTierKind) -> Task {
-    Task { seed, commits, calm, hot_tier }
+fn task(seed: u64, commits: u64, calm: u64, log: LogKind) -> Task {
+    Task { seed, commits, calm, log }
 }
 
 /// The failures that a process may report. Only sled does not say what reached a full disk.
-fn expected(hot_tier: HotTierKind) -> &'static [&'static str] {
-    match hot_tier {
-        HotTierKind::Log => &["NoSpace"],
-        HotTierKind::Sled => &["NoSpace", "Poisoned"],
+fn expected(log: LogKind) -> &'static [&'static str] {
+    match log {
+        LogKind::Plain => &["NoSpace"],
+        LogKind::Sled => &["NoSpace", "Poisoned"],
         other => panic!("{other:?}"),
     }
 }
@@ -51,7 +51,7 @@ fn check(path: &Path, said: &Said) {
     db.compact().unwrap();
     db.close().unwrap();
     assert_eq!(folder::names(path.parent().unwrap()), ["corpus.ringer"]);
-    let said = run(child::command(path, task(1, 20, 10, HotTierKind::Log)));
+    let said = run(child::command(path, task(1, 20, 10, LogKind::Plain)));
     assert_eq!((said.opened, said.last(), said.closed), (Some(found), Some(found + 20), true));
     assert!(said.failures.is_empty(), "{:?}", said.failures);
 }
@@ -185,7 +185,7 @@ fn a_full_disk_stops_commits_and_loses_nothing() {
 }
 
 /// A commit that does not fit into the log is rolled back, and later ones succeed in the same process once there is
-/// space. With sled the database has to be reopened (HOT-15).
+/// space. With sled the database has to be reopened (LOG-15).
 #[test]
 fn commits_continue_when_there_is_space_again() {
     let place = tempfile::tempdir().unwrap();
@@ -196,7 +196,7 @@ fn commits_continue_when_there_is_space_again() {
         };
         let path = place.path().join("corpus.ringer");
         let ballast = place.path().join("ballast");
-        let options = || Options { hot_tier: kind, ..Options::default() };
+        let options = || Options { log: kind, ..Options::default() };
         let db = Database::create(&path, &Scheme::precise(), options()).unwrap();
         let large = |first: u64| {
             let mut batch = db.batch();
@@ -217,7 +217,7 @@ fn commits_continue_when_there_is_space_again() {
             assert_eq!(db.snapshot().sequence(), last + u64::from(small), "{kind:?}");
             std::fs::remove_file(&ballast).unwrap();
             let later = large(1000 * round);
-            if kind == HotTierKind::Sled {
+            if kind == LogKind::Sled {
                 assert!(matches!(later, Err(Error::Poisoned { .. })), "{later:?}");
                 break;
             }
@@ -225,11 +225,11 @@ fn commits_continue_when_there_is_space_again() {
         }
         let (sequence, sets) = (db.snapshot().sequence(), db.snapshot().len().unwrap());
         let closed = db.close();
-        assert_eq!(closed.is_ok(), kind == HotTierKind::Log, "{closed:?}");
+        assert_eq!(closed.is_ok(), kind == LogKind::Plain, "{closed:?}");
         let db = Database::open(&path, options()).unwrap();
         let found = (db.snapshot().sequence(), db.snapshot().len().unwrap());
         // What sled accepted before it failed may turn out to be stored.
-        let after_all = kind == HotTierKind::Sled && found == (sequence + 1, sets + 300);
+        let after_all = kind == LogKind::Sled && found == (sequence + 1, sets + 300);
         assert!(found == (sequence, sets) || after_all, "{kind:?}: {found:?}");
         db.put("more", &[1]).unwrap();
         db.close().unwrap();

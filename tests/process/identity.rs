@@ -9,15 +9,15 @@ use std::process::Command;
 
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, fork};
-use ringer::{Database, Error, HotTierKind, Options, Scheme};
+use ringer::{Database, Error, LogKind, Options, Scheme};
 
-const KINDS: [HotTierKind; 2] = [HotTierKind::Log, HotTierKind::Sled];
+const KINDS: [LogKind; 2] = [LogKind::Plain, LogKind::Sled];
 
-fn options(hot_tier: HotTierKind) -> Options {
-    Options { background: false, hot_tier, ..Options::default() }
+fn options(log: LogKind) -> Options {
+    Options { background: false, log, ..Options::default() }
 }
 
-fn create(path: &Path, kind: HotTierKind) -> Database {
+fn create(path: &Path, kind: LogKind) -> Database {
     Database::create(path, &Scheme::precise(), options(kind)).unwrap()
 }
 
@@ -114,14 +114,14 @@ fn a_writer_whose_folder_was_moved_continues_in_that_folder() {
     let (old, new) = (top.path().join("old"), top.path().join("new"));
     fs::create_dir(&old).unwrap();
     let path = old.join("a.ringer");
-    let first = create(&path, HotTierKind::Log);
+    let first = create(&path, LogKind::Plain);
     for i in 0..200 {
         put(&first, &format!("key {}", i % 5)).unwrap();
         first.checkpoint().unwrap();
     }
     fs::rename(&old, &new).unwrap();
     fs::create_dir(&old).unwrap();
-    let second = create(&path, HotTierKind::Log);
+    let second = create(&path, LogKind::Plain);
     put(&second, "other").unwrap();
     second.close().unwrap();
     let other = fs::read(&path).unwrap();
@@ -142,7 +142,7 @@ fn a_writer_whose_folder_was_removed_stops() {
     let top = tempfile::tempdir().unwrap();
     let old = top.path().join("old");
     fs::create_dir(&old).unwrap();
-    let db = create(&old.join("a.ringer"), HotTierKind::Log);
+    let db = create(&old.join("a.ringer"), LogKind::Plain);
     put(&db, "old").unwrap();
     fs::remove_dir_all(&old).unwrap();
     assert!(matches!(put(&db, "new"), Err(Error::Replaced { .. })));

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use child::{Known, Said, Task};
-use ringer::{Database, HotTierKind, Options};
+use ringer::{Database, LogKind, Options};
 
 /// Not a test by itself: `.ci/power-cut` runs it after a cut. It opens the database of a process whose output is in a
 /// file. The database must have everything that was acknowledged before the cut, and at most one commit more than was
@@ -45,8 +45,8 @@ fn verify() {
 }
 
 /// Runs the process and kills it some time after its start, after opening, or after its first commits.
-fn run_and_kill(path: &Path, random: &mut Random, hot_tier: HotTierKind) -> Said {
-    let task = Task { seed: random.below(1 << 30), commits: u64::MAX, calm: 20, hot_tier };
+fn run_and_kill(path: &Path, random: &mut Random, log: LogKind) -> Said {
+    let task = Task { seed: random.below(1 << 30), commits: u64::MAX, calm: 20, log };
     let mut process = child::command(path, task).spawn().unwrap();
     let (lines_first, at_most) = match random.below(5) {
         0 => (0, 10_000),
@@ -82,9 +82,9 @@ fn run_and_kill(path: &Path, random: &mut Random, hot_tier: HotTierKind) -> Said
 /// Opens what a kill left, first read-only, then for writing.
 fn check(path: &Path, acknowledged: u64, known: &mut Known) -> u64 {
     let reader = Database::open_read_only(path, Options::default()).unwrap();
-    let sealed = known.check(&reader.snapshot());
+    let checkpointed = known.check(&reader.snapshot());
     // The mark survives a kill.
-    let told = sealed + reader.unsealed();
+    let told = checkpointed + reader.commits_in_log();
     assert!(told >= acknowledged, "{acknowledged} were acknowledged, a reader knows of {told}");
     let db = Database::open(path, Options::default()).unwrap();
     let found = known.check(&db.snapshot());
@@ -96,7 +96,7 @@ fn check(path: &Path, acknowledged: u64, known: &mut Known) -> u64 {
 }
 
 /// Kills `cycles` processes, each with the kind of log that `choose` returns.
-fn kill(cycles: u64, seed: u64, choose: impl Fn(&mut Random) -> HotTierKind) {
+fn kill(cycles: u64, seed: u64, choose: impl Fn(&mut Random) -> LogKind) {
     let top = tempfile::tempdir().unwrap();
     let folder = top.path().join("database");
     std::fs::create_dir(&folder).unwrap();
@@ -104,8 +104,8 @@ fn kill(cycles: u64, seed: u64, choose: impl Fn(&mut Random) -> HotTierKind) {
     let (mut random, mut known) = (Random(seed), Known::new());
     let (mut acknowledged, mut opened, mut replayed) = (0, 0, 0);
     for cycle in 0..cycles {
-        let hot_tier = choose(&mut random);
-        let said = run_and_kill(&path, &mut random, hot_tier);
+        let log = choose(&mut random);
+        let said = run_and_kill(&path, &mut random, log);
         opened += u64::from(said.opened.is_some());
         if let Some(found) = said.opened {
             assert!((acknowledged..=acknowledged + 1).contains(&found), "cycle {cycle}: {found}");
@@ -139,13 +139,17 @@ fn kill(cycles: u64, seed: u64, choose: impl Fn(&mut Random) -> HotTierKind) {
 
 #[test]
 fn a_killed_process_loses_nothing_that_was_acknowledged() {
-    kill(cases(20, 120), 2024, |_| HotTierKind::Log);
+    kill(cases(20, 120), 2024, |_| LogKind::Plain);
 }
 
 /// Each process may find the kind of log that another one left.
 #[test]
-fn a_killed_process_of_either_kind_of_hot_tier_loses_nothing() {
-    kill(cases(12, 60), 2025, |random| {
-        if random.below(3) == 0 { HotTierKind::Log } else { HotTierKind::Sled }
-    });
+fn a_killed_process_of_either_kind_of_log_loses_nothing() {
+    kill(
+        cases(12, 60),
+        2025,
+        |random| {
+            if random.below(3) == 0 { LogKind::Plain } else { LogKind::Sled }
+        },
+    );
 }

@@ -11,9 +11,9 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 
 use child::{Known, Said, Task};
-use ringer::{Database, HotTierKind, Like, Options, Scheme};
+use ringer::{Database, Like, LogKind, Options, Scheme};
 
-const KINDS: [HotTierKind; 2] = [HotTierKind::Log, HotTierKind::Sled];
+const KINDS: [LogKind; 2] = [LogKind::Plain, LogKind::Sled];
 
 /// How a process ended.
 struct Ended {
@@ -29,11 +29,11 @@ impl Ended {
 }
 
 /// Runs the child under a limit of the shell: `n` file descriptors or `v` KiB of address space.
-fn under(limit: &str, path: &Path, seed: u64, hot_tier: HotTierKind) -> Ended {
+fn under(limit: &str, path: &Path, seed: u64, log: LogKind) -> Ended {
     let mut command = Command::new("sh");
     command.arg("-c").arg(format!("ulimit -{limit} && exec \"$0\" \"$@\""));
     command.arg(std::env::current_exe().unwrap()).args(child::ARGUMENTS);
-    child::tell(&mut command, path, Task { seed, commits: 25, calm: 12, hot_tier });
+    child::tell(&mut command, path, Task { seed, commits: 25, calm: 12, log });
     // The standard library deadlocks if there is no memory for a backtrace.
     command.env("RUST_BACKTRACE", "0");
     let mut process = command.spawn().unwrap();
@@ -71,8 +71,8 @@ fn work(path: &Path) -> String {
     let mut batch = db.batch();
     batch.put_many(committed).unwrap();
     db.commit(batch).unwrap();
-    let likes: Vec<Like<'_>> = sets.iter().map(|(key, _)| Like::Key(key.as_bytes())).collect();
-    let answers = db.snapshot().query_all(&likes, |query| query.top(2));
+    let queries: Vec<Like<'_>> = sets.iter().map(|(key, _)| Like::Key(key.as_bytes())).collect();
+    let answers = db.snapshot().query_all(&queries, |query| query.top(2));
     let keys = answers.into_iter().flat_map(|answer| answer.unwrap().matches);
     let found = keys.map(|found| found.key.escape_ascii().to_string()).collect::<Vec<_>>();
     db.close().unwrap();
@@ -105,9 +105,9 @@ fn without_threads_all_is_done_on_one() {
 }
 
 /// Asserts that only sled panicked, which the library catches and reports as an error.
-fn check_panics(errors: &str, hot_tier: HotTierKind) {
+fn check_panics(errors: &str, log: LogKind) {
     let of_sled = |line: &str| {
-        hot_tier == HotTierKind::Sled && (line.contains("/crossbeam-") || line.contains("/sled-"))
+        log == LogKind::Sled && (line.contains("/crossbeam-") || line.contains("/sled-"))
     };
     // The standard library panics like this if there is no memory for the stack of a new thread.
     let panics = errors.lines().filter(|line| line.contains("panicked at"));
@@ -117,14 +117,14 @@ fn check_panics(errors: &str, hot_tier: HotTierKind) {
 
 #[test]
 fn with_few_files_work_is_done_or_refused_and_nothing_is_lost() {
-    for hot_tier in KINDS {
+    for log in KINDS {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("corpus.ringer");
         let (mut last, mut done, mut refused) = (0, 0, 0);
         let limit = (3..60).find(|files| {
-            let ended = under(&format!("n {files}"), &path, *files, hot_tier);
+            let ended = under(&format!("n {files}"), &path, *files, log);
             let Ended { said, errors, .. } = &ended;
-            check_panics(errors, hot_tier);
+            check_panics(errors, log);
             // Too few to load the program at all.
             let loaded = !errors.contains("shared librar");
             assert_eq!(
@@ -138,14 +138,14 @@ fn with_few_files_work_is_done_or_refused_and_nothing_is_lost() {
                 let named = failure.contains(folder.path().to_str().unwrap());
                 assert!(typed && named, "{files} files: {failure}");
             }
-            println!("{hot_tier:?}, {files} files: {:?} {:?}", said.last(), said.failures.first());
+            println!("{log:?}, {files} files: {:?} {:?}", said.last(), said.failures.first());
             last = check(&path, last, said);
             refused += u64::from(!said.failures.is_empty());
             done = if ended.is_done() { done + 1 } else { 0 };
             done == 2
         });
         let limit = limit.expect("sixty files are enough");
-        println!("{hot_tier:?}: {} files are enough, {refused} limits led to refusals", limit - 1);
+        println!("{log:?}: {} files are enough, {refused} limits led to refusals", limit - 1);
         assert!(refused > 0);
     }
 }
@@ -153,7 +153,7 @@ fn with_few_files_work_is_done_or_refused_and_nothing_is_lost() {
 /// Only with the log: sled's threads do not handle a lack of memory.
 #[test]
 fn with_little_memory_a_process_ends_and_the_database_is_whole() {
-    let hot_tier = HotTierKind::Log;
+    let log = LogKind::Plain;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("corpus.ringer");
     let (mut last, mut done, mut ends) = (0, 0, 0);
@@ -161,15 +161,15 @@ fn with_little_memory_a_process_ends_and_the_database_is_whole() {
     let mut mapped = false;
     let sizes = std::iter::successors(Some(6_u64), |mib| Some(mib + mib.div_ceil(4))).take(20);
     let enough = (1..).zip(sizes).find(|(seed, mib)| {
-        let ended = under(&format!("v {}", mib << 10), &path, *seed, hot_tier);
+        let ended = under(&format!("v {}", mib << 10), &path, *seed, log);
         let Ended { said, status, errors } = &ended;
         let first = errors.lines().next().unwrap_or_default();
         println!(
-            "{hot_tier:?}, {mib} MiB: {:?} {status} {:?} {first}",
+            "{log:?}, {mib} MiB: {:?} {status} {:?} {first}",
             said.last(),
             said.failures.first()
         );
-        check_panics(errors, hot_tier);
+        check_panics(errors, log);
         // The system cannot map the program, the loader or an allocation is refused, or the program reports an error.
         let unmapped = !mapped && status.signal() == Some(11) && errors.is_empty();
         mapped |= !unmapped;
@@ -181,6 +181,6 @@ fn with_little_memory_a_process_ends_and_the_database_is_whole() {
         done = if ended.is_done() { done + 1 } else { 0 };
         done == 2
     });
-    println!("{hot_tier:?}: enough {enough:?}, {ends} limits were too small");
+    println!("{log:?}: enough {enough:?}, {ends} limits were too small");
     assert!(enough.is_some() && ends > 0);
 }

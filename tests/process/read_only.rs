@@ -10,7 +10,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use child::{Known, Task};
-use ringer::{Database, Depth, Error, HotTierKind, Like, Options, Result, Scheme, Snapshot};
+use ringer::{Database, Depth, Error, Like, LogKind, Options, Result, Scheme, Snapshot};
 use unprivileged::{Unprivileged, Writable, allow, image};
 
 const PATH: &str = "RINGER_READ_ONLY_PATH";
@@ -38,10 +38,10 @@ fn look() {
         std::fs::remove_file(folder.join("name")).unwrap();
     }
     let reader = Database::open_read_only(&path, Options::default()).unwrap();
-    let sealed = Known::new().check(&reader.snapshot());
+    let checkpointed = Known::new().check(&reader.snapshot());
     reader.refresh().unwrap();
     assert!(!reader.has_writer().unwrap());
-    assert!(sealed > 0 && reader.stat().unwrap().sets > 0);
+    assert!(checkpointed > 0 && reader.stat().unwrap().sets > 0);
     let first = reader.snapshot().keys::<&[u8]>(..).next().unwrap().unwrap();
     reader.snapshot().query(Like::Key(&first)).run().unwrap();
     assert!(reader.snapshot().pairs(0.5).collect().is_ok());
@@ -78,9 +78,9 @@ fn look() {
 /// Creates databases after a close and after a kill, with each kind of log.
 fn databases(place: &Unprivileged) -> Vec<PathBuf> {
     let mut made = Vec::new();
-    for (name, hot_tier) in [("log", HotTierKind::Log), ("sled", HotTierKind::Sled)] {
+    for (name, log) in [("plain", LogKind::Plain), ("sled", LogKind::Sled)] {
         let path = place.folder(name).join("corpus.ringer");
-        let task = Task { seed: 3, commits: 60, calm: 10, hot_tier };
+        let task = Task { seed: 3, commits: 60, calm: 10, log };
         let mut process = child::command(&path, task).spawn().unwrap();
         let mut stop = |said: &child::Said| said.acknowledged.is_some_and(|n| n > 40);
         assert!(child::listen(&mut process, &mut stop).opened.is_some());

@@ -3,7 +3,7 @@
 use testkit::query_oracle;
 use testkit::random::Random;
 
-use query_oracle::{Ask, Brute, Rows, compare_plans};
+use query_oracle::{Brute, Request, Rows, compare_plans};
 use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
 use ringer::{Database, Like, Options, Parameters, Scheme, presets};
 
@@ -65,28 +65,32 @@ fn draw_set(random: &mut Random) -> Vec<u64> {
     }
 }
 
-fn asks(scheme: &Scheme) -> Vec<Ask> {
+fn requests(scheme: &Scheme) -> Vec<Request> {
     let slots = u32::from(scheme.slots.count);
-    let mut asks = vec![
-        Ask::default(),
-        Ask { top: Some(3), ..Ask::default() },
-        Ask { min: Some(0.5), ..Ask::default() },
-        Ask { min: Some(0.2), top: Some(5), ..Ask::default() },
-        Ask { exhaustive: true, top: Some(25), ..Ask::default() },
-        Ask { exhaustive: true, min: Some(0.0), ..Ask::default() },
-        Ask { min: Some(0.0), ..Ask::default() },
+    let mut requests = vec![
+        Request::default(),
+        Request { top: Some(3), ..Request::default() },
+        Request { min: Some(0.5), ..Request::default() },
+        Request { min: Some(0.2), top: Some(5), ..Request::default() },
+        Request { exhaustive: true, top: Some(25), ..Request::default() },
+        Request { exhaustive: true, min: Some(0.0), ..Request::default() },
+        Request { min: Some(0.0), ..Request::default() },
     ];
     if slots > 1 {
-        asks.push(Ask { matches: Some(2), min: Some(0.0), ..Ask::default() });
-        asks.push(Ask { matches: Some(slots), top: Some(4), ..Ask::default() });
+        requests.push(Request { matches: Some(2), min: Some(0.0), ..Request::default() });
+        requests.push(Request { matches: Some(slots), top: Some(4), ..Request::default() });
     }
     let folded = u32::from(scheme.slots.samples_per_slot) * u32::from(scheme.bits)
         > u32::from(scheme.slots.value_bits);
     if slots > 0 && !folded {
-        asks.push(Ask { hamming: true, min: Some(0.1), ..Ask::default() });
-        asks.push(Ask { hamming: true, matches: Some(slots / 2 + 1), ..Ask::default() });
+        requests.push(Request { hamming: true, min: Some(0.1), ..Request::default() });
+        requests.push(Request {
+            hamming: true,
+            matches: Some(slots / 2 + 1),
+            ..Request::default()
+        });
     }
-    asks
+    requests
 }
 
 /// Compares all kinds of queries, by all plans, with brute force.
@@ -98,12 +102,12 @@ fn compare(db: &Database, rows: &Rows, random: &mut Random, rounds: usize, at: &
         let signature = db.sketcher().sketch(&set).unwrap();
         let key = keys[random.below(keys.len() as u64) as usize];
         let (mut by_set, mut by_key) = (Brute::new(&signature), Brute::new(&rows[key]));
-        for ask in asks(db.scheme()) {
-            let expected = by_set.answer(rows, None, ask);
-            compare_plans(&snapshot, Like::Features(&set), ask, &expected, at);
-            compare_plans(&snapshot, Like::Signature(&signature), ask, &expected, at);
-            let of_key = by_key.answer(rows, Some(key), ask);
-            compare_plans(&snapshot, Like::Key(key), ask, &of_key, at);
+        for request in requests(db.scheme()) {
+            let expected = by_set.answer(rows, None, request);
+            compare_plans(&snapshot, Like::Features(&set), request, &expected, at);
+            compare_plans(&snapshot, Like::Signature(&signature), request, &expected, at);
+            let of_key = by_key.answer(rows, Some(key), request);
+            compare_plans(&snapshot, Like::Key(key), request, &of_key, at);
         }
     }
 }

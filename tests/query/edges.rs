@@ -7,7 +7,7 @@ use testkit::random::Random;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use query_oracle::{Ask, Brute, Rows, compare_all, compare_plans, crafted, found};
+use query_oracle::{Brute, Request, Rows, compare_all, compare_plans, crafted, found};
 use ringer::internals::format::signature_page;
 use ringer::internals::store::memtable::Memtable;
 use ringer::internals::store::state::State;
@@ -95,7 +95,13 @@ fn a_scheme_without_slots_is_scanned() {
     }
     for _ in 0..2 {
         let query = db.sketcher().sketch(&[20, 21, 22]).unwrap();
-        compare_all(&db.snapshot(), &rows, &query, &[Ask::top(5), Ask::min(0.1)], "no slots");
+        compare_all(
+            &db.snapshot(),
+            &rows,
+            &query,
+            &[Request::top(5), Request::min(0.1)],
+            "no slots",
+        );
         let snapshot = db.snapshot();
         assert!(is_refused(&snapshot.query(Like::Signature(&query)).min_matches(1)));
         assert!(is_refused(&snapshot.query(Like::Signature(&query)).within_hamming_1()));
@@ -125,9 +131,9 @@ fn lists_of_many_segments_are_located_in_batches() {
         }
         assert_eq!(db.stat().unwrap().segments, 37);
         let query = db.sketcher().sketch(&(0..60).collect::<Vec<_>>()).unwrap();
-        let near = Ask { hamming: true, ..Ask::top(200) };
-        let asks = [Ask::top(200), Ask::top(3), Ask::min(0.5), near];
-        compare_all(&db.snapshot(), &rows, &query, &asks, "many segments");
+        let near = Request { hamming: true, ..Request::top(200) };
+        let requests = [Request::top(200), Request::top(3), Request::min(0.5), near];
+        compare_all(&db.snapshot(), &rows, &query, &requests, "many segments");
         let found = db.snapshot().query(Like::Signature(&query)).top(200).run().unwrap();
         assert!(found.matches.len() > 16, "{}", found.matches.len());
     }
@@ -158,14 +164,18 @@ fn a_signature_of_zeros_is_not_that_of_the_empty_set() {
             db.commit(batch).unwrap();
             rows.insert(vec![n], signature.clone());
         }
-        let asks = [Ask::default(), Ask { exhaustive: true, ..Ask::default() }, Ask::min(1.0)];
+        let requests = [
+            Request::default(),
+            Request { exhaustive: true, ..Request::default() },
+            Request::min(1.0),
+        ];
         for _ in 0..2 {
-            compare_all(&db.snapshot(), &rows, &zeros, &asks, "zeros");
-            compare_all(&db.snapshot(), &rows, &empty, &asks, "empty");
+            compare_all(&db.snapshot(), &rows, &zeros, &requests, "zeros");
+            compare_all(&db.snapshot(), &rows, &empty, &requests, "empty");
             db.checkpoint().unwrap();
         }
         db.compact().unwrap();
-        compare_all(&db.snapshot(), &rows, &zeros, &asks, "zeros, compacted");
+        compare_all(&db.snapshot(), &rows, &zeros, &requests, "zeros, compacted");
     }
 }
 
@@ -202,18 +212,18 @@ fn the_largest_and_the_smallest_schemes_give_right_answers() {
         let query = db.sketcher().sketch(&set).unwrap();
         let most = u32::from(slots.0);
         let unfolded = slots.1 * u16::from(bits) == u16::from(slots.2);
-        let mut asks = vec![
-            Ask::top(4),
-            Ask::min(0.0),
-            Ask::min(1.0),
-            Ask { matches: Some(most), ..Ask::min(0.0) },
-            Ask { matches: Some(most / 2 + 1), ..Ask::default() },
+        let mut requests = vec![
+            Request::top(4),
+            Request::min(0.0),
+            Request::min(1.0),
+            Request { matches: Some(most), ..Request::min(0.0) },
+            Request { matches: Some(most / 2 + 1), ..Request::default() },
         ];
         if unfolded {
-            asks.push(Ask { hamming: true, ..Ask::top(6) });
-            asks.push(Ask { hamming: true, matches: Some(most), ..Ask::min(0.0) });
+            requests.push(Request { hamming: true, ..Request::top(6) });
+            requests.push(Request { hamming: true, matches: Some(most), ..Request::min(0.0) });
         }
-        compare_all(&db.snapshot(), &rows, &query, &asks, "edges");
+        compare_all(&db.snapshot(), &rows, &query, &requests, "edges");
     }
 }
 
@@ -252,12 +262,13 @@ fn sizes_count_in_a_bounded_universe() {
         rows.insert(vec![n as u8], signature);
     }
     let last = rows.values().next_back().unwrap().clone();
-    compare_all(&db.snapshot(), &rows, &last, &[Ask::top(20), Ask::min(0.0)], "sizes");
-    let asks: Vec<Ask> = (1..40).step_by(3).map(Ask::top).chain([Ask::min(0.4)]).collect();
+    compare_all(&db.snapshot(), &rows, &last, &[Request::top(20), Request::min(0.0)], "sizes");
+    let requests: Vec<Request> =
+        (1..40).step_by(3).map(Request::top).chain([Request::min(0.4)]).collect();
     for start in [0, 500, 2000] {
         let set: Vec<u64> = (start..start + 1500).collect();
         let query = db.sketcher().sketch(&set).unwrap();
-        compare_all(&db.snapshot(), &rows, &query, &asks, "bounded");
+        compare_all(&db.snapshot(), &rows, &query, &requests, "bounded");
     }
 }
 
@@ -308,13 +319,16 @@ fn every_commit_of_two_memtables_can_be_queried() {
             active: Arc::clone(&active),
             sequence,
         };
-        for ask in
-            [Ask::top(3), Ask::top(1000), Ask::min(0.3), Ask { exhaustive: true, ..Ask::top(8) }]
-        {
+        for request in [
+            Request::top(3),
+            Request::top(1000),
+            Request::min(0.3),
+            Request { exhaustive: true, ..Request::top(8) },
+        ] {
             let query = &all[random.below(40) as usize];
-            let right = Brute::new(query).answer(rows, None, ask);
+            let right = Brute::new(query).answer(rows, None, request);
             for plan in query_oracle::PLANS {
-                let asked = ask.put(Query::new(&state, &sketcher, Like::Signature(query)));
+                let asked = request.put(Query::new(&state, &sketcher, Like::Signature(query)));
                 let asked = plan.map_or(asked.clone(), |plan| asked.plan(plan));
                 assert_eq!(found(&asked.run().unwrap()), right, "commit {sequence} {plan:?}");
             }
@@ -342,10 +356,10 @@ fn small_caches_change_no_answer() {
     load.commit().unwrap();
     db.close().unwrap();
     let queries: Vec<Signature> = rows.values().step_by(500).cloned().collect();
-    let asks = [Ask::top(10), Ask::min(0.4)];
+    let requests = [Request::top(10), Request::min(0.4)];
     let right: Vec<_> = queries
         .iter()
-        .map(|query| asks.map(|ask| Brute::new(query).answer(&rows, None, ask)))
+        .map(|query| requests.map(|request| Brute::new(query).answer(&rows, None, request)))
         .collect();
     for cache_bytes in [0, 1, 10_000, 70_000, 140_000, 400_000, 1 << 22] {
         let db = Database::open(&path, Options { cache_bytes, ..Options::default() }).unwrap();
@@ -354,9 +368,9 @@ fn small_caches_change_no_answer() {
                 let (db, queries, right) = (&db, &queries, &right);
                 scope.spawn(move || {
                     for (query, right) in queries.iter().zip(right).cycle().skip(thread).take(8) {
-                        for (ask, right) in asks.iter().zip(right) {
+                        for (request, right) in requests.iter().zip(right) {
                             let like = Like::Signature(query);
-                            compare_plans(&db.snapshot(), like, *ask, right, "small cache");
+                            compare_plans(&db.snapshot(), like, *request, right, "small cache");
                         }
                     }
                 });

@@ -6,7 +6,7 @@ use testkit::random::Random;
 
 use std::sync::Arc;
 
-use query_oracle::{Ask, Brute, Rows, compare_all, compare_plans, crafted, found};
+use query_oracle::{Brute, Request, Rows, compare_all, compare_plans, crafted, found};
 use ringer::query::PartPlan;
 use ringer::scheme::{CardinalityField, Slots};
 use ringer::{Database, Like, Options, Parameters, Plan, Scheme, Signature, presets};
@@ -72,8 +72,8 @@ impl Place {
         self.db.commit(batch).unwrap();
     }
 
-    pub(crate) fn compare(&self, query: &Signature, asks: &[Ask], at: &str) {
-        compare_all(&self.db.snapshot(), &self.rows, query, asks, at);
+    pub(crate) fn compare(&self, query: &Signature, requests: &[Request], at: &str) {
+        compare_all(&self.db.snapshot(), &self.rows, query, requests, at);
     }
 }
 
@@ -118,33 +118,33 @@ fn heavy_lists_change_no_answer() {
         let rows: Vec<_> = (6400..7000).map(|i| row(i, &mut random)).collect();
         let rows: Vec<_> = rows.into_iter().map(|(key, row)| (key, Some(row))).collect();
         place.commit(&rows);
-        let asks = [
-            Ask::top(1),
-            Ask::top(10),
-            Ask::top(60),
-            Ask::top(3000),
-            Ask::min(0.0),
-            Ask::min(0.1),
-            Ask::min(0.3),
-            Ask { top: Some(7), ..Ask::min(0.05) },
-            Ask { matches: Some(heavy as u32), ..Ask::top(20) },
-            Ask { matches: Some((heavy as u32 + 1).min(24)), ..Ask::min(0.0) },
-            Ask { hamming: true, ..Ask::top(15) },
-            Ask { hamming: true, matches: Some(3), ..Ask::min(0.2) },
+        let requests = [
+            Request::top(1),
+            Request::top(10),
+            Request::top(60),
+            Request::top(3000),
+            Request::min(0.0),
+            Request::min(0.1),
+            Request::min(0.3),
+            Request { top: Some(7), ..Request::min(0.05) },
+            Request { matches: Some(heavy as u32), ..Request::top(20) },
+            Request { matches: Some((heavy as u32 + 1).min(24)), ..Request::min(0.0) },
+            Request { hamming: true, ..Request::top(15) },
+            Request { hamming: true, matches: Some(3), ..Request::min(0.2) },
         ];
         for query in 0..3 {
             let mut samples = near.clone();
             (0..query * 3)
                 .for_each(|_| samples[random.below(24) as usize] = random.below(256) as u16);
             let query = crafted(&scheme, &samples);
-            place.compare(&query, &asks, &format!("{heavy} heavy, m = {m}"));
-            for ask in asks {
+            place.compare(&query, &requests, &format!("{heavy} heavy, m = {m}"));
+            for request in requests {
                 let snapshot = place.db.snapshot();
-                let query = ask.put(snapshot.query(Like::Signature(&query))).plan(Plan::Probe);
+                let query = request.put(snapshot.query(Like::Signature(&query))).plan(Plan::Probe);
                 let explained = query.explain().unwrap();
                 left += explained.work.lists_unread;
                 let most = explained.parts.iter().filter(|part| part.segment.is_some());
-                read += most.filter(|part| part.work.lists_read > 24 && !ask.hamming).count();
+                read += most.filter(|part| part.work.lists_read > 24 && !request.hamming).count();
                 let by_lists: u64 = explained.candidates_by_lists.iter().sum();
                 assert_eq!(by_lists, explained.work.candidates);
                 let part = |part: &PartPlan| part.work.candidates <= part.signatures.into();
@@ -171,8 +171,12 @@ fn long_lists_go_over_pages_and_windows() {
     place.load(&rows);
     let queries = [draw(&mut random), rows[69_999].1.clone(), rows[32_768].1.clone()];
     for query in &queries {
-        let asks = [Ask::top(5), Ask::min(0.25), Ask { matches: Some(12), ..Ask::min(0.0) }];
-        place.compare(query, &asks, "long lists");
+        let requests = [
+            Request::top(5),
+            Request::min(0.25),
+            Request { matches: Some(12), ..Request::min(0.0) },
+        ];
+        place.compare(query, &requests, "long lists");
         let snapshot = place.db.snapshot();
         let query = snapshot.query(Like::Signature(query)).plan(Plan::Probe).top(5);
         assert!(query.explain().unwrap().work.postings > 100_000);
@@ -204,14 +208,14 @@ fn more_slots_than_a_byte_counts() {
             rows[1200..].iter().map(|(k, s)| (k.clone(), Some(s.clone()))).collect();
         place.commit(&fresh);
         let query = crafted(&scheme, &near);
-        let asks = [
-            Ask::top(30),
-            Ask::min(0.9),
-            Ask { matches: Some(256), ..Ask::min(0.0) },
-            Ask { matches: Some(300), ..Ask::min(0.0) },
-            Ask { hamming: true, ..Ask::top(10) },
+        let requests = [
+            Request::top(30),
+            Request::min(0.9),
+            Request { matches: Some(256), ..Request::min(0.0) },
+            Request { matches: Some(300), ..Request::min(0.0) },
+            Request { hamming: true, ..Request::top(10) },
         ];
-        place.compare(&query, &asks, "300 slots");
+        place.compare(&query, &requests, "300 slots");
     }
 }
 
@@ -277,12 +281,12 @@ fn ties_at_the_end_are_broken_by_key_across_parts() {
     let fresh: Vec<_> = (120..200).map(row).map(|(key, row)| (key, Some(row))).collect();
     place.commit(&fresh);
     let query = crafted(&scheme, &near);
-    let asks: Vec<Ask> = (0..=200).map(Ask::top).collect();
-    place.compare(&query, &asks, "ties");
+    let requests: Vec<Request> = (0..=200).map(Request::top).collect();
+    place.compare(&query, &requests, "ties");
     place.db.checkpoint().unwrap();
-    place.compare(&query, &asks, "ties in segments");
+    place.compare(&query, &requests, "ties in segments");
     place.db.compact().unwrap();
-    place.compare(&query, &asks, "ties in a segment");
+    place.compare(&query, &requests, "ties in a segment");
 }
 
 /// Many keys share one signature. Some are deleted or replaced, in the memtable or in another segment.
@@ -318,17 +322,23 @@ fn deleted_duplicates_are_not_found() {
             // Deletes the first keys, which a ranking would prefer.
             let first: Vec<_> = place.rows.keys().take(30).map(|key| (key.clone(), None)).collect();
             place.commit(&first);
-            let asks = [1, 10, 100, 2000].map(Ask::top);
-            let asks = [&asks[..], &[Ask::min(0.0), Ask::min(0.99)]].concat();
-            place.compare(query, &asks, "duplicates");
+            let requests = [1, 10, 100, 2000].map(Request::top);
+            let requests = [&requests[..], &[Request::min(0.0), Request::min(0.99)]].concat();
+            place.compare(query, &requests, "duplicates");
             let copy = place.rows.iter().find(|(_, row)| *row == query);
             let (key, row) = copy.expect("some are left");
-            let right = Brute::new(row).answer(&place.rows, Some(key), Ask::top(500));
+            let right = Brute::new(row).answer(&place.rows, Some(key), Request::top(500));
             let snapshot = place.db.snapshot();
-            compare_plans(&snapshot, Like::Key(key), Ask::top(500), &right, "duplicates of a key");
+            compare_plans(
+                &snapshot,
+                Like::Key(key),
+                Request::top(500),
+                &right,
+                "duplicates of a key",
+            );
             if step % 2 == round as usize % 2 {
                 place.db.checkpoint().unwrap();
-                place.compare(query, &asks, "duplicates in segments");
+                place.compare(query, &requests, "duplicates in segments");
             }
         }
     }
@@ -354,7 +364,11 @@ fn a_memtable_is_scanned_where_its_chains_are_long() {
             .collect();
         place.commit(&rows);
         let query = rows[17].1.clone().unwrap();
-        place.compare(&query, &[Ask::top(20), Ask::min(0.0), Ask::min(0.1)], "memtable");
+        place.compare(
+            &query,
+            &[Request::top(20), Request::min(0.0), Request::min(0.1)],
+            "memtable",
+        );
         let snapshot = place.db.snapshot();
         let explained = snapshot.query(Like::Signature(&query)).explain().unwrap();
         plans.extend(explained.parts.iter().map(|part| (part.segment, part.plan)));
@@ -388,7 +402,7 @@ fn an_answer_is_truncated_only_below_the_number_of_candidates() {
             }
             let query = crafted(&scheme, &near);
             let mut brute = Brute::new(&query);
-            let right = brute.answer(&place.rows, None, Ask::min(0.0));
+            let right = brute.answer(&place.rows, None, Request::min(0.0));
             // All signatures are distinct here.
             let least = u32::from(m);
             let enough = place.rows.values().filter(|row| brute.slots(row, false) >= least);

@@ -1,7 +1,7 @@
 //! A scan compares two planes first and the others only where needed. That changes no answer.
 
 use ringer::{Like, Options, Signature};
-use testkit::query_oracle::{Ask, crafted};
+use testkit::query_oracle::{Request, crafted};
 use testkit::random::Random;
 use testkit::scale::some;
 
@@ -59,9 +59,10 @@ fn two_passes_change_no_answer() {
         let rows: Vec<_> =
             rows.into_iter().enumerate().map(|(n, row)| (key(n as u64), row)).collect();
         let gone: Vec<_> = rows.iter().step_by(9).map(|(key, _)| (key.clone(), None)).collect();
-        let asks = [1, 10, 30, 70, 100].map(Ask::top);
-        let all = asks.map(|ask| Ask { exhaustive: true, ..ask });
-        let asks = [asks, all, all.map(|ask| Ask { min: Some(0.2), ..ask })].concat();
+        let requests = [1, 10, 30, 70, 100].map(Request::top);
+        let all = requests.map(|request| Request { exhaustive: true, ..request });
+        let requests =
+            [requests, all, all.map(|request| Request { min: Some(0.2), ..request })].concat();
         for round in ["in the memtable", "one segment", "with deletions", "compacted"] {
             match round {
                 "in the memtable" => place
@@ -71,7 +72,7 @@ fn two_passes_change_no_answer() {
                 _ => place.db.compact().unwrap(),
             }
             for query in [&near, &strange, &lone, &popular].map(|near| crafted(&scheme, near)) {
-                place.compare(&query, &asks, &format!("{round}, {samples} of {bits} bits"));
+                place.compare(&query, &requests, &format!("{round}, {samples} of {bits} bits"));
             }
         }
         let verified = |near: &[u16], top: usize| {

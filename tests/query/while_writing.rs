@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use query_oracle::{Ask, Brute, Rows, compare_plans};
+use query_oracle::{Brute, Request, Rows, compare_plans};
 use ringer::internals::store::file_layer::FileLayer;
 use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::internals::store::file_layer::real::RealFiles;
-use ringer::{Database, HotTierKind, Like, Options, Scheme, Signature, Sketcher, Snapshot};
+use ringer::{Database, Like, LogKind, Options, Scheme, Signature, Sketcher, Snapshot};
 
 const SETS: u64 = 40;
 
@@ -79,16 +79,20 @@ fn commit(db: &Database, sequence: u64) {
 /// Runs a few queries on one snapshot.
 fn ask(snapshot: &Snapshot, states: &[Rows], signatures: &[Signature], random: &mut Random) {
     let rows = &states[snapshot.sequence() as usize];
-    let asks =
-        [Ask::top(3), Ask::default(), Ask::min(0.6), Ask { exhaustive: true, ..Ask::top(15) }];
-    let ask = asks[random.below(4) as usize];
+    let requests = [
+        Request::top(3),
+        Request::default(),
+        Request::min(0.6),
+        Request { exhaustive: true, ..Request::top(15) },
+    ];
+    let request = requests[random.below(4) as usize];
     let query = &signatures[random.below(SETS) as usize];
-    let right = Brute::new(query).answer(rows, None, ask);
+    let right = Brute::new(query).answer(rows, None, request);
     let at = format!("commit {}", snapshot.sequence());
-    compare_plans(snapshot, Like::Signature(query), ask, &right, &at);
+    compare_plans(snapshot, Like::Signature(query), request, &right, &at);
     if let Some((key, row)) = rows.iter().nth(random.below(100) as usize) {
-        let right = Brute::new(row).answer(rows, Some(key), ask);
-        compare_plans(snapshot, Like::Key(key), ask, &right, &at);
+        let right = Brute::new(row).answer(rows, Some(key), request);
+        compare_plans(snapshot, Like::Key(key), request, &right, &at);
     }
 }
 
@@ -155,10 +159,9 @@ fn queries_that_race_everything_in_memory_are_those_of_their_commit() {
 
 #[test]
 fn queries_that_race_everything_on_disk_are_those_of_their_commit() {
-    for hot_tier in [HotTierKind::Log, HotTierKind::Sled] {
+    for log in [LogKind::Plain, LogKind::Sled] {
         let folder = tempfile::tempdir().unwrap();
-        let options =
-            Options { hot_tier, memtable_rows: 15, cache_bytes: 3000, ..Options::default() };
+        let options = Options { log, memtable_rows: 15, cache_bytes: 3000, ..Options::default() };
         race(Arc::new(RealFiles), &folder.path().join("corpus.ringer"), options, 150);
     }
 }

@@ -38,7 +38,7 @@ fn state(files: &MemoryFiles) -> FileState {
 
 /// Returns the bytes before the manifest that are in no extent of the state.
 fn unused(state: &FileState) -> u64 {
-    let blocks = state.manifest.segments.iter().flat_map(SegmentEntry::blocks);
+    let blocks = state.manifest.segments.iter().flat_map(SegmentEntry::extents);
     let used: u64 = blocks.map(|block| block.length).sum();
     state.superblock.manifest_offset - DATA_START - used
 }
@@ -78,7 +78,7 @@ fn a_bulk_load_leaves_the_file_unclean_until_it_is_closed() {
     load.put("a", &[1, 2]).unwrap();
     load.commit().unwrap();
     let superblock = state(&files).superblock;
-    assert_eq!((superblock.clean, superblock.hot_tier), (false, 0));
+    assert_eq!((superblock.clean, superblock.log_number), (false, 0));
     db.close().unwrap();
     assert!(state(&files).superblock.clean);
 }
@@ -91,19 +91,20 @@ fn a_mark_counts_only_for_the_log_that_the_superblock_names() {
     db.put("a", &[1]).unwrap();
     let found = state(&files);
     assert_eq!(found.superblock.generation, generation + 1);
-    let (tier, seal) = (found.superblock.hot_tier, Seal::of(found.superblock.database));
-    assert_eq!(found.mark, Some(CommitMark { sequence: 1, hot_tier: tier }));
-    let write = |hot_tier, superblock: &Superblock| {
-        let (file, mark) = (file(&files, Access::Write), CommitMark { sequence: 9, hot_tier });
+    let (log, seal) = (found.superblock.log_number, Seal::of(found.superblock.database));
+    assert_eq!(found.mark, Some(CommitMark { sequence: 1, log_number: log }));
+    let write = |log, superblock: &Superblock| {
+        let (file, mark) =
+            (file(&files, Access::Write), CommitMark { sequence: 9, log_number: log });
         state_file::write_mark(&*file, Path::new(PATH), seal, mark).unwrap();
         state_file::write_superblock(&*file, Path::new(PATH), superblock).unwrap();
         state(&files).mark
     };
     assert_eq!(MARK_OFFSET, 2 * BLOCK as u64);
-    assert!(write(tier, &found.superblock).is_some());
-    assert_eq!(write(tier + 1, &found.superblock), None);
-    let without = Superblock { hot_tier: 0, ..found.superblock.clone() };
-    assert_eq!(write(tier, &without), None);
+    assert!(write(log, &found.superblock).is_some());
+    assert_eq!(write(log + 1, &found.superblock), None);
+    let without = Superblock { log_number: 0, ..found.superblock.clone() };
+    assert_eq!(write(log, &without), None);
     assert_eq!(write(0, &without), None);
 }
 

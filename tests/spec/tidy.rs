@@ -18,7 +18,7 @@ const ROOMS: &[&[&str]] = &[
     &["store"],
     &["index"],
     &["ingest", "query"],
-    &["care"],
+    &["maintenance"],
     &["groups"],
     &["db"],
 ];
@@ -30,8 +30,7 @@ const STRANGERS: &[(&str, &str)] = &[("ingest", "query")];
 const EMPTY_NAMES: &[&str] = &["utils", "util", "common", "helpers", "misc", "base", "types"];
 
 /// The one file that may import sled, and its tests.
-const SLED_FILES: [&str; 2] =
-    ["src/store/hot_tier/sled_tier.rs", "src/store/hot_tier/sled_tier/tests.rs"];
+const SLED_FILES: [&str; 2] = ["src/store/log/sled_log.rs", "src/store/log/sled_log/tests.rs"];
 
 const MAX_LINES: usize = 500;
 
@@ -272,6 +271,34 @@ const BANNED: &[(&str, &str)] = &[
     ("henceforth", "write: from then on"),
 ];
 
+/// Names that the glossary replaced, and what to write instead. They are banned in identifiers, file names and pages.
+/// This file is not searched.
+const OLD_NAMES: &[(&str, &str)] = &[
+    ("hot_tier", "log"),
+    ("hot tier", "log"),
+    ("hot-tier", "log"),
+    ("HotTier", "Log"),
+    ("hot_side", "log_side"),
+    ("hot_part", "log_part"),
+    ("hot_log", "log"),
+    ("TierId", "LogId"),
+    ("src/care", "src/maintenance"),
+    ("::care", "::maintenance"),
+    ("liveness", "tombstones"),
+    ("Liveness", "Tombstones"),
+    ("block_id", "extent_id"),
+    ("block id", "extent id"),
+    ("copies_page", "duplicates_page"),
+    ("CopiesPage", "DuplicatesPage"),
+    ("copy_count", "duplicate_count"),
+    ("sealed_sequence", "checkpointed_sequence"),
+    ("sealed sequence", "checkpointed sequence"),
+    ("seal_all", "checkpoint_all"),
+    ("query_oracle::Ask", "query_oracle::Request"),
+    ("compare_likes", "compare_query"),
+    ("ask_for_", "request_"),
+];
+
 /// The text of a file's comments, or of all of a Markdown file, in lower case with single spaces. Phrases may go over the end
 /// of a line.
 fn prose(path: &Path, text: &str) -> String {
@@ -306,4 +333,18 @@ fn comments_and_pages_use_plain_words() {
         }
     }
     check(found, "phrases that are hard to read");
+}
+
+#[test]
+fn names_follow_the_glossary() {
+    let own = Path::new("tests/spec/tidy.rs");
+    let texts = files(".", &[".rs", ".md", ".py", ".toml", ".txt", ".patch"]).into_iter();
+    let mut found = Vec::new();
+    for path in texts.chain(files(".ci", &[""])).filter(|path| path != own) {
+        let text = [&*path.to_string_lossy(), &*read(&path)].join("\n");
+        for (old, term) in OLD_NAMES.iter().filter(|(old, _)| text.contains(old)) {
+            found.push(format!("{}: `{old}`: the glossary says {term}", path.display()));
+        }
+    }
+    check(found, "names that the glossary replaced");
 }

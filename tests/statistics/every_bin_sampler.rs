@@ -132,7 +132,8 @@ fn the_variance_is_that_of_the_closed_form() {
 /// are rare; the bound is 10 %.
 #[test]
 fn chance_agreements_are_independent() {
-    for (k, bits) in [(64, 1), (128, 1), (128, 2), (128, 4), (64, 8), (1000, 8), (4096, 4)] {
+    let shapes = [(64, 1), (128, 1), (128, 2), (128, 4), (64, 8), (1000, 8), (4096, 4)];
+    for (k, bits) in some(&shapes, 3) {
         for own in some(&[[1, 1], [1, 2], [5, 5], [20, 30], [100, 100]], 2) {
             let found = agreements((k, bits), (0, own), (20, 300));
             let share = found.expected / f64::from(k);

@@ -183,7 +183,7 @@ fn agreements_are_those_of_independent_samples() {
 /// Sets of 10,000 elements. Independent samples of these are slow, so they are drawn for one resemblance only.
 #[test]
 fn agreements_of_large_sets() {
-    let (n, seeds) = (10_000, cases(500, 2000));
+    let (n, seeds) = (10_000, cases(200, 2000));
     let independent = Agreements::new(Sampler::Independent, 128, n, n / 2, seeds);
     check(128, n, n / 2, seeds, Some(&independent));
     check(32, n, n / 2, seeds, Some(&independent.cut(32)));
@@ -273,7 +273,7 @@ fn unclaimed_samples_are_as_many_as_they_should_be() {
     for k in [1_u32, 2, 3, 8, 32, 128, 200] {
         let sketcher = sketcher(Sampler::Lazy, k, u64::from(k));
         for n in [1, 3, 10, 30, 100, 300, 1000, 10_000] {
-            let sets = if n > 100 { 2000 } else { 20_000 } / cases(4, 1);
+            let sets = if n > 100 { 2000 } else { 20_000 } / cases(16, 1);
             let unclaimed_of = |i: u64| {
                 let set: Vec<u64> = (i * n..(i + 1) * n).collect();
                 sketcher.drawn(&set).expect("a valid set").1

@@ -79,6 +79,27 @@ pub(crate) fn recognised(
     Ok((decoder, gzip || zstd))
 }
 
+/// What a file is that is neither text nor compressed in a way that is read here, if its first bytes tell.
+pub(crate) fn kind_of(start: &[u8]) -> Option<&'static str> {
+    const KINDS: &[(&[u8], &str)] = &[
+        (b"\xfd7zXZ\0", "xz-compressed"),
+        (b"BZh", "bzip2-compressed"),
+        (b"\x04\x22\x4d\x18", "lz4-compressed"),
+        (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
+        (b"PK\x03\x04", "a ZIP archive"),
+        (b"%PDF-", "a PDF document"),
+        (b"PAR1", "a Parquet file"),
+        (b"SQLite format 3\0", "an SQLite database"),
+        (b"RINGER\x1a\n", "a Ringer database"),
+        (b"\x7fELF", "a program"),
+        (b"\x89PNG", "a PNG image"),
+        (b"\xff\xd8\xff", "a JPEG image"),
+    ];
+    // Text may start with these letters, too.
+    let sure = |magic: &[u8]| magic != b"BZh" || start.get(4..10) == Some(b"1AY&SY".as_slice());
+    KINDS.iter().find(|(magic, _)| start.starts_with(magic) && sure(magic)).map(|(_, kind)| *kind)
+}
+
 /// Whether these bytes may start a skippable frame.
 fn skippable(start: &[u8]) -> bool {
     start.first().is_some_and(|first| first & 0xf0 == 0x50)

@@ -6,7 +6,6 @@
 use std::cell::Cell;
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::ExitCode;
 
 use ringer::Error;
 
@@ -55,19 +54,19 @@ pub(crate) fn bad_argument(error: Error) -> Failure {
 }
 
 /// Prints the error, if any, and returns the exit status.
-pub(crate) fn report(result: Result<(), Failure>) -> ExitCode {
+pub(crate) fn report(result: Result<(), Failure>) -> u8 {
     let (status, message) = match result {
-        Ok(()) | Err(Failure::OutputClosed) => return ExitCode::SUCCESS,
-        Err(Failure::Findings) => return ExitCode::from(1),
-        Err(Failure::Interrupted) => return ExitCode::from(130),
+        Ok(()) | Err(Failure::OutputClosed) => return 0,
+        Err(Failure::Findings) => return 1,
+        Err(Failure::Interrupted) => return 130,
         Err(Failure::Usage(message)) => (2, message),
         Err(Failure::Io(message)) => (3, message),
         Err(Failure::Limit(message)) => (6, message),
-        Err(Failure::Library(Error::Interrupted)) => return ExitCode::from(130),
+        Err(Failure::Library(Error::Interrupted)) => return 130,
         Err(Failure::Library(error)) => (status_of(&error), message_of(&error)),
     };
     say(&format!("error: {message}"));
-    ExitCode::from(status)
+    status
 }
 
 /// The message of an error of the library, in terms of commands where the library speaks of calls.

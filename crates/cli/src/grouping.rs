@@ -1,21 +1,17 @@
-//! What `pairs`, `clusters`, `triples` and `dedup` share: conditions on pairs, progress, final notes, and printing clusters.
+//! What `pairs`, `clusters`, `triples` and `dedup` share: conditions on pairs, progress, and final notes.
 
 use std::ops::ControlFlow;
 
 use indicatif::ProgressBar;
 use ringer::estimate::planning;
-use ringer::groups::{Cluster, Linkage, Pairs, Phase, Progress, Report};
+use ringer::groups::{Linkage, Pairs, Phase, Progress, Report};
 use ringer::scheme::Measure;
-use ringer::{Accept, Comparison, Error, Originals, Scheme, Snapshot};
-use serde_json::json;
+use ringer::{Accept, Error, Scheme};
 
 use crate::exit::{self, Failure};
 use crate::interrupt;
 use crate::progress::{self, Unit};
-use crate::results::{self, Results, key_cell};
-use crate::show::{self, Output, Style};
-use crate::sources;
-use crate::table::{Cell, Column, Kind};
+use crate::show::{Output, Style};
 
 /// Which pairs count.
 #[derive(Debug, Clone, Copy, clap::Args)]
@@ -80,7 +76,7 @@ pub(crate) fn follow(bar: &ProgressBar) -> impl FnMut(Progress) -> ControlFlow<(
         });
         bar.set_length(progress.total);
         bar.set_position(progress.done);
-        if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
@@ -158,151 +154,5 @@ impl LinkageName {
             LinkageName::Strict => Linkage::Strict,
             LinkageName::Connected => Linkage::Connected,
         }
-    }
-}
-
-/// The columns of a table of clusters: a row for each member, compared with the representative.
-pub(crate) fn cluster_columns(measure: Measure) -> Vec<Column> {
-    let columns = [("cluster", Kind::Integer), ("key", Kind::Text), ("representative", Kind::Text)];
-    results::columns(&columns, measure)
-}
-
-/// A request for clusters.
-pub(crate) struct Clustering<'a> {
-    pub(crate) snapshot: &'a Snapshot,
-    pub(crate) min: f64,
-    pub(crate) linkage: Linkage,
-    pub(crate) conditions: Conditions,
-    pub(crate) style: Style,
-    /// What a member is called in the output: `file` or `set`.
-    pub(crate) thing: &'static str,
-    /// Sorted keys of this run, if the database holds others as well. Clusters without any of these keys are not printed,
-    /// and other members are marked.
-    pub(crate) asked: Option<&'a [Vec<u8>]>,
-    /// The original sets, if clusters are decided by exact comparison.
-    pub(crate) originals: Option<&'a Originals<'a>>,
-    /// Whether keys are paths, so that identical files can be marked.
-    pub(crate) files: bool,
-}
-
-impl Clustering<'_> {
-    /// Finds and prints the clusters. Returns the report, the number of clusters and the number of their members.
-    pub(crate) fn print(&self, results: &mut Results) -> Result<(Report, u64, u64), Failure> {
-        let (mut clusters, mut members) = (0, 0);
-        let bar = bar(self.style);
-        let ask = self.snapshot.clusters(self.min).linkage(self.linkage);
-        let ask = ask.pairs(|pairs| {
-            let pairs = self.conditions.put(pairs).progress(follow(&bar));
-            match self.originals {
-                Some(originals) => pairs.verify(originals),
-                None => pairs,
-            }
-        });
-        let report = printing(|printed| {
-            ask.run(|cluster| match self.is_asked_for(&cluster) {
-                Ok(true) => {
-                    clusters += 1;
-                    members += cluster.keys.len() as u64;
-                    bar.suspend(|| printed(self.one(clusters, cluster, results)))
-                }
-                Ok(false) => ControlFlow::Continue(()),
-                Err(error) => printed(Err(error.into())),
-            })
-        });
-        bar.finish_and_clear();
-        results.lines.flush()?;
-        Ok((report?, clusters, members))
-    }
-
-    fn asks_about(&self, key: &[u8]) -> bool {
-        self.asked.is_none_or(|asked| asked.binary_search_by(|one| one[..].cmp(key)).is_ok())
-    }
-
-    fn is_asked_for(&self, cluster: &Cluster<'_>) -> Result<bool, Error> {
-        for key in cluster.keys.clone() {
-            if self.asks_about(&key?) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    fn one(&self, number: u64, cluster: Cluster<'_>, results: &mut Results) -> Result<(), Failure> {
-        if results.is_table() {
-            return self.rows(number, cluster, results);
-        }
-        let out = &mut results.lines;
-        let lowest = cluster.lowest.similarity();
-        if results.style.json {
-            let (mut keys, mut earlier) = (Vec::new(), Vec::new());
-            for key in cluster.keys {
-                let key = key?;
-                keys.push(show::json_key(&key));
-                if !self.asks_about(&key) {
-                    earlier.push(show::json_key(&key));
-                }
-            }
-            let measure = cluster.lowest.measure();
-            let least = format!("min_{}", measure.similarity_name());
-            let mut line = json!({
-                "cluster": number,
-                "keys": keys,
-                (least): if measure == Measure::Cosine { lowest.value } else { lowest.clamped() },
-                "representative": show::json_key(&cluster.representative),
-                "exact": cluster.lowest.is_exact(),
-            });
-            if !earlier.is_empty() {
-                line["earlier"] = earlier.into();
-            }
-            return out.line(line);
-        }
-        let size = cluster.keys.len() as u64;
-        out.line(format_args!("group {number}: {}", show::count(size, self.thing)))?;
-        let first = &cluster.representative;
-        for key in cluster.keys {
-            let key = key?;
-            let mark = if self.asks_about(&key) { "" } else { "  (from an earlier run)" };
-            let shown = show::key(&key) + mark;
-            if key == *first {
-                out.line(format_args!("                 {shown}"))?;
-                continue;
-            }
-            let comparison = self.compare(first, &key)?;
-            out.line(format_args!("  {:<13}  {shown}", self.alike(first, &key, &comparison)))?;
-        }
-        Ok(())
-    }
-
-    /// Adds the members as rows of a table.
-    fn rows(
-        &self,
-        number: u64,
-        cluster: Cluster<'_>,
-        results: &mut Results,
-    ) -> Result<(), Failure> {
-        let first = &cluster.representative;
-        for key in cluster.keys {
-            let key = key?;
-            let mut row = vec![Cell::Integer(number), key_cell(&key), key_cell(first)];
-            row.extend(results::cells(&self.compare(first, &key)?));
-            results.row(row)?;
-        }
-        Ok(())
-    }
-
-    fn compare(&self, a: &[u8], b: &[u8]) -> Result<Comparison, Error> {
-        match self.originals {
-            Some(originals) => self.snapshot.compare_exactly(a, b, originals),
-            None => self.snapshot.compare(a, b),
-        }
-    }
-
-    /// The similarity of two keys as text.
-    fn alike(&self, first: &[u8], key: &[u8], comparison: &Comparison) -> String {
-        let same_set = comparison.is_exact() && comparison.similarity().value == 1.0;
-        if self.files && same_set && sources::same_bytes(first, key) {
-            return "identical".into();
-        }
-        show::similarity_of(comparison)
     }
 }

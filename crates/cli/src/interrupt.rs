@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::exit;
 
-static ASKED: AtomicBool = AtomicBool::new(false);
+static REQUESTED: AtomicBool = AtomicBool::new(false);
 
 /// Folders and files to remove when the process ends at once.
 static TEMPORARY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -15,7 +15,7 @@ static TEMPORARY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 /// Installs the handler.
 pub(crate) fn listen() {
     let heard = || {
-        if ASKED.swap(true, Ordering::SeqCst) {
+        if REQUESTED.swap(true, Ordering::SeqCst) {
             for path in &*TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner) {
                 let _ = std::fs::remove_dir_all(path).or_else(|_| std::fs::remove_file(path));
             }
@@ -27,9 +27,18 @@ pub(crate) fn listen() {
     let _ = ctrlc::set_handler(heard);
 }
 
+/// Installs a handler for a command that cannot stop in the middle and needs not: it says what is safe and ends the process.
+pub(crate) fn end_at_once(safe: &'static str) {
+    let heard = move || {
+        exit::say(&format!("interrupted: {safe}"));
+        std::process::exit(130);
+    };
+    let _ = ctrlc::set_handler(heard);
+}
+
 /// Whether an interrupt arrived.
-pub(crate) fn asked() -> bool {
-    ASKED.load(Ordering::SeqCst)
+pub(crate) fn requested() -> bool {
+    REQUESTED.load(Ordering::SeqCst)
 }
 
 /// Registers a folder or a file to be removed when the process ends at once.

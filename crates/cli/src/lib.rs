@@ -3,7 +3,9 @@
 //! It is a library so that tests and fuzz targets can run commands without a process. Programs should use the crate `ringer`,
 //! because the public items here may change at any time.
 
+mod actions;
 mod arguments;
+mod clustering;
 mod commands;
 mod compression;
 mod dataset;
@@ -17,6 +19,7 @@ mod open;
 mod parquet;
 mod problems;
 mod progress;
+mod report;
 mod results;
 mod show;
 mod sources;
@@ -27,7 +30,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
-use ringer::Sketcher;
+use ringer::{Scheme, Sketcher};
 
 #[doc(hidden)]
 pub use dataset::fuzzed;
@@ -37,6 +40,13 @@ use input::{Records, Worker};
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
+    ExitCode::from(main_with(std::env::args_os()))
+}
+
+/// Runs a command line that starts with the program's name, in a process that does nothing else, and returns its exit
+/// status.
+#[doc(hidden)]
+pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     std::panic::set_hook(Box::new(|panic| {
         if exit::panics_are_caught() {
             return;
@@ -58,8 +68,18 @@ pub fn main() -> ExitCode {
         }
         exit::say(&format!("error: ringer has a bug, please report it: {panic}"));
     }));
-    // clap exits with status 2 on bad usage, and prints help and version itself.
-    let Arguments { command, style } = Arguments::parse();
+    let Arguments { command, style } = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        // Status 2 for bad usage, 0 for help and version. Nobody may be left to read them.
+        Err(error) => {
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).unwrap_or(2);
+        }
+    };
+    if let Some(threads) = style.threads {
+        // If threads cannot be started, the command that needs them says so.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
+    }
     exit::report(command.run(style))
 }
 
@@ -67,7 +87,7 @@ pub fn main() -> ExitCode {
 #[doc(hidden)]
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     let Arguments { command, style } = Arguments::try_parse_from(arguments).ok()?;
-    Some(exit::report(command.run(style)))
+    Some(ExitCode::from(exit::report(command.run(style))))
 }
 
 /// Parses lines as `add --sets` or `add --jsonl` does, with the fields `id` and `text`, and sketches them.
@@ -86,4 +106,10 @@ pub fn sketch_lines(lines: &[u8], json: bool, weighted: bool, sketcher: &Sketche
             drop(worker.of_content(&content));
         }
     }
+}
+
+/// The scheme of these options of `ringer create`, such as `--features=ids`, or a message.
+#[doc(hidden)]
+pub fn scheme_of(options: impl IntoIterator<Item = OsString>) -> Result<Scheme, String> {
+    commands::scheme_of(options)
 }

@@ -4,6 +4,7 @@
 //! `--commit-every N`, every N sets are one commit. Memory holds a few blocks of the input and one batch, however long the
 //! input is.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
@@ -11,11 +12,13 @@ use std::time::Duration;
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 use ringer::limits::MAX_KEY_BYTES;
-use ringer::{Batch, BulkLoad, Database, Error, Signature};
+use ringer::{Batch, BulkLoad, Database, Error, Signature, Snapshot};
 use serde_json::json;
 
 use crate::exit::{self, Failure};
-use crate::input::{Block, DocumentLimits, Records, Source, WAITING_BLOCKS, Worker, reason_of};
+use crate::input::{
+    Block, Content, DocumentLimits, Records, Source, WAITING_BLOCKS, Worker, reason_of,
+};
 use crate::interrupt;
 use crate::problems::{Problem, Problems, Reason};
 use crate::progress::{self, Unit};
@@ -51,6 +54,18 @@ pub(crate) struct Load<'a> {
     pub(crate) records: Records,
     /// The limits of one document.
     pub(crate) limits: DocumentLimits,
+    pub(crate) existing: Existing,
+}
+
+/// What happens to a set whose key is stored already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Existing {
+    /// It replaces the stored one.
+    Replace,
+    /// The stored one stays.
+    Keep,
+    /// It replaces the stored one if they differ.
+    Compare,
 }
 
 /// The result of a load.
@@ -60,11 +75,23 @@ pub(crate) struct Loaded {
     pub(crate) sets: u64,
     /// How many of them are empty.
     pub(crate) empty: u64,
+    /// How many of them replaced earlier ones.
+    pub(crate) replaced: u64,
+    /// Sets that were left as they are stored.
+    pub(crate) present: u64,
     /// Whether an interrupt ended the load early.
     pub(crate) interrupted: bool,
 }
 
-type Sketched = Result<Option<(Vec<u8>, Signature)>, Problem>;
+/// A set to store, or nothing.
+enum One {
+    Set(Vec<u8>, Signature),
+    /// The stored set stays.
+    Present,
+    Nothing,
+}
+
+type Sketched = Result<One, Problem>;
 
 impl Load<'_> {
     /// Loads a whole source. If that fails, the sets read before the failure are stored all the same.
@@ -83,6 +110,7 @@ impl Load<'_> {
             }
         };
         let name = source.name();
+        let before = self.db.snapshot().len()?;
         let mut store = Store::new(self);
         let read = self.read(source, &name, &mut store, problems, &bar);
         bar.finish_and_clear();
@@ -97,7 +125,9 @@ impl Load<'_> {
             ));
             return Err(failure);
         }
-        loaded.interrupted = interrupt::asked();
+        loaded.interrupted = interrupt::requested();
+        let new = self.db.snapshot().len()?.saturating_sub(before);
+        loaded.replaced = loaded.sets.saturating_sub(new);
         Ok(loaded)
     }
 
@@ -115,15 +145,16 @@ impl Load<'_> {
             let (sketched, steps) = self.sketch(block, name);
             for one in sketched {
                 match one {
-                    Ok(Some((key, signature))) => store.put(&key, signature)?,
-                    Ok(None) => {}
+                    Ok(One::Set(key, signature)) => store.put(&key, signature)?,
+                    Ok(One::Present) => store.loaded.present += 1,
+                    Ok(One::Nothing) => {}
                     Err(problem) => bar.suspend(|| problems.note(problem))?,
                 }
             }
             bar.inc(steps);
             Ok::<(), Failure>(())
         };
-        while !interrupt::asked() {
+        while !interrupt::requested() {
             match blocks.recv_timeout(PATIENCE) {
                 Ok(block) => take(block)?,
                 Err(RecvTimeoutError::Timeout) => {}
@@ -136,6 +167,7 @@ impl Load<'_> {
 
     /// The signatures of a block, in its order, and by how much to advance the progress bar.
     fn sketch(&self, block: Block, name: &str) -> (Vec<Sketched>, u64) {
+        let snapshot = &self.db.snapshot();
         let worker = || Worker::new(self.db.sketcher()).limited(self.limits);
         match block {
             Block::Files(files) => {
@@ -145,20 +177,27 @@ impl Load<'_> {
                         let start = show::key(&key[..60]);
                         Problem::new(Reason::TooLarge, format!("{start}...: {what}"))
                     })?;
-                    if interrupt::asked() {
-                        return Ok(None);
+                    if interrupt::requested() {
+                        return Ok(One::Nothing);
                     }
-                    Ok(worker.of_file(file)?.map(|signature| (key, signature)))
+                    if self.is_kept(snapshot, &key) {
+                        return Ok(One::Present);
+                    }
+                    let signature = worker.of_file(file)?;
+                    Ok(signature
+                        .map_or(One::Nothing, |signature| self.compared(snapshot, key, signature)))
                 };
                 (files.par_iter().map_init(worker, one).collect(), files.len() as u64)
             }
             mut block => {
                 let mut all: Vec<Sketched> = block.take_problems().into_iter().map(Err).collect();
                 let one = |worker: &mut Worker<'_>, i| {
-                    self.record(worker, &block, i).map_err(|Problem { reason, message }| {
-                        let message = format!("{name}, {} {message}", block.place(i));
-                        Problem::new(reason, message)
-                    })
+                    self.record(worker, snapshot, &block, i).map_err(
+                        |Problem { reason, message }| {
+                            let message = format!("{name}, {} {message}", block.place(i));
+                            Problem::new(reason, message)
+                        },
+                    )
                 };
                 all.par_extend((0..block.len()).into_par_iter().map_init(worker, one));
                 let steps = match &block {
@@ -170,15 +209,43 @@ impl Load<'_> {
         }
     }
 
-    fn record(&self, worker: &mut Worker<'_>, block: &Block, i: usize) -> Sketched {
+    fn record(
+        &self,
+        worker: &mut Worker<'_>,
+        snapshot: &Snapshot,
+        block: &Block,
+        i: usize,
+    ) -> Sketched {
         let malformed = |what| Problem::new(Reason::Malformed, what);
         let record = block.record(i, &self.records).map_err(malformed)?;
-        let Some((key, content)) = record else { return Ok(None) };
+        let Some((key, content)) = record else { return Ok(One::Nothing) };
         check_key(&key).map_err(malformed)?;
+        if self.is_kept(snapshot, &key) {
+            return Ok(One::Present);
+        }
+        if let Content::Document(text) = &content {
+            self.limits.check_words(text)?;
+        }
         match worker.of_content(&content) {
-            Ok(signature) => Ok(Some((key.into_owned(), signature))),
-            Err(Error::Interrupted) => Ok(None),
+            Ok(signature) => Ok(self.compared(snapshot, key.into_owned(), signature)),
+            Err(Error::Interrupted) => Ok(One::Nothing),
             Err(error) => Err(Problem::new(reason_of(&error), error.to_string())),
+        }
+    }
+
+    /// Whether a key is stored and stays. If that cannot be read, storing the set fails with the reason.
+    fn is_kept(&self, snapshot: &Snapshot, key: &[u8]) -> bool {
+        self.existing == Existing::Keep && snapshot.contains(key).unwrap_or(false)
+    }
+
+    fn compared(&self, snapshot: &Snapshot, key: Vec<u8>, signature: Signature) -> One {
+        let stored = match self.existing {
+            Existing::Compare => snapshot.get(&key).ok().flatten(),
+            Existing::Replace | Existing::Keep => None,
+        };
+        match stored {
+            Some(stored) if stored.signature == signature => One::Present,
+            _ => One::Set(key, signature),
         }
     }
 }
@@ -198,6 +265,8 @@ struct Store<'a> {
     load: &'a Load<'a>,
     pending: Pending,
     waiting: u64,
+    /// The keys that wait, if a later set with the same key is not stored.
+    keys: HashSet<Vec<u8>>,
     /// The approximate size of the waiting sets.
     bytes: usize,
     /// Whether standard output, where commits are acknowledged, still has a reader.
@@ -213,7 +282,7 @@ enum Pending {
 impl<'a> Store<'a> {
     fn new(load: &'a Load<'a>) -> Store<'a> {
         let (pending, loaded) = (Store::pending(load), Loaded::default());
-        Store { load, pending, waiting: 0, bytes: 0, heard: true, loaded }
+        Store { load, pending, waiting: 0, keys: HashSet::new(), bytes: 0, heard: true, loaded }
     }
 
     fn pending(load: &Load<'_>) -> Pending {
@@ -224,6 +293,13 @@ impl<'a> Store<'a> {
     }
 
     fn put(&mut self, key: &[u8], signature: Signature) -> Result<(), Failure> {
+        if self.load.existing == Existing::Keep {
+            // The block was compared with the state before the last commits.
+            if self.keys.contains(key) || self.load.db.snapshot().contains(key)? {
+                self.loaded.present += 1;
+                return Ok(());
+            }
+        }
         let empty = signature.is_empty();
         let bytes = key.len() + size_of_val(signature.planes());
         let has_room = match &self.pending {
@@ -234,6 +310,9 @@ impl<'a> Store<'a> {
             self.commit()?;
         }
         self.bytes += bytes;
+        if self.load.existing == Existing::Keep {
+            self.keys.insert(key.to_vec());
+        }
         match &mut self.pending {
             Pending::Batch(batch) => batch.put_signature(key, signature).map(|_| ())?,
             Pending::Bulk(bulk) => bulk.put_signature(key, &signature)?,
@@ -250,6 +329,7 @@ impl<'a> Store<'a> {
         // Sets whose commit fails stop waiting, so that no later commit acknowledges them.
         let sets = std::mem::take(&mut self.waiting);
         self.bytes = 0;
+        self.keys.clear();
         if sets == 0 {
             return Ok(());
         }

@@ -12,15 +12,46 @@ use crate::show::{self, Output, Style};
 
 /// Opens a database for reading, and warns about commits that cannot be seen.
 pub(crate) fn to_read(path: &Path, style: Style) -> Result<Reader, Failure> {
-    let reader = Database::open_read_only(path, Options::default())
-        .map_err(|error| unopened(path, error))?;
-    warn_of_unsealed(&reader, style)?;
+    read_with(path, style, style.options())
+}
+
+/// The same for many queries: the cache holds the whole file, if there is enough memory.
+pub(crate) fn to_read_much(path: &Path, style: Style) -> Result<Reader, Failure> {
+    let mut options = style.options();
+    if style.cache.is_none() {
+        let file = path.metadata().map_or(0, |found| found.len());
+        let most = free_memory().map_or(MOST_CACHE, |free| free / 2);
+        options.cache_bytes = options.cache_bytes.max(file.min(most) as usize);
+    }
+    read_with(path, style, options)
+}
+
+/// The largest cache where the free memory is not known.
+const MOST_CACHE: u64 = 1 << 30;
+
+/// The memory that programs can use without others being swapped out, in bytes.
+fn free_memory() -> Option<u64> {
+    let known = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = known.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? << 10)
+}
+
+fn read_with(path: &Path, style: Style, options: Options) -> Result<Reader, Failure> {
+    if style.verbose {
+        exit::say(&format!(
+            "opening {} to read it, with a cache of {}",
+            show::path(path),
+            show::bytes(options.cache_bytes as u64)
+        ));
+    }
+    let reader = Database::open_read_only(path, options).map_err(|error| unopened(path, error))?;
+    warn_of_commits_in_log(&reader, style)?;
     Ok(reader)
 }
 
 /// Warns about commits that are only in the log, where a reader does not see them.
-pub(crate) fn warn_of_unsealed(reader: &Reader, style: Style) -> Result<(), Failure> {
-    let unsealed = reader.unsealed();
+pub(crate) fn warn_of_commits_in_log(reader: &Reader, style: Style) -> Result<(), Failure> {
+    let unsealed = reader.commits_in_log();
     if unsealed > 0 && style.json {
         let mut out = Output::new();
         out.line(json!({ "unsealed": unsealed }))?;
@@ -54,8 +85,11 @@ pub(crate) fn folder_of(path: &Path) -> Result<(), Failure> {
 }
 
 /// Opens a database for writing, and reports what recovery did.
-pub(crate) fn to_write(path: &Path) -> Result<Database, Failure> {
-    let db = Database::open(path, Options::default()).map_err(|error| unopened(path, error))?;
+pub(crate) fn to_write(path: &Path, style: Style) -> Result<Database, Failure> {
+    if style.verbose {
+        exit::say(&format!("opening {} to change it", show::path(path)));
+    }
+    let db = Database::open(path, style.options()).map_err(|error| unopened(path, error))?;
     tell(db.open_report());
     Ok(db)
 }
@@ -107,6 +141,17 @@ pub(crate) fn check_weighted(scheme: &Scheme) -> Result<(), Failure> {
             "--weighted: only tokens and ids can have weights, and this database has the features {features}: \
              create one with --features tokens or --features ids"
         ))),
+    }
+}
+
+/// Rejects a text for a database of numbers, and says what the database is.
+pub(crate) fn check_text(option: &str, scheme: &Scheme) -> Result<(), Failure> {
+    match scheme.features {
+        Features::Ids => Err(Failure::Usage(format!(
+            "{option}: this database holds sets of numbers: ask with --set '1 2 3', or create a database of texts with \
+             `ringer create`"
+        ))),
+        _ => Ok(()),
     }
 }
 

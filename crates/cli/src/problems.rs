@@ -10,6 +10,9 @@ use crate::show;
 /// How many warnings of one kind are printed. Further ones are only counted.
 const MOST_MESSAGES: u64 = 20;
 
+/// The same for malformed lines: if one is, all may be.
+const SOME_MESSAGES: u64 = 10;
+
 /// The same for kinds that are often harmless: a folder may have a million images, and a dataset a million repeated keys.
 const FEW_MESSAGES: u64 = 3;
 
@@ -18,6 +21,8 @@ const FEW_MESSAGES: u64 = 3;
 pub(crate) enum Reason {
     Binary,
     TooLarge,
+    /// The text has fewer words than `--min-words`.
+    TooShort,
     /// The document exceeds `--max-text` or `--max-features`.
     OverLimit,
     Malformed,
@@ -34,6 +39,7 @@ impl Reason {
         match self {
             Reason::Binary => "binary",
             Reason::TooLarge => "too large",
+            Reason::TooShort => "too short",
             Reason::OverLimit => "over a limit",
             Reason::Malformed => "malformed",
             Reason::Unreadable => "unreadable",
@@ -89,14 +95,15 @@ impl Problems {
 
     fn note_with(&mut self, problem: Problem, consequence: &str) -> Result<(), Failure> {
         let Problem { reason, message } = problem;
-        if self.strict && reason != Reason::Binary {
+        if self.strict && !matches!(reason, Reason::Binary | Reason::TooShort) {
             return Err(match reason {
                 Reason::OverLimit => Failure::Limit(message),
                 _ => Failure::Io(message),
             });
         }
         let most = match reason {
-            Reason::Binary | Reason::RepeatedKey => FEW_MESSAGES,
+            Reason::Binary | Reason::TooShort | Reason::RepeatedKey => FEW_MESSAGES,
+            Reason::Malformed => SOME_MESSAGES,
             _ => MOST_MESSAGES,
         };
         let count = self.counts.entry(reason).or_insert(0);

@@ -1,8 +1,23 @@
-//! Progress bars with rate and time left, on standard error if that is a terminal.
+//! Progress: a bar with rate and time left if standard error is a terminal, otherwise one line a minute.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
+use std::time::Duration;
 
-use crate::show::Style;
+use indicatif::{
+    HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle,
+};
+
+use crate::exit;
+use crate::show::{self, Style};
+
+/// How often a line is printed without a terminal, in seconds.
+const EVERY_SECONDS: u64 = 60;
+
+/// The environment variable that sets another number of seconds.
+const EVERY_VARIABLE: &str = "RINGER_PROGRESS_SECONDS";
+
+/// The stack of the thread that prints lines. It needs little, and memory may be short.
+const STACK_BYTES: usize = 128 << 10;
 
 /// What a bar counts.
 #[derive(Clone, Copy)]
@@ -12,25 +27,111 @@ pub(crate) enum Unit {
     Bytes,
 }
 
+impl Unit {
+    fn show(self, number: u64) -> String {
+        match self {
+            Unit::Things => HumanCount(number).to_string(),
+            Unit::Bytes => HumanBytes(number).to_string(),
+        }
+    }
+}
+
 /// A bar of `steps` steps, or a plain counter if their number is not known.
 pub(crate) fn bar(style: Style, what: &'static str, unit: Unit, steps: Option<u64>) -> ProgressBar {
     let bar = match steps {
         Some(steps) => ProgressBar::new(steps),
         None => ProgressBar::no_length(),
     };
+    if style.verbose {
+        exit::say(what);
+    }
     if style.quiet {
         bar.set_draw_target(ProgressDrawTarget::hidden());
     }
     let template = match (unit, steps) {
         (Unit::Things, Some(_)) => {
-            "{msg} {wide_bar} {human_pos}/{human_len} ({per_sec}, {eta} left)"
+            "{msg} {wide_bar} {human_pos}/{human_len} ({whole_rate}, {eta} left)"
         }
-        (Unit::Things, None) => "{msg} {human_pos} ({per_sec}, {elapsed})",
+        (Unit::Things, None) => "{msg} {human_pos} ({whole_rate}, {elapsed})",
         (Unit::Bytes, Some(_)) => {
-            "{msg} {wide_bar} {bytes}/{total_bytes} ({bytes_per_sec}, {eta} left)"
+            "{msg} {wide_bar} {bytes}/{total_bytes} ({whole_rate}, {eta} left)"
         }
-        (Unit::Bytes, None) => "{msg} {bytes} ({bytes_per_sec}, {elapsed})",
+        (Unit::Bytes, None) => "{msg} {bytes} ({whole_rate}, {elapsed})",
     };
     let look = ProgressStyle::with_template(template).unwrap_or(ProgressStyle::default_bar());
-    bar.with_style(look).with_message(what)
+    let look =
+        look.with_key("whole_rate", move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+            let _ = write!(out, "{}/s", unit.show(state.per_sec().round() as u64));
+        });
+    let bar = bar.with_style(look).with_message(what);
+    if !style.quiet && !std::io::stderr().is_terminal() {
+        print_lines(&bar, unit, steps.is_some());
+    }
+    bar
+}
+
+/// A spinner for work whose amount is not known.
+pub(crate) fn spinner(style: Style, what: &'static str) -> ProgressBar {
+    let bar = bar(style, what, Unit::Things, None);
+    let look = ProgressStyle::with_template("{spinner} {msg} ({elapsed})");
+    bar.set_style(look.unwrap_or(ProgressStyle::default_spinner()));
+    if !style.quiet && std::io::stderr().is_terminal() {
+        bar.enable_steady_tick(Duration::from_millis(200));
+    }
+    bar
+}
+
+/// Prints a line now and then, until the bar is finished or gone.
+fn print_lines(bar: &ProgressBar, unit: Unit, bounded: bool) {
+    let given = std::env::var(EVERY_VARIABLE).ok().and_then(|text| text.parse().ok());
+    let every = Duration::from_secs(given.unwrap_or(EVERY_SECONDS).max(1));
+    let bar = bar.downgrade();
+    // Without a thread there are no lines, and nothing else is lost.
+    let thread = std::thread::Builder::new().name("progress".into()).stack_size(STACK_BYTES);
+    let _ = thread.spawn(move || {
+        loop {
+            std::thread::sleep(every);
+            match bar.upgrade() {
+                Some(bar) if !bar.is_finished() => exit::say(&line(&bar, unit, bounded)),
+                _ => return,
+            }
+        }
+    });
+}
+
+/// `reading files: 1,200 of 7,000, 17 %, 20/s, 5 minutes left`
+fn line(bar: &ProgressBar, unit: Unit, bounded: bool) -> String {
+    let (done, all) = (bar.position(), bar.length().filter(|_| bounded));
+    let rate = unit.show(bar.per_sec().round() as u64);
+    let minutes = |time: Duration| show::count(time.as_secs().div_ceil(60), "minute");
+    match all {
+        Some(all) if all > 0 => format!(
+            "{}: {} of {}, {} %, {rate}/s, {} left",
+            bar.message(),
+            unit.show(done),
+            unit.show(all),
+            (100 * u128::from(done) / u128::from(all)).min(100),
+            minutes(bar.eta())
+        ),
+        _ if done > 0 => format!("{}: {}, {rate}/s", bar.message(), unit.show(done)),
+        _ => format!("{}: {} so far", bar.message(), minutes(bar.elapsed())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_have_whole_numbers() {
+        let bar = ProgressBar::hidden();
+        bar.set_length(7000);
+        bar.set_message("reading files");
+        bar.set_position(1200);
+        let shown = line(&bar, Unit::Things, true);
+        assert!(shown.starts_with("reading files: 1,200 of 7,000, 17 %, "), "{shown}");
+        assert!(!shown.contains('.'), "{shown}");
+        let shown = line(&bar, Unit::Bytes, false);
+        assert!(shown.starts_with("reading files: 1.17 KiB, "), "{shown}");
+    }
 }

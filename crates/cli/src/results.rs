@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use ringer::Comparison;
 use ringer::scheme::Measure;
+use ringer::{Comparison, Estimate};
 
 use crate::exit::Failure;
 use crate::show::{self, Output, Style};
@@ -101,6 +101,12 @@ impl Results {
         Results { style, lines: Output::new(), table: None, staged: None }
     }
 
+    /// Results that nobody wants to see.
+    pub(crate) fn nowhere(style: Style) -> Results {
+        let lines = Output::to(Box::new(io::sink()));
+        Results { style, lines, table: None, staged: None }
+    }
+
     /// Whether results are added as rows, not as lines.
     pub(crate) fn is_table(&self) -> bool {
         self.table.is_some()
@@ -134,10 +140,14 @@ pub(crate) fn columns(before: &[Column], measure: Measure) -> Vec<Column> {
 
 /// The cells of a comparison's columns.
 pub(crate) fn cells(comparison: &Comparison) -> [Cell; 5] {
-    let estimate = comparison.similarity();
+    estimate_cells(&comparison.similarity(), comparison.is_exact())
+}
+
+/// The cells of an estimate in the same columns.
+pub(crate) fn estimate_cells(estimate: &Estimate, exact: bool) -> [Cell; 5] {
     let [value, error] = [estimate.value, estimate.std_error].map(Cell::Number);
     let [low, high] = [estimate.low, estimate.high].map(Cell::Number);
-    [value, error, low, high, Cell::Boolean(comparison.is_exact())]
+    [value, error, low, high, Cell::Boolean(exact)]
 }
 
 /// The name of a query as a cell.

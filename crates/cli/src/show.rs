@@ -4,7 +4,7 @@ use std::io::{BufWriter, Write, stdout};
 use std::path::Path;
 
 use ringer::scheme::Measure;
-use ringer::{Comparison, Estimate, Match};
+use ringer::{Comparison, Estimate, Match, Options};
 use serde_json::{Map, Value, json};
 
 use crate::exit::Failure;
@@ -18,6 +18,32 @@ pub(crate) struct Style {
     /// Print no progress bars and no summaries.
     #[arg(long, short, global = true, help_heading = "Output")]
     pub(crate) quiet: bool,
+    /// Say what is being done.
+    #[arg(long, short, global = true, help_heading = "Output", conflicts_with = "quiet")]
+    pub(crate) verbose: bool,
+    /// Memory for the pages of a database, such as 512MiB [default: 64MiB; for many queries at once, what the file needs, up to
+    /// half of the free memory].
+    #[arg(long, global = true, value_name = "SIZE", help_heading = "Resources", value_parser = parse_bytes)]
+    pub(crate) cache: Option<usize>,
+    /// How many threads work at once [default: one for each processor].
+    #[arg(
+        long,
+        global = true,
+        value_name = "N",
+        help_heading = "Resources",
+        value_parser = clap::value_parser!(u16).range(1..=1024)
+    )]
+    pub(crate) threads: Option<u16>,
+}
+
+impl Style {
+    /// The options for opening a database.
+    pub(crate) fn options(&self) -> Options {
+        let usual = Options::default();
+        let cache = self.cache.unwrap_or(usual.cache_bytes);
+        let threads = self.threads.map_or(usual.threads, usize::from);
+        usual.with_cache_bytes(cache).with_threads(threads)
+    }
 }
 
 /// Buffered lines for standard output or a file.
@@ -77,6 +103,16 @@ pub(crate) fn json_key(key: &[u8]) -> Value {
     match std::str::from_utf8(key) {
         Ok(text) => Value::from(text),
         Err(_) => json!({ "hex": key.iter().map(|b| format!("{b:02x}")).collect::<String>() }),
+    }
+}
+
+/// The bytes of a key from its JSON.
+pub(crate) fn key_of_json(key: &Value) -> Vec<u8> {
+    let byte = |digits: &[u8]| u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok();
+    match (key.as_str(), key["hex"].as_str()) {
+        (Some(text), _) => text.as_bytes().to_vec(),
+        (None, Some(hex)) => hex.as_bytes().chunks(2).filter_map(byte).collect(),
+        (None, None) => key.to_string().into_bytes(),
     }
 }
 
@@ -161,7 +197,11 @@ pub(crate) fn similarity(measure: Measure, estimate: &Estimate) -> String {
         Measure::Cosine => estimate.value,
         _ => estimate.clamped(),
     };
-    format!("{value:.3} ± {:.3}", estimate.std_error)
+    // An error of zero would promise more than samples can tell.
+    match estimate.std_error < 0.0005 {
+        true => format!("about {value:.3}"),
+        false => format!("{value:.3} ± {:.3}", estimate.std_error),
+    }
 }
 
 /// The similarity of a comparison as text, with its error or marked as exact.

@@ -15,6 +15,7 @@ use ringer::{Error, Lost, Originals, Scheme, Sketcher};
 use crate::exit::{self, Failure};
 use crate::input::{DocumentLimits, Lines, MAX_LINE_BYTES, Records, Worker, content};
 use crate::problems::Problem;
+use crate::report::Place;
 use crate::{interrupt, show};
 
 /// How many keys with missing or changed sources are listed. Further ones are only counted.
@@ -103,8 +104,31 @@ impl Opened {
                 }
             };
             // A set that was not read because of an interrupt is not gone.
-            if interrupt::asked() { Err(Error::Interrupted) } else { Ok(set) }
+            if interrupt::requested() { Err(Error::Interrupted) } else { Ok(set) }
         })
+    }
+}
+
+impl Opened {
+    /// The text of a key, for people to read; `None` if there is none.
+    pub(crate) fn text(&self, key: &[u8], sketcher: &Sketcher) -> Option<Vec<u8>> {
+        match self {
+            Opened::Files(_) => Worker::new(sketcher).text_of_file(path_of(key)),
+            Opened::Lines(lines) => lines.text(key),
+        }
+    }
+
+    /// The texts of members of groups, for a report.
+    pub(crate) fn texts(
+        &self,
+        places: &[Place],
+        sketcher: &Sketcher,
+    ) -> Result<Vec<Option<Vec<u8>>>, Failure> {
+        let text = |place: &Place| match interrupt::requested() {
+            true => Err(Failure::Interrupted),
+            false => Ok(self.text(&place.key, sketcher)),
+        };
+        places.iter().map(text).collect()
     }
 }
 
@@ -122,7 +146,8 @@ pub(crate) fn same_bytes(a: &[u8], b: &[u8]) -> bool {
     compare_bytes(path_of(a), path_of(b)).unwrap_or(false)
 }
 
-fn compare_bytes(a: &Path, b: &Path) -> io::Result<bool> {
+/// Whether two files have the same bytes.
+pub(crate) fn compare_bytes(a: &Path, b: &Path) -> io::Result<bool> {
     let (a, b) = (File::open(a)?, File::open(b)?);
     if a.metadata()?.len() != b.metadata()?.len() {
         return Ok(false);
@@ -163,7 +188,7 @@ impl LineIndex {
         }
         let mut places = Vec::new();
         while let Some(block) = lines.next_block().map_err(unreadable)? {
-            if interrupt::asked() {
+            if interrupt::requested() {
                 return Err(Failure::Interrupted);
             }
             // Lines that `add` rejected were never stored.
@@ -193,6 +218,17 @@ impl LineIndex {
             }
         }
         Ok(None)
+    }
+
+    /// The text of a key.
+    fn text(&self, key: &[u8]) -> Option<Vec<u8>> {
+        let hash = hash(key);
+        let end = self.places.partition_point(|(other, _)| *other <= hash);
+        let same = self.places[..end].iter().rev().take_while(|(other, _)| *other == hash);
+        same.filter_map(|(_, start)| self.line(*start).ok()).find_map(|line| {
+            let (found, content) = self.records.parse(&line).ok()??;
+            (*found == *key).then(|| content.text().map(<[u8]>::to_vec)).flatten()
+        })
     }
 
     fn line(&self, start: u64) -> io::Result<Vec<u8>> {

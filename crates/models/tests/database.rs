@@ -69,7 +69,7 @@ fn end_after_a_kill(db: Database, files: &MemoryFiles, history: &History) {
     let layer: Arc<dyn FileLayer> = Arc::new(copy.clone());
     let reader = Reader::open_in(Arc::clone(&layer), Path::new(PATH), options(false, 0)).unwrap();
     history.look_again(&reader.snapshot());
-    let known = reader.snapshot().sequence() + reader.unsealed();
+    let known = reader.snapshot().sequence() + reader.commits_in_log();
     assert_eq!(known, db.snapshot().sequence(), "the mark is another one");
     let killed = Database::open_in(layer, Path::new(PATH), options(false, 0)).unwrap();
     history.look(&killed);

@@ -43,11 +43,11 @@ struct Shared {
 
 impl Shared {
     fn key(n: u64) -> PageKey {
-        PageKey { block: n % BLOCKS, region: 0, page: (n / BLOCKS) as u32 % PAGES }
+        PageKey { extent: n % BLOCKS, region: 0, page: (n / BLOCKS) as u32 % PAGES }
     }
 
     fn home(&self, key: PageKey) -> Home<Page> {
-        Home { table: Arc::clone(&self.tables[key.block as usize]), page: key.page / 2 }
+        Home { table: Arc::clone(&self.tables[key.extent as usize]), page: key.page / 2 }
     }
 
     fn step(&self, what: u64, key: PageKey) {
@@ -57,7 +57,7 @@ impl Shared {
                 // In the order of a lookup: the table, then the cache, then the file.
                 let Home { table, page: place } = self.home(key);
                 if let Some(found) = table.get(place) {
-                    assert_eq!((found.key.block, found.key.page / 2), (key.block, place));
+                    assert_eq!((found.key.extent, found.key.page / 2), (key.extent, place));
                     found.used.store(true, Ordering::Relaxed);
                     if found.key == key {
                         return;
@@ -71,10 +71,10 @@ impl Shared {
             2 => {
                 let _ = self.cache.insert_if_room(key, page(), Some(self.home(key)));
             }
-            3 => self.cache.remove_block(key.block),
+            3 => self.cache.remove_extent(key.extent),
             _ => {
-                let view = self.tables[key.block as usize].view();
-                assert!(view.get(key.page / 2).is_none_or(|found| found.key.block == key.block));
+                let view = self.tables[key.extent as usize].view();
+                assert!(view.get(key.page / 2).is_none_or(|found| found.key.extent == key.extent));
             }
         }
     }
@@ -88,7 +88,7 @@ impl Shared {
         for (block, table) in (0..).zip(&self.tables) {
             for place in 0..PAGES / 2 {
                 let Some(found) = table.get(place) else { continue };
-                assert_eq!((found.key.block, found.key.page / 2), (block, place));
+                assert_eq!((found.key.extent, found.key.page / 2), (block, place));
                 let kept = self.cache.get(found.key);
                 let same = kept.is_some_and(|kept| Arc::ptr_eq(&kept, &found));
                 assert!(same, "a table has {:?}, which the cache has not", found.key);
@@ -116,7 +116,7 @@ fn a_table_has_what_the_cache_has() {
         });
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         shared.check();
-        (0..BLOCKS).for_each(|block| shared.cache.remove_block(block));
+        (0..BLOCKS).for_each(|block| shared.cache.remove_extent(block));
         shared.check();
         assert_eq!(shared.cache.resident_bytes(), 0);
         assert!(shared.tables.iter().all(|t| (0..PAGES / 2).all(|place| t.get(place).is_none())));

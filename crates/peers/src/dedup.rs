@@ -18,7 +18,7 @@ use testkit::workload::{ELEMENTS, MEMBERS, Set, Workload};
 const WANTED: f64 = 0.8;
 
 /// The thresholds of the queries: the wanted one, and one low enough that estimates seldom fall below it.
-const ASKED: [f64; 2] = [0.8, 0.7];
+const THRESHOLDS: [f64; 2] = [0.8, 0.7];
 
 const ROUNDS: usize = 7;
 
@@ -82,10 +82,10 @@ pub(crate) fn table(w2: &Workload, folder: &Path, others: Option<&str>) -> Resul
     {
         let path = folder.join(format!("dedup-{name}.ringer"));
         let (snapshot, numbers, _database) = filled(&path, &Scheme::new(parameters)?, w2)?;
-        for asked in ASKED {
-            let name = format!("ringer {name}, asked {asked}");
-            pairs(&snapshot, &numbers, asked, (&flags, &truth), &name)?;
-            clusters(&snapshot, asked, &name)?;
+        for threshold in THRESHOLDS {
+            let name = format!("ringer {name}, threshold {threshold}");
+            pairs(&snapshot, &numbers, threshold, (&flags, &truth), &name)?;
+            clusters(&snapshot, threshold, &name)?;
         }
     }
     Ok(())
@@ -143,14 +143,14 @@ fn best(mut work: impl FnMut() -> Result<()>) -> Result<(f64, f64)> {
 fn pairs(
     snapshot: &Snapshot,
     numbers: &Keys,
-    asked: f64,
+    threshold: f64,
     (flags, truth): (&HashSet<u64>, &Numbers),
     name: &str,
 ) -> Result<()> {
     let mut found = Vec::new();
     let seconds = best(|| {
         found.clear();
-        snapshot.pairs(asked).expand().run(|pair| {
+        snapshot.pairs(threshold).expand().run(|pair| {
             if let Found::Pair(pair) = pair {
                 found.push(pair);
             }
@@ -169,12 +169,12 @@ fn pairs(
     Ok(())
 }
 
-fn clusters(snapshot: &Snapshot, asked: f64, name: &str) -> Result<()> {
+fn clusters(snapshot: &Snapshot, threshold: f64, name: &str) -> Result<()> {
     for linkage in [Linkage::Connected, Linkage::Strict] {
         let mut clusters = 0;
         let seconds = best(|| {
             clusters = 0;
-            snapshot.clusters(asked).linkage(linkage).run(|_| {
+            snapshot.clusters(threshold).linkage(linkage).run(|_| {
                 clusters += 1;
                 ControlFlow::Continue(())
             })?;

@@ -55,7 +55,7 @@ impl Gaoya {
 impl Contender for Gaoya {
     type Answer = Vec<(u32, f64)>;
 
-    fn ask(&self, query: u64) -> Vec<(u32, f64)> {
+    fn query(&self, query: u64) -> Vec<(u32, f64)> {
         self.index.query_top_k(&self.queries[query as usize], 10)
     }
 

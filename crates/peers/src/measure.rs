@@ -62,7 +62,7 @@ pub(crate) trait Contender {
     type Answer;
 
     /// The ten nearest sets of a query. This call is timed.
-    fn ask(&self, query: u64) -> Self::Answer;
+    fn query(&self, query: u64) -> Self::Answer;
 
     /// The numbers of the sets in an answer.
     fn numbers(&self, answer: Self::Answer) -> Vec<u64>;
@@ -73,7 +73,7 @@ pub(crate) trait Contender {
 pub(crate) struct Queries {
     rounds: Vec<Vec<f64>>,
     hits: [u64; MEMBERS as usize],
-    asked: u64,
+    queries: u64,
 }
 
 /// The number of queries per round for a workload.
@@ -85,12 +85,13 @@ impl Queries {
     /// Runs every query once without timing. This warms caches and counts hits.
     pub(crate) fn warm<C: Contender>(&mut self, w2: &Workload, contender: &C) {
         for query in 0..queries_of(w2) {
-            let found: HashSet<u64> = contender.numbers(contender.ask(query)).into_iter().collect();
+            let found: HashSet<u64> =
+                contender.numbers(contender.query(query)).into_iter().collect();
             assert!(found.len() <= 10, "more than the ten that were asked for");
             for (member, hits) in (0..MEMBERS).zip(&mut self.hits) {
                 *hits += u64::from(found.contains(&w2.member(query, member)));
             }
-            self.asked += 1;
+            self.queries += 1;
         }
     }
 
@@ -105,7 +106,7 @@ impl Queries {
         let mut times = Vec::new();
         for query in (0..queries_of(w2).min(most)).rev() {
             let start = Instant::now();
-            let answer = contender.ask(query);
+            let answer = contender.query(query);
             times.push(start.elapsed().as_secs_f64() * 1e6);
             drop(answer);
         }
@@ -121,7 +122,7 @@ impl Queries {
 
     /// The share of planted sets that were found: in all, and at each resemblance.
     pub(crate) fn recall(&self) -> (f64, [f64; MEMBERS as usize]) {
-        let each = self.hits.map(|hits| hits as f64 / self.asked as f64);
+        let each = self.hits.map(|hits| hits as f64 / self.queries as f64);
         (each.iter().sum::<f64>() / MEMBERS as f64, each)
     }
 }

@@ -164,7 +164,7 @@ fn key(i: u64) -> Key {
 impl Contender for Ringer {
     type Answer = Answer;
 
-    fn ask(&self, query: u64) -> Answer {
+    fn query(&self, query: u64) -> Answer {
         let like = Like::Signature(&self.queries[query as usize]);
         let query = self.snapshot.query(like).top(10);
         let query = if self.exhaustive { query.exhaustive() } else { query };

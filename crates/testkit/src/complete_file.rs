@@ -18,7 +18,7 @@ use ringer::{
 };
 
 use crate::damaged::Damaged;
-use crate::query_oracle::{self, Ask, Rows};
+use crate::query_oracle::{self, Request, Rows};
 
 /// The path of the database.
 pub const PATH: &str = "/d/complete.ringer";
@@ -50,7 +50,7 @@ pub struct CompleteFile {
     pub stale: Vec<u8>,
     pub rows: BTreeMap<Vec<u8>, Stored>,
     absent: Vec<Vec<u8>>,
-    queries: Vec<(Vec<u8>, Ask, Option<Plan>, Answer)>,
+    queries: Vec<(Vec<u8>, Request, Option<Plan>, Answer)>,
     pairs: Vec<Pair>,
 }
 
@@ -158,7 +158,7 @@ impl CompleteFile {
             Part { kind: 0, offset: 0, length: 4096 },
             Part { kind: 0, offset: 4096, length: 4096 },
         ];
-        for block in state.manifest.segments.iter().flat_map(SegmentEntry::blocks) {
+        for block in state.manifest.segments.iter().flat_map(SegmentEntry::extents) {
             let (mut at, end) = (block.offset as usize, (block.offset + block.length) as usize);
             while at < end {
                 let header = &self.bytes[at..at + 24];
@@ -190,24 +190,24 @@ impl CompleteFile {
 
     /// Queries a snapshot in all ways and returns whether everything was answered.
     pub fn check_answers(&self, snapshot: &Snapshot, turn: usize) -> bool {
-        let mut asked = Asked::default();
+        let mut refusals = Refusals::default();
         for (key, stored) in self.rows.iter().skip(turn % 16).step_by(16) {
-            asked.compare(snapshot.get(key), &Some(stored.clone()));
+            refusals.compare(snapshot.get(key), &Some(stored.clone()));
         }
         for key in self.absent.iter().skip(turn % 3).step_by(3) {
-            asked.compare(snapshot.get(key), &None);
+            refusals.compare(snapshot.get(key), &None);
         }
-        asked.compare_rows(snapshot, &self.rows);
-        asked.compare(snapshot.len(), &(self.rows.len() as u64));
-        for (key, ask, plan, right) in &self.queries {
-            let query = ask.put(snapshot.query(Like::Key(key)));
+        refusals.compare_rows(snapshot, &self.rows);
+        refusals.compare(snapshot.len(), &(self.rows.len() as u64));
+        for (key, request, plan, right) in &self.queries {
+            let query = request.put(snapshot.query(Like::Key(key)));
             let query = plan.map_or(query.clone(), |plan| query.plan(plan));
-            asked.compare(query.run(), right);
+            refusals.compare(query.run(), right);
         }
         if turn.is_multiple_of(16) {
-            asked.compare(snapshot.pairs(0.9).expand().collect(), &self.pairs);
+            refusals.compare(snapshot.pairs(0.9).expand().collect(), &self.pairs);
         }
-        asked.errors == 0
+        refusals.errors == 0
     }
 }
 
@@ -215,22 +215,22 @@ impl CompleteFile {
 fn right_queries(
     snapshot: &Snapshot,
     rows: &BTreeMap<Vec<u8>, Stored>,
-) -> Vec<(Vec<u8>, Ask, Option<Plan>, Answer)> {
+) -> Vec<(Vec<u8>, Request, Option<Plan>, Answer)> {
     let signatures: Rows =
         rows.iter().map(|(key, stored)| (key.clone(), stored.signature.clone())).collect();
     let mut queries = Vec::new();
-    for (i, ask, plan) in [
-        (5, Ask::top(3), Some(Plan::Probe)),
-        (90, Ask { matches: Some(5), ..Ask::top(2) }, Some(Plan::Probe)),
-        (200, Ask::min(0.9), Some(Plan::Scan)),
-        (300, Ask { exhaustive: true, ..Ask::top(4) }, None),
+    for (i, request, plan) in [
+        (5, Request::top(3), Some(Plan::Probe)),
+        (90, Request { matches: Some(5), ..Request::top(2) }, Some(Plan::Probe)),
+        (200, Request::min(0.9), Some(Plan::Scan)),
+        (300, Request { exhaustive: true, ..Request::top(4) }, None),
     ] {
         let key = rows.keys().nth(i % rows.len()).unwrap().clone();
-        let right = query_oracle::brute_force(&signatures, &signatures[&key], Some(&key), ask);
-        query_oracle::compare_plans(snapshot, Like::Key(&key), ask, &right, "undamaged");
-        let query = ask.put(snapshot.query(Like::Key(&key)));
+        let right = query_oracle::brute_force(&signatures, &signatures[&key], Some(&key), request);
+        query_oracle::compare_plans(snapshot, Like::Key(&key), request, &right, "undamaged");
+        let query = request.put(snapshot.query(Like::Key(&key)));
         let answer = plan.map_or(query.clone(), |plan| query.plan(plan)).run().unwrap();
-        queries.push((key, ask, plan, answer));
+        queries.push((key, request, plan, answer));
     }
     queries
 }
@@ -251,11 +251,11 @@ pub fn check_error(error: &Error) {
 
 /// Counts the calls that were refused.
 #[derive(Default)]
-struct Asked {
+struct Refusals {
     errors: usize,
 }
 
-impl Asked {
+impl Refusals {
     fn compare<T: PartialEq + std::fmt::Debug>(&mut self, found: Result<T>, right: &T) {
         match found {
             Ok(found) => assert_eq!(found, *right),
@@ -316,16 +316,15 @@ impl Killed {
             entries.map(|e| (e.path, e.bytes.map(|bytes| bytes.to_vec()))).collect::<Vec<_>>()
         };
         let before = contents(&damaged);
-        let mut asked = Asked::default();
+        let mut refusals = Refusals::default();
         match Database::open_in(Arc::new(damaged.clone()), Path::new(PATH), options()) {
             Ok(db) => {
-                asked.compare_rows(&db.snapshot(), &self.rows);
-                return asked.errors == 0;
+                refusals.compare_rows(&db.snapshot(), &self.rows);
+                return refusals.errors == 0;
             }
             Err(error) => {
-                let hot =
-                    matches!(error, Error::HotTierMissing { .. } | Error::HotTierDamaged { .. });
-                if !hot {
+                let log_lost = matches!(error, Error::LogMissing { .. } | Error::LogDamaged { .. });
+                if !log_lost {
                     check_error(&error);
                 }
                 assert!(contents(&damaged) == before, "{error}: a refused open changed bytes");

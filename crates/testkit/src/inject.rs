@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// The system calls that change a disk or report about it. Not every system has all of them.
-const CALLS: [&str; 20] = [
+const CALLS: [&str; 22] = [
     "write",
     "writev",
     "pwrite64",
@@ -23,6 +23,8 @@ const CALLS: [&str; 20] = [
     "renameat2",
     "link",
     "linkat",
+    "symlink",
+    "symlinkat",
     "unlink",
     "unlinkat",
     "rmdir",

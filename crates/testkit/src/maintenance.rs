@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ringer::internals::care::{check, create, repair, salvage};
+use ringer::internals::maintenance::{check, create, repair, salvage};
 use ringer::internals::store::file_layer::FileLayer;
 use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::{Database, Depth, Options, Reader, Recovery, Result, Signature};

@@ -163,10 +163,10 @@ pub fn compare(snapshot: &Snapshot, map: &Map, what: &str) {
     let turn = snapshot.sequence() as usize + map.len();
     match map.iter().nth(turn % KEYS.len()) {
         Some((key, _)) if turn.is_multiple_of(2) => {
-            compare_likes(snapshot, map, Like::Key(key), turn, what);
+            compare_query(snapshot, map, Like::Key(key), turn, what);
         }
         None if turn.is_multiple_of(2) => {
-            compare_likes(snapshot, map, Like::Features(&SETS[turn % SETS.len()]), turn, what);
+            compare_query(snapshot, map, Like::Features(&SETS[turn % SETS.len()]), turn, what);
         }
         _ => {}
     }
@@ -177,14 +177,14 @@ pub fn compare_queries(snapshot: &Snapshot, map: &Map, what: &str) {
     let turn = snapshot.sequence() as usize + map.len();
     let rows = signatures(snapshot.scheme()).iter().cycle().skip(turn % SETS.len());
     for (turn, signature) in (turn..).zip(rows.take(3)) {
-        compare_likes(snapshot, map, Like::Signature(signature), turn, what);
+        compare_query(snapshot, map, Like::Signature(signature), turn, what);
     }
     let missing = snapshot.query(Like::Key(b"never stored")).run();
     assert!(matches!(missing, Err(Error::NoSuchKey { .. })), "{what}");
 }
 
 /// Compares the answers of both plans with the map.
-fn compare_likes(snapshot: &Snapshot, map: &Map, like: Like<'_>, turn: usize, what: &str) {
+fn compare_query(snapshot: &Snapshot, map: &Map, like: Like<'_>, turn: usize, what: &str) {
     let rows = signatures(snapshot.scheme());
     let (set, itself) = match like {
         Like::Key(key) => (map[key].0, Some(key)),

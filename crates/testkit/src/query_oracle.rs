@@ -21,7 +21,7 @@ pub const PLANS: [Option<Plan>; 3] = [None, Some(Plan::Probe), Some(Plan::Scan)]
 
 /// The conditions of a query, in a form that brute force can evaluate.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Ask {
+pub struct Request {
     pub top: Option<usize>,
     pub min: Option<f64>,
     pub matches: Option<u32>,
@@ -29,15 +29,15 @@ pub struct Ask {
     pub hamming: bool,
 }
 
-impl Ask {
+impl Request {
     /// Asks for the best n.
-    pub fn top(n: usize) -> Ask {
-        Ask { top: Some(n), ..Ask::default() }
+    pub fn top(n: usize) -> Request {
+        Request { top: Some(n), ..Request::default() }
     }
 
     /// Asks for all with at least this resemblance.
-    pub fn min(resemblance: f64) -> Ask {
-        Ask { min: Some(resemblance), ..Ask::default() }
+    pub fn min(resemblance: f64) -> Request {
+        Request { min: Some(resemblance), ..Request::default() }
     }
 
     /// Adds the conditions to a query.
@@ -99,8 +99,8 @@ impl<'a> Brute<'a> {
     }
 
     /// Returns all matches, best first.
-    pub fn answer(&mut self, rows: &Rows, itself: Option<&[u8]>, ask: Ask) -> Found {
-        let least = ask.least(self.query.scheme());
+    pub fn answer(&mut self, rows: &Rows, itself: Option<&[u8]>, request: Request) -> Found {
+        let least = request.least(self.query.scheme());
         let mut found = Vec::new();
         if self.query.is_empty() {
             return Found::new();
@@ -109,21 +109,26 @@ impl<'a> Brute<'a> {
             if signature.is_empty() || itself == Some(key) {
                 continue;
             }
-            let slots = self.slots(signature, ask.hamming);
+            let slots = self.slots(signature, request.hamming);
             let (comparison, value) = self.value(signature);
-            if slots >= least && ask.min.is_none_or(|min| value >= min - 1e-9) {
+            if slots >= least && request.min.is_none_or(|min| value >= min - 1e-9) {
                 found.push((value, slots, key, comparison));
             }
         }
         found.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)).then_with(|| a.2.cmp(b.2)));
-        found.truncate(ask.top.unwrap_or(if ask.min.is_some() { usize::MAX } else { 10 }));
+        found.truncate(request.top.unwrap_or(if request.min.is_some() { usize::MAX } else { 10 }));
         found.into_iter().map(|(_, slots, key, how)| (key.clone(), slots, how)).collect()
     }
 }
 
 /// Returns the correct answer.
-pub fn brute_force(rows: &Rows, query: &Signature, itself: Option<&[u8]>, ask: Ask) -> Found {
-    Brute::new(query).answer(rows, itself, ask)
+pub fn brute_force(
+    rows: &Rows,
+    query: &Signature,
+    itself: Option<&[u8]>,
+    request: Request,
+) -> Found {
+    Brute::new(query).answer(rows, itself, request)
 }
 
 /// Returns the matches of an answer, which must not be truncated.
@@ -134,21 +139,34 @@ pub fn found(answer: &Answer) -> Found {
 }
 
 /// Compares the answers of all plans with the correct one.
-pub fn compare_plans(snapshot: &Snapshot, like: Like<'_>, ask: Ask, right: &Found, at: &str) {
+pub fn compare_plans(
+    snapshot: &Snapshot,
+    like: Like<'_>,
+    request: Request,
+    right: &Found,
+    at: &str,
+) {
     for plan in PLANS {
-        let query = ask.put(snapshot.query(like));
+        let query = request.put(snapshot.query(like));
         let query = plan.map_or(query.clone(), |plan| query.plan(plan));
-        let answer = query.run().unwrap_or_else(|error| panic!("{at} {ask:?} {plan:?}: {error}"));
-        assert_eq!(found(&answer), *right, "{at} {ask:?} {plan:?} {}", snapshot.scheme());
+        let answer =
+            query.run().unwrap_or_else(|error| panic!("{at} {request:?} {plan:?}: {error}"));
+        assert_eq!(found(&answer), *right, "{at} {request:?} {plan:?} {}", snapshot.scheme());
     }
 }
 
 /// Compares the answers of all plans with brute force.
-pub fn compare_all(snapshot: &Snapshot, rows: &Rows, query: &Signature, asks: &[Ask], at: &str) {
+pub fn compare_all(
+    snapshot: &Snapshot,
+    rows: &Rows,
+    query: &Signature,
+    requests: &[Request],
+    at: &str,
+) {
     let mut brute = Brute::new(query);
-    for ask in asks {
-        let right = brute.answer(rows, None, *ask);
-        compare_plans(snapshot, Like::Signature(query), *ask, &right, at);
+    for request in requests {
+        let right = brute.answer(rows, None, *request);
+        compare_plans(snapshot, Like::Signature(query), *request, &right, at);
     }
 }
 

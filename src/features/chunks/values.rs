@@ -1,7 +1,7 @@
-//! The value of every place between two bytes: the fingerprint of the window before it (CHUNK-1).
+//! The value of each place between two bytes: the upper half of the fingerprint of the window before it (CHUNK-1).
 //!
-//! In: bytes. Out: the upper halves of fingerprints modulo the standard polynomial, one for each place. Sliding a
-//! window is a chain of dependent table lookups. So a stretch is divided into parts that slide in parallel.
+//! In: bytes. Out: one value for each place. Fingerprints are modulo the standard polynomial. Sliding a window is a
+//! chain of dependent table lookups. So a stretch of bytes is divided into parts, and their windows slide in parallel.
 
 use crate::features::rabin::{Polynomial, Rabin, leaving};
 
@@ -12,13 +12,13 @@ pub(super) const WINDOW: usize = 16;
 /// The correction for each byte that leaves a window.
 static LEAVING: [u64; 256] = leaving(Polynomial::STANDARD, WINDOW as u64);
 
-/// The number of parts that slide in parallel, and the places in each.
+/// The number of parts whose windows slide in parallel, and the places in each.
 const PARTS: usize = 4;
 const PART: usize = 128;
 const STRETCH: usize = PARTS * PART;
 
-/// The value of a place: the upper half of a fingerprint. Two are equal by chance once in four billion times, which
-/// is harmless.
+/// The value of a place: the upper half of a fingerprint. Two different windows have the same value with probability
+/// 2^-32, which is harmless.
 #[inline(always)]
 fn order(fingerprint: u64) -> u32 {
     (fingerprint >> 32) as u32

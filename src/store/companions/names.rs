@@ -15,11 +15,11 @@ pub enum Companion {
     /// The new file that a vacuum writes.
     Vacuum,
     /// The directory of the write-ahead log.
-    HotTier,
+    Log,
     /// A log directory that is being created or removed.
-    NewHotTier,
+    NewLog,
     /// A copy of the log directory, for a reader that would change the original.
-    HotTierCopy,
+    LogCopy,
     /// A log directory that could not be read in full and was set aside, with its number.
     Quarantine(u32),
 }
@@ -33,9 +33,9 @@ impl Companion {
         Companion::Lock,
         Companion::New,
         Companion::Vacuum,
-        Companion::HotTier,
-        Companion::NewHotTier,
-        Companion::HotTierCopy,
+        Companion::Log,
+        Companion::NewLog,
+        Companion::LogCopy,
     ];
 
     /// The highest number of a quarantined log directory.
@@ -47,9 +47,9 @@ impl Companion {
             Companion::Lock => "-lock",
             Companion::New => "-new",
             Companion::Vacuum => "-vacuum",
-            Companion::HotTier => "-hot",
-            Companion::NewHotTier => "-hot-new",
-            Companion::HotTierCopy => "-hot-replay",
+            Companion::Log => "-hot",
+            Companion::NewLog => "-hot-new",
+            Companion::LogCopy => "-hot-replay",
             Companion::Quarantine(_) => QUARANTINE,
         }
     }
@@ -71,9 +71,9 @@ impl Companion {
 }
 
 /// Returns the database that a log directory belongs to.
-pub fn database_of_tier(directory: &Path) -> PathBuf {
+pub fn database_of_log(directory: &Path) -> PathBuf {
     let name = directory.file_name().unwrap_or_default().as_encoded_bytes();
-    let database = name.strip_suffix(Companion::HotTier.ending().as_bytes()).and_then(os_name);
+    let database = name.strip_suffix(Companion::Log.ending().as_bytes()).and_then(os_name);
     database.map_or_else(|| directory.into(), |database| directory.with_file_name(database))
 }
 
@@ -141,6 +141,6 @@ mod tests {
         let expected = ["x-lock", "x-new", "x-vacuum", "x-hot", "x-hot-new", "x-hot-replay"];
         assert_eq!(names, expected.map(PathBuf::from));
         assert_eq!(Companion::Quarantine(7).path(Path::new("x")), Path::new("x-hot-quarantine-7"));
-        assert_eq!(database_of_tier(Path::new("/d/x-hot")), Path::new("/d/x"));
+        assert_eq!(database_of_log(Path::new("/d/x-hot")), Path::new("/d/x"));
     }
 }

@@ -1,12 +1,12 @@
-//! The interface to the file system. All disk access of the store goes through these two traits, except for sled's
-//! own files.
+//! The interface to the file system. All disk access of the store goes through these traits, except for sled's own
+//! files.
 //!
-//! In: paths, positions and bytes. Out: bytes, and the errors of an operating system. A layer must not know what
-//! the bytes mean.
+//! In: paths, offsets and bytes. Out: bytes, and the errors of an operating system. A layer must not know what the
+//! bytes mean.
 //!
-//! There are three layers: [`real`] is the operating system. [`memory`] keeps files in memory, and can open a
-//! database from bytes alone. [`faulty`] records every change, can rebuild the disk that a crash at any point would
-//! leave, and can make any operation fail. So a crash test is an ordinary test.
+//! There are three layers. [`real`] is the operating system. [`memory`] keeps files in memory, and can open a database
+//! from bytes alone. [`faulty`] records every change, can rebuild the disk that a crash at any point would leave, and
+//! can make any operation fail. So a crash test is an ordinary test.
 //!
 //! A layer promises what POSIX promises and no more. A write may be lost, torn or reordered until the file is
 //! synced. A name may be lost until its directory is synced.
@@ -27,13 +27,13 @@ use std::sync::Arc;
 
 /// A file system.
 pub trait FileLayer: Send + Sync + fmt::Debug {
-    /// Whether its paths are those of the operating system, so that code outside of the layer can use them too.
+    /// Whether its paths are those of the operating system, so that code outside of the layer can use them.
     fn is_real(&self) -> bool {
         false
     }
 
-    /// Returns a layer that is bound to `folder`. It resolves names in the directory that has this path now, even
-    /// if that is moved later. It follows no links and rejects paths outside of the directory. Returns `None` if
+    /// Returns a layer that is bound to `folder`. It resolves names in the directory that has this path now, even if
+    /// the directory is moved later. It follows no links and rejects paths outside of the directory. Returns `None` if
     /// the layer has neither links nor moves to guard against.
     fn anchored(&self, _folder: &Path) -> io::Result<Option<Arc<dyn FileLayer>>> {
         Ok(None)
@@ -43,13 +43,14 @@ pub trait FileLayer: Send + Sync + fmt::Debug {
     /// owner until [`File::set_rights`].
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>>;
 
-    /// Returns the kind of what is at a path, if anything. Follows links, unless the layer is anchored.
+    /// Returns the kind of the entry at a path, or `None` if there is none. Follows links, unless the layer is
+    /// anchored.
     fn kind(&self, path: &Path) -> io::Result<Option<Kind>>;
 
     /// Returns the path without links and relative components. The file must exist.
     fn canonical(&self, path: &Path) -> io::Result<PathBuf>;
 
-    /// Gives the file `from` the additional name `to`. Fails with `AlreadyExists` instead of replacing anything.
+    /// Creates a hard link `to` to the file `from`. Fails with `AlreadyExists` instead of replacing anything.
     fn link(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Renames a file or directory, and replaces a file that has the new name.
@@ -71,7 +72,7 @@ pub trait FileLayer: Send + Sync + fmt::Debug {
         }
     }
 
-    /// Removes a name of a file.
+    /// Removes one name of a file.
     fn remove_file(&self, path: &Path) -> io::Result<()>;
 
     /// Creates a directory. Its parent must exist. The directory is private to its owner until
@@ -84,12 +85,12 @@ pub trait FileLayer: Send + Sync + fmt::Debug {
     /// Removes a directory and its contents.
     fn remove_dir_all(&self, path: &Path) -> io::Result<()>;
 
-    /// Opens a directory to those who may use a file with these rights, if the layer supports rights.
+    /// Grants access to a directory to everyone who may use a file with these rights, if the layer supports rights.
     fn set_dir_rights(&self, _path: &Path, _rights: &Rights) -> io::Result<()> {
         Ok(())
     }
 
-    /// Returns the most bytes that a name in a directory may have.
+    /// Returns the maximum length of a name in a directory, in bytes.
     fn longest_name(&self, _folder: &Path) -> io::Result<usize> {
         Ok(255)
     }
@@ -108,7 +109,7 @@ pub trait FileLayer: Send + Sync + fmt::Debug {
     fn try_lock(&self, path: &Path, rights: Option<&Rights>) -> io::Result<Option<Box<dyn Lock>>>;
 }
 
-/// An open file, read and written at positions. Threads may share it.
+/// An open file, read and written at offsets. Threads may share it.
 pub trait File: Send + Sync + fmt::Debug {
     /// Reads some bytes at `offset`. Returns 0 only at the end of the file, or if `buffer` is empty.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
@@ -133,8 +134,8 @@ pub trait File: Send + Sync + fmt::Debug {
         Ok(None)
     }
 
-    /// Sets mode and group, and the owner where the system allows it. If the group cannot be set, the mode is
-    /// narrowed: nobody may use this file who may not use the one that the rights came from.
+    /// Sets mode and group, and the owner where the system allows it. If the group cannot be set, the mode is narrowed,
+    /// so that nobody gains access who may not use the file that the rights came from.
     fn set_rights(&self, _rights: &Rights) -> io::Result<()> {
         Ok(())
     }
@@ -209,7 +210,7 @@ pub struct Identity {
     pub device: u64,
     /// Its inode number.
     pub inode: u64,
-    /// The number of its names.
+    /// The number of its names (hard links).
     pub links: u64,
 }
 

@@ -16,7 +16,7 @@ impl Weighed for Page {
 }
 
 fn key(n: u64) -> PageKey {
-    PageKey { block: n / 12, region: (n / 4 % 3) as u8, page: (n % 4) as u32 }
+    PageKey { extent: n / 12, region: (n / 4 % 3) as u8, page: (n % 4) as u32 }
 }
 
 fn page(key: PageKey, bytes: usize) -> Arc<Page> {
@@ -97,8 +97,8 @@ fn one_shard_keeps_the_pages_that_a_naive_list_keeps() {
                     model.insert(k, 900 + bytes);
                 }
                 _ => {
-                    cache.remove_block(k.block);
-                    model.pages.retain(|(other, _)| other.block != k.block);
+                    cache.remove_extent(k.extent);
+                    model.pages.retain(|(other, _)| other.extent != k.extent);
                 }
             }
             assert_eq!(cache.resident_bytes(), model.bytes());
@@ -122,8 +122,8 @@ fn the_budget_holds_over_all_shards() {
         assert!(cache.resident_bytes() <= budget);
     }
     assert!(cache.resident_bytes() > budget * 9 / 10, "{}", cache.resident_bytes());
-    for block in 0..=3000 / 12 {
-        cache.remove_block(block);
+    for extent in 0..=3000 / 12 {
+        cache.remove_extent(extent);
     }
     assert_eq!(cache.resident_bytes(), 0);
 }
@@ -145,11 +145,11 @@ fn a_small_budget_has_few_shards_and_none_keeps_nothing() {
 fn keys_that_differ_little_fall_into_all_shards_evenly() {
     let cache: PageCache<Page> = PageCache::new(64 << 20);
     for n in 0..16_000 {
-        let k = PageKey { block: 1 + n % 2, region: 0, page: (n / 2) as u32 };
+        let k = PageKey { extent: 1 + n % 2, region: 0, page: (n / 2) as u32 };
         cache.insert(k, page(k, 1), None);
     }
     for shard in &cache.shards {
-        let pages = lock(shard).pages.len();
+        let pages = shard.lock().pages.len();
         assert!((800..1200).contains(&pages), "{pages}");
     }
 }
@@ -179,7 +179,7 @@ fn a_thread_that_died_with_a_lock_stops_nobody() {
     cache.insert(key(1), page(key(1), 10), None);
     let died = std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
-            let _shard = lock(&cache.shards[0]);
+            let _shard = cache.shards[0].lock();
             std::panic::resume_unwind(Box::new("died"));
         });
         thread.join()
@@ -187,7 +187,7 @@ fn a_thread_that_died_with_a_lock_stops_nobody() {
     assert!(died.is_err() && cache.shards[0].is_poisoned());
     assert!(cache.get(key(1)).is_some());
     cache.insert(key(2), page(key(2), 10), None);
-    cache.remove_block(0);
+    cache.remove_extent(0);
     assert_eq!(cache.resident_bytes(), 0);
 }
 
@@ -208,18 +208,18 @@ fn threads_share_pages_within_the_budget() {
                         16..19 => {
                             let _ = cache.insert_if_room(k, page(k, dice(20_000) as usize), None);
                         }
-                        _ => cache.remove_block(k.block),
+                        _ => cache.remove_extent(k.extent),
                     }
                 }
             });
         }
     });
-    let kept: usize = cache.shards.iter().map(|shard| lock(shard).bytes).sum();
+    let kept: usize = cache.shards.iter().map(|shard| shard.lock().bytes).sum();
     assert_eq!(cache.resident_bytes(), kept);
     assert!(kept <= budget);
 }
 
-/// A page with a position in a table.
+/// A page that can be found through a table, with its `used` bit.
 #[derive(Debug)]
 struct Flagged(std::sync::atomic::AtomicBool);
 
@@ -250,10 +250,10 @@ fn a_table_knows_what_is_resident_and_use_there_counts() {
     }
     (10..13).for_each(insert);
     assert_eq!(resident(), [0, 2, 5, 6, 7, 8, 9, 10, 11, 12]);
-    // If all of them were used, one is evicted all the same.
+    // If all pages were used, one is evicted nevertheless.
     resident().iter().for_each(|n| table.get(*n).unwrap().0.store(true, Ordering::Relaxed));
     insert(50);
     assert_eq!((resident().len(), table.get(50).is_some()), (10, true));
-    (0..9).for_each(|block| cache.remove_block(block));
+    (0..9).for_each(|extent| cache.remove_extent(extent));
     assert_eq!(resident(), Vec::<u32>::new());
 }

@@ -4,16 +4,16 @@
 //! rows." A [`Segment`] answers from pages, through the cache. A [`writer::SegmentWriter`] takes rows in key order
 //! and makes a segment.
 
-mod copies;
+mod duplicates;
 pub mod elements;
 pub mod known;
-pub mod liveness;
 pub mod postings;
 pub mod reader;
 pub mod rows;
 pub mod scan;
+pub mod tombstones;
 pub mod writer;
 
-pub use liveness::Liveness;
 pub use postings::{FoundList, ListReader, PostingCursor, Wanted};
 pub use reader::{Found, Segment};
+pub use tombstones::Tombstones;

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::error::{Error, Result};
 use crate::format::bytes::{Seal, broken};
-use crate::format::copies_page::{self, CopiesDirectory, CopiesPage, Pair};
+use crate::format::duplicates_page::{self, DuplicatesDirectory, DuplicatesPage, Pair};
 use crate::format::elements_page::ElementsShape;
 use crate::format::fence_page::{Child, FencePage, INNER_BYTES};
 use crate::format::filter::{self, KeyHash};
@@ -116,7 +116,7 @@ impl Segment {
         offset: u64,
         scheme: &Arc<Scheme>,
     ) -> Result<Segment> {
-        let place = PagePlace { kind: PageKind::SegmentHeader, block: id, number: 0 };
+        let place = PagePlace { kind: PageKind::SegmentHeader, extent: id, number: 0 };
         let page = source.read(place, Extent { offset, length: HEADER_PAGE_BYTES })?;
         let header = SegmentHeader::decode(page.payload()).map_err(|e| e.shifted(offset))?;
         if header.scheme != **scheme {
@@ -189,7 +189,7 @@ impl Segment {
     }
 
     fn fence(&self, number: u32, level: u8, most: u64) -> Result<Pinned<FencePage>> {
-        let place = PagePlace { kind: PageKind::Fence, block: self.id, number };
+        let place = PagePlace { kind: PageKind::Fence, extent: self.id, number };
         let extent = self.extent(self.header.keys, number, most);
         let fence = self.key_page(place, extent, |page| FencePage::new(page, level))?;
         // A forged file may refer to a cached fence page of another level. Fences that are their own children would
@@ -243,7 +243,7 @@ impl Segment {
     /// Returns the leaf page that is a child of a fence page.
     pub fn leaf(&self, child: Child) -> Result<Pinned<LeafPage>> {
         self.check_inside(child)?;
-        let place = PagePlace { kind: PageKind::Leaf, block: self.id, number: child.page };
+        let place = PagePlace { kind: PageKind::Leaf, extent: self.id, number: child.page };
         let most = PageKind::Leaf.max_bytes() as u64;
         let extent = self.extent(self.header.keys, child.page, most);
         let (rows, ids) = (self.header.rows, self.header.ids);
@@ -329,14 +329,14 @@ impl Segment {
         if !visit(leaf.first_row() + i as u32)? {
             return Ok(());
         }
-        let copies = self.header.copy_count();
-        let mut page = match self.first_copies_page(id)? {
+        let duplicates = self.header.duplicate_count();
+        let mut page = match self.first_duplicates_page(id)? {
             Some(page) => page,
             None => return Ok(()),
         };
         let least = Pair::new(id, 0).order();
-        while page < copies_page::page_count(copies) {
-            let pairs = self.copies_page(page)?;
+        while page < duplicates_page::page_count(duplicates) {
+            let pairs = self.duplicates_page(page)?;
             let start = pairs.pairs().partition_point(|pair| pair.order() < least);
             for pair in &pairs.pairs()[start..] {
                 if pair.id() != id || !visit(pair.row())? {
@@ -349,50 +349,54 @@ impl Segment {
     }
 
     /// Returns the page of duplicate rows in which those of an id start.
-    fn first_copies_page(&self, id: u32) -> Result<Option<u32>> {
-        let copies = self.header.copy_count();
-        let (mut low, mut high) = (0, copies_page::directory_count(copies));
+    fn first_duplicates_page(&self, id: u32) -> Result<Option<u32>> {
+        let duplicates = self.header.duplicate_count();
+        let (mut low, mut high) = (0, duplicates_page::directory_count(duplicates));
         // Find the last directory page that starts below the id, and then its last entry below the id.
         while high - low > 1 {
             let middle = low.midpoint(high);
-            let first = self.copies_directory(middle)?.first_ids().first().map(|id| id.get());
+            let first = self.duplicates_directory(middle)?.first_ids().first().map(|id| id.get());
             if first.is_some_and(|first| first < id) { low = middle } else { high = middle }
         }
-        if copies == 0 {
+        if duplicates == 0 {
             return Ok(None);
         }
-        let directory = self.copies_directory(low)?;
+        let directory = self.duplicates_directory(low)?;
         let below = directory.first_ids().partition_point(|first| first.get() < id) as u32;
-        Ok(Some(low * copies_page::ENTRIES_PER_PAGE + below.saturating_sub(1)))
+        Ok(Some(low * duplicates_page::ENTRIES_PER_PAGE + below.saturating_sub(1)))
     }
 
-    fn copies_page(&self, i: u32) -> Result<Pinned<CopiesPage>> {
-        let (header, place) = (&self.header, copies_page::place(self.id, i));
-        let extent = self.extent(header.copies, place.number, PageKind::Copies.max_bytes() as u64);
-        let count = copies_page::pairs_in_page(header.copy_count(), i);
+    fn duplicates_page(&self, i: u32) -> Result<Pinned<DuplicatesPage>> {
+        let (header, place) = (&self.header, duplicates_page::place(self.id, i));
+        let extent =
+            self.extent(header.duplicates, place.number, PageKind::Duplicates.max_bytes() as u64);
+        let count = duplicates_page::pairs_in_page(header.duplicate_count(), i);
         self.source.page(place, extent, Keep::Recent, |page| {
-            CopiesPage::new(page, count, header.ids, header.rows)
+            DuplicatesPage::new(page, count, header.ids, header.rows)
         })
     }
 
-    fn copies_directory(&self, i: u32) -> Result<Pinned<CopiesDirectory>> {
-        let copies = self.header.copy_count();
-        let place = copies_page::directory_place(self.id, copies, i);
-        let most = PageKind::CopiesDirectory.max_bytes() as u64;
-        let extent = self.extent(self.header.copies, place.number, most);
-        let count = copies_page::entries_in_page(copies, i);
-        self.source.page(place, extent, Keep::Recent, |page| CopiesDirectory::new(page, count))
+    fn duplicates_directory(&self, i: u32) -> Result<Pinned<DuplicatesDirectory>> {
+        let duplicates = self.header.duplicate_count();
+        let place = duplicates_page::directory_place(self.id, duplicates, i);
+        let most = PageKind::DuplicatesDirectory.max_bytes() as u64;
+        let extent = self.extent(self.header.duplicates, place.number, most);
+        let count = duplicates_page::entries_in_page(duplicates, i);
+        self.source.page(place, extent, Keep::Recent, |page| DuplicatesDirectory::new(page, count))
     }
 
     /// Visits all duplicate rows, for `check`.
-    pub fn each_copy(&self, visit: &mut dyn FnMut(Pair) -> Result<()>) -> Result<()> {
-        let copies = self.header.copy_count();
-        for page in 0..copies_page::page_count(copies) {
-            let pairs = self.copies_page(page)?;
-            let first = self.copies_directory(page / copies_page::ENTRIES_PER_PAGE)?;
-            let first = first.first_ids()[(page % copies_page::ENTRIES_PER_PAGE) as usize].get();
+    pub fn each_duplicate(&self, visit: &mut dyn FnMut(Pair) -> Result<()>) -> Result<()> {
+        let duplicates = self.header.duplicate_count();
+        for page in 0..duplicates_page::page_count(duplicates) {
+            let pairs = self.duplicates_page(page)?;
+            let first = self.duplicates_directory(page / duplicates_page::ENTRIES_PER_PAGE)?;
+            let first =
+                first.first_ids()[(page % duplicates_page::ENTRIES_PER_PAGE) as usize].get();
             if pairs.pairs()[0].id() != first {
-                return Err(self.lost("COPY-3", "the directory of copies is not theirs".into()));
+                return Err(
+                    self.lost("DUP-3", "the directory of duplicate rows does not fit them".into())
+                );
             }
             pairs.pairs().iter().try_for_each(|pair| visit(*pair))?;
         }
@@ -420,7 +424,7 @@ impl Segment {
         let Ok(number) = u32::try_from(start / 64) else {
             return Err(self.lost("SEG-4", "it is too long for its page numbers".into()));
         };
-        let place = PagePlace { kind: PageKind::Signatures, block: self.id, number };
+        let place = PagePlace { kind: PageKind::Signatures, extent: self.id, number };
         let extent = self.extent(self.header.signatures, number, bytes);
         let empty =
             self.header.empty_id.and_then(|id| id.checked_sub(first)).filter(|i| *i < count);

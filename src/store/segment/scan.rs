@@ -81,7 +81,7 @@ impl<'a> LeafScan<'a> {
             return Ok(Here::Nothing);
         }
         let Ok(number) = u32::try_from(self.unit) else { return Ok(Here::Nothing) };
-        let place = PagePlace { kind, block: self.segment.id(), number };
+        let place = PagePlace { kind, extent: self.segment.id(), number };
         let verified = verify(source, place, offset, whole)?;
         let units = position(whole / UNIT);
         Ok(verified.map_or(Here::Nothing, |page| Here::Page(kind, page, units)))

@@ -11,14 +11,14 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 use zerocopy::IntoBytes;
 
-use super::copies::CopiesWriter;
+use super::duplicates::DuplicatesWriter;
 use super::elements::ElementsWriter;
 use super::known::Known;
 use super::postings::{PostingsWriter, place_at};
 use crate::error::{Error, Result};
 use crate::format::DatabaseId;
 use crate::format::bytes::{Seal, broken};
-use crate::format::copies_page::Pair;
+use crate::format::duplicates_page::Pair;
 use crate::format::fence_page::{Child, FenceBuilder, INNER_BYTES, separator};
 use crate::format::filter::{self, KeyHash};
 use crate::format::leaf_page::LeafBuilder;
@@ -41,7 +41,7 @@ pub struct SegmentPlan {
     /// Its scheme.
     pub scheme: Arc<Scheme>,
     /// The number of the new segment's extent.
-    pub block: u64,
+    pub extent: u64,
     /// Where it may spill.
     pub spill: SpillPlace,
 }
@@ -79,7 +79,7 @@ pub struct SegmentWriter {
     hashes: Vec<KeyHash>,
     last_key: Vec<u8>,
     fences: Vec<Level>,
-    copies: SortedSpill,
+    duplicates: SortedSpill,
     postings: PostingsWriter,
     elements: Option<ElementsWriter>,
     rows: u32,
@@ -104,7 +104,7 @@ impl SegmentWriter {
             hashes: Vec::new(),
             last_key: Vec::new(),
             fences: Vec::new(),
-            copies: SortedSpill::new(&plan.spill),
+            duplicates: SortedSpill::new(&plan.spill),
             postings: PostingsWriter::new(&plan.scheme, &plan.spill),
             elements: ElementsWriter::new(&plan),
             rows: 0,
@@ -143,7 +143,7 @@ impl SegmentWriter {
         self.leaf.push(row.key, row.sequence, known);
         self.hashes.push(KeyHash::of(row.key));
         match known {
-            Some(id) => self.copies.push(Pair::new(id, self.rows).order())?,
+            Some(id) => self.duplicates.push(Pair::new(id, self.rows).order())?,
             None => self.push_signature(&row)?,
         }
         self.last_sequence = self.last_sequence.max(row.sequence);
@@ -233,7 +233,7 @@ impl SegmentWriter {
 
     /// Returns the place of a page that starts at byte `start` of its region.
     fn place(&self, kind: PageKind, start: u64) -> Result<PagePlace> {
-        place_at(kind, self.plan.block, start)
+        place_at(kind, self.plan.extent, start)
     }
 
     /// Writes the leaf page and adds it to the fences.
@@ -325,15 +325,17 @@ impl SegmentWriter {
             self.write_fences(level, open.pending)?;
             level += 1;
         };
-        let copies = std::mem::replace(&mut self.copies, SortedSpill::new(&self.plan.spill));
-        let copies =
-            CopiesWriter::new(&self.plan, self.seal, self.rows - self.ids).write(copies)?;
-        let postings = self.postings.finish(self.plan.block, self.seal, self.ids, self.empty_id)?;
+        let duplicates =
+            std::mem::replace(&mut self.duplicates, SortedSpill::new(&self.plan.spill));
+        let duplicates =
+            DuplicatesWriter::new(&self.plan, self.seal, self.rows - self.ids).write(duplicates)?;
+        let postings =
+            self.postings.finish(self.plan.extent, self.seal, self.ids, self.empty_id)?;
         let elements = self.elements.map(ElementsWriter::finish).transpose()?;
         let signatures = Region { offset: HEADER_PAGE_BYTES, length: self.signatures.length() };
         let keys = Region { offset: signatures.end(), length: self.keys.length() };
-        let copies_region = Region { offset: keys.end(), length: copies.length() };
-        let postings_region = Region { offset: copies_region.end(), length: postings.length() };
+        let duplicates_region = Region { offset: keys.end(), length: duplicates.length() };
+        let postings_region = Region { offset: duplicates_region.end(), length: postings.length() };
         let kept = elements.as_ref().map(|elements| KeptRegion {
             region: Region { offset: postings_region.end(), length: elements.pages.length() },
             set_bytes: elements.set_bytes,
@@ -349,7 +351,7 @@ impl SegmentWriter {
             empty_id: self.empty_id,
             signatures,
             keys,
-            copies: copies_region,
+            duplicates: duplicates_region,
             key_bytes: self.key_bytes,
             root_page,
             root_level: level as u8,
@@ -358,9 +360,9 @@ impl SegmentWriter {
             long_lists: postings.lists,
             elements: kept,
         };
-        let parts = [self.signatures, self.keys, copies].into_iter().chain(postings.parts);
+        let parts = [self.signatures, self.keys, duplicates].into_iter().chain(postings.parts);
         let parts = parts.chain(elements.map(|elements| elements.pages)).collect();
-        Ok(Some(NewSegment { block: self.plan.block, seal: self.seal, header, parts }))
+        Ok(Some(NewSegment { extent: self.plan.extent, seal: self.seal, header, parts }))
     }
 }
 
@@ -395,7 +397,7 @@ struct Level {
 /// A finished segment without an offset. Its first sequence can still be set.
 #[derive(Debug)]
 pub struct NewSegment {
-    block: u64,
+    extent: u64,
     seal: Seal,
     header: SegmentHeader,
     /// All regions, in order.
@@ -404,8 +406,8 @@ pub struct NewSegment {
 
 impl NewSegment {
     /// Returns the number of its extent.
-    pub fn block(&self) -> u64 {
-        self.block
+    pub fn extent(&self) -> u64 {
+        self.extent
     }
 
     /// Returns its length in bytes.
@@ -426,7 +428,7 @@ impl NewSegment {
 
     /// Writes the segment into a file at `offset`, and returns its manifest entry. Does not sync.
     pub fn write_to(&self, file: &dyn File, path: &Path, offset: u64) -> Result<SegmentEntry> {
-        let place = PagePlace { kind: PageKind::SegmentHeader, block: self.block, number: 0 };
+        let place = PagePlace { kind: PageKind::SegmentHeader, extent: self.extent, number: 0 };
         let header = page::encode(place, &self.header.encode(), self.seal);
         file.write_all_at(&header, offset).map_err(|error| Error::io("write to", path, error))?;
         let mut at = offset + header.len() as u64;
@@ -435,13 +437,13 @@ impl NewSegment {
         }
         debug_assert_eq!(at, offset + self.header.length);
         Ok(SegmentEntry {
-            id: self.block,
+            id: self.extent,
             offset,
             length: self.header.length,
             header_checksum: page::checksum_of(&header),
             rows: self.header.rows,
             live_rows: self.header.rows,
-            liveness: None,
+            tombstones: None,
         })
     }
 }

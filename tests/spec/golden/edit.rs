@@ -106,13 +106,13 @@ impl Edit {
     }
 
     /// Returns the first page of duplicate rows.
-    pub(crate) fn copies(&self, segment: Segment) -> Page {
+    pub(crate) fn duplicates(&self, segment: Segment) -> Page {
         Page(self.header(segment).0 + self.of_header(segment, 144, 8))
     }
 
     /// Returns the directory of duplicate rows, which follows one page of pairs.
     pub(crate) fn directory(&self, segment: Segment) -> Page {
-        let pairs = self.copies(segment);
+        let pairs = self.duplicates(segment);
         Page(pairs.0 + self.whole(pairs))
     }
 
@@ -166,7 +166,7 @@ impl Edit {
     }
 
     /// Returns the first page of the tombstone bitmap.
-    pub(crate) fn liveness(&self, segment: Segment) -> Page {
+    pub(crate) fn tombstones(&self, segment: Segment) -> Page {
         Page(self.number(self.entry(segment) + 48, 8))
     }
 

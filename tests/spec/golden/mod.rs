@@ -97,7 +97,7 @@ fn make() {
 fn golden_files_have_the_documented_rows() {
     for golden in databases::all() {
         let reader = open(&golden_path(golden.name)).unwrap();
-        assert!(reader.is_clean() && reader.unsealed() == 0, "{}", golden.name);
+        assert!(reader.is_clean() && reader.commits_in_log() == 0, "{}", golden.name);
         assert_eq!(reader.scheme(), golden.scheme, "{}", golden.name);
         assert!(fs::metadata(golden_path(golden.name)).unwrap().len() <= 32 << 10);
         assert_holds(&reader.snapshot(), &golden);
@@ -152,8 +152,8 @@ fn the_mixed_file_has_what_it_is_for() {
     let edit = Edit { bytes: golden_bytes("mixed") };
     let manifest = edit.manifest();
     assert_eq!(edit.number(manifest + 104, 4), 3, "segments");
-    let liveness = |i| edit.number(edit.entry(edit::Segment(i)) + 40, 8);
-    assert!(liveness(0) != 0 && liveness(1) != 0 && liveness(2) == 0);
+    let tombstones = |i| edit.number(edit.entry(edit::Segment(i)) + 40, 8);
+    assert!(tombstones(0) != 0 && tombstones(1) != 0 && tombstones(2) == 0);
     let header = edit.header(edit::Segment(0)).payload();
     assert_eq!((edit.number(header + 96, 4), edit.number(header + 100, 4)), (9, 7), "rows and ids");
 }

@@ -22,18 +22,18 @@ pub(crate) struct Reject {
 /// Rejects or rules that reading rows does not notice, because what they break is derived or only counted. `check`
 /// does.
 pub(crate) const NEED_CHECK: &[&str] = &[
-    "COPY-1",
-    "COPY-2",
-    "COPY-3-count",
-    "COPY-3-first",
-    "COPY-4",
+    "DUP-1",
+    "DUP-2",
+    "DUP-3-count",
+    "DUP-3-first",
+    "DUP-4",
     "FENCE-3-separator",
     "FILTER-1",
     "KEPT-10",
     "KEPT-10-size",
     "LEAF-3-id",
     "LEAF-7",
-    "LIVE-3",
+    "TOMB-3",
     "MAN-7",
     "POST-10-low",
     "POST-10-short",
@@ -57,7 +57,7 @@ pub(crate) const NEED_CHECK: &[&str] = &[
     "POST-9",
     "POST-9-length",
     "SEG-2-key-bytes",
-    "SEG-3-sealed",
+    "SEG-3-checkpointed",
     "SEG-3-sequence",
 ];
 
@@ -119,10 +119,10 @@ rejects! {
         e.superblocks(|e, at| e.set(at + 72, 8, e.number(at + 72, 8) + 1));
     };
     "SUPER-6-cut", "mixed", "the file ends before its data", |e| e.bytes.truncate(e.bytes.len() - 1);
-    "SUPER-7", "mixed", "a clean database with a hot tier", |e| {
+    "SUPER-7", "mixed", "a clean database with a log", |e| {
         e.superblocks(|e, at| e.set(at + 80, 8, 1));
     };
-    "SUPER-7-number", "mixed", "a hot tier above all that were made", |e| e.superblocks(|e, at| {
+    "SUPER-7-number", "mixed", "a log number above all that were made", |e| e.superblocks(|e, at| {
         e.set(at + 96, 1, 0);
         e.set(at + 80, 8, e.number(at + 88, 8) + 1);
     });
@@ -168,10 +168,10 @@ rejects! {
             e.bytes.swap(first + i, second + i);
         }
     });
-    "MAN-4-next", "mixed", "the next block id is in use", |e| {
+    "MAN-4-next", "mixed", "the next extent id is in use", |e| {
         e.in_manifest(|e, at| e.set(at + 88, 8, e.number(e.entry(Segment(2)), 8)));
     };
-    "MAN-4-twice", "mixed", "a liveness block has the number of a segment", |e| {
+    "MAN-4-twice", "mixed", "a tombstone bitmap has the number of a segment", |e| {
         e.in_manifest(|e, _| e.set(e.entry(FIRST) + 40, 8, e.number(e.entry(Segment(1)), 8)));
     };
     "MAN-5-overlap", "mixed", "two segments in one place", |e| {
@@ -186,17 +186,17 @@ rejects! {
     "MAN-5-aligned", "one", "a segment whose length is no multiple of 64", |e| {
         e.in_manifest(|e, _| e.set(e.entry(FIRST) + 16, 8, 65));
     };
-    "MAN-6-none", "mixed", "hidden rows without a liveness block", |e| e.in_manifest(|e, _| {
+    "MAN-6-none", "mixed", "hidden rows without a tombstone bitmap", |e| e.in_manifest(|e, _| {
         (40..64).step_by(8).for_each(|at| e.set(e.entry(FIRST) + at, 8, 0));
     });
-    "MAN-6-needless", "one", "a place of a liveness block where no row is hidden", |e| {
+    "MAN-6-needless", "one", "a place of a tombstone bitmap where no row is hidden", |e| {
         e.in_manifest(|e, _| e.set(e.entry(FIRST) + 48, 8, 12_288));
     };
-    "MAN-6-length", "mixed", "a liveness block of another length", |e| {
+    "MAN-6-length", "mixed", "a tombstone bitmap of another length", |e| {
         e.in_manifest(|e, _| e.set(e.entry(FIRST) + 56, 8, 128));
     };
     "MAN-7", "mixed", "a key has two live rows: the first banana is not hidden any more", |e| {
-        e.in_page(e.liveness(FIRST), |e, at| e.bytes[at] &= !2);
+        e.in_page(e.tombstones(FIRST), |e, at| e.bytes[at] &= !2);
         e.in_manifest(|e, _| e.set(e.entry(FIRST) + 32, 4, e.number(e.entry(FIRST) + 32, 4) + 1));
     };
     // scheme.md
@@ -302,7 +302,7 @@ rejects! {
     "SEG-3-sequence", "mixed", "rows have sequences above the last", |e| {
         e.in_header(FIRST, |e, at| e.set(at + 88, 8, 1));
     };
-    "SEG-3-sealed", "mixed", "the last sequence is above the sealed one", |e| {
+    "SEG-3-checkpointed", "mixed", "the last sequence is above the checkpointed one", |e| {
         e.in_header(FIRST, |e, at| e.set(at + 88, 8, 99));
     };
     "SEG-4-gap", "mixed", "a gap between signatures and keys", |e| {
@@ -411,10 +411,10 @@ rejects! {
         e.in_page(e.leaf(FIRST, LAST_LEAF), |e, at| e.set(at + 4, 4, 99));
         e.in_page(e.root(FIRST), |e, _| e.set(e.fence_entry(FIRST, LAST_LEAF) + 8, 4, 99));
     };
-    "LEAF-6-place", "mixed", "a copy past the last row", |e| {
+    "LEAF-6-place", "mixed", "a duplicate row past the last row", |e| {
         e.in_page(e.leaf(FIRST, 0), |e, at| e.set(at + 45, 2, 7));
     };
-    "LEAF-6-id", "mixed", "a copy of a signature that comes after it", |e| {
+    "LEAF-6-id", "mixed", "a duplicate of a signature that comes after it", |e| {
         e.in_page(e.leaf(FIRST, 0), |e, at| e.set(at + 47, 4, 2));
     };
     "LEAF-7", "mixed", "keys do not rise: apple is called zpple", |e| {
@@ -464,23 +464,23 @@ rejects! {
         });
     };
     // segment.md: duplicate rows
-    "COPY-1", "mixed", "a pair is missing", |e| e.shorten(e.copies(FIRST), 8);
-    "COPY-2", "mixed", "pairs do not rise", |e| {
-        e.in_page(e.copies(FIRST), |e, at| e.set(at, 4, 4));
+    "DUP-1", "mixed", "a pair is missing", |e| e.shorten(e.duplicates(FIRST), 8);
+    "DUP-2", "mixed", "pairs do not rise", |e| {
+        e.in_page(e.duplicates(FIRST), |e, at| e.set(at, 4, 4));
     };
-    "COPY-3-count", "mixed", "the directory has no entry", |e| e.shorten(e.directory(FIRST), 4);
-    "COPY-3-first", "mixed", "the directory gives another first id", |e| {
+    "DUP-3-count", "mixed", "the directory has no entry", |e| e.shorten(e.directory(FIRST), 4);
+    "DUP-3-first", "mixed", "the directory gives another first id", |e| {
         e.in_page(e.directory(FIRST), |e, at| e.set(at, 4, 1));
     };
-    "COPY-4", "mixed", "a pair whose row is no copy", |e| {
-        e.in_page(e.copies(FIRST), |e, at| e.set(at + 4, 4, 1));
+    "DUP-4", "mixed", "a pair whose row is no duplicate", |e| {
+        e.in_page(e.duplicates(FIRST), |e, at| e.set(at + 4, 4, 1));
     };
     // segment.md: tombstones
-    "LIVE-1", "mixed", "the bitmap is too short", |e| e.shorten(e.liveness(FIRST), 1);
-    "LIVE-2", "mixed", "a bit past the last row", |e| {
-        e.in_page(e.liveness(FIRST), |e, at| e.bytes[at + 1] |= 2);
+    "TOMB-1", "mixed", "the bitmap is too short", |e| e.shorten(e.tombstones(FIRST), 1);
+    "TOMB-2", "mixed", "a bit past the last row", |e| {
+        e.in_page(e.tombstones(FIRST), |e, at| e.bytes[at + 1] |= 2);
     };
-    "LIVE-3", "mixed", "one more row is hidden than the manifest says", |e| {
-        e.in_page(e.liveness(FIRST), |e, at| e.bytes[at] |= 1);
+    "TOMB-3", "mixed", "one more row is hidden than the manifest says", |e| {
+        e.in_page(e.tombstones(FIRST), |e, at| e.bytes[at] |= 1);
     };
 }

@@ -1,27 +1,36 @@
 //! `ringer add`: adds files, lines of sets or JSON, or rows of Parquet to a database.
 
+use std::io;
 use std::path::PathBuf;
 
+use ringer::Database;
 use serde_json::json;
 
 use crate::exit::{self, Failure};
 use crate::input::{Files, Lines, Records, Source, Walk};
-use crate::load::{Commits, Load, Loaded};
+use crate::load::{Commits, Existing, Load, Loaded};
 use crate::problems::Problems;
-use crate::show::{Output, Style, count};
+use crate::show::{self, Output, Style, count, count_was};
+use crate::sources::path_of;
 use crate::{interrupt, open};
+
+/// How many keys are deleted in one commit.
+const DELETED_AT_ONCE: usize = 10_000;
 
 /// Add sets to a database: files and folders, lines of sets, lines of JSON, or rows of Parquet.
 ///
-/// Files of lines may be compressed with gzip or Zstandard. A set that is already stored under the same key is replaced.
+/// Files may be compressed with gzip or Zstandard. A set that is already stored under the same key is replaced.
 ///
 /// The features of the database determine how a document becomes a set: 5-word shingles of its normalised text (for HTML, of
 /// the visible text), content-defined chunks of its bytes, or its words or numbers. Unreadable files, binary files (unless
 /// the features are chunks) and malformed lines are reported, counted and skipped. Text files of more than 64 MiB are skipped
-/// as well. After an interrupt, everything read so far is stored.
+/// as well, unless --max-text is larger. If none of the input can be used, the status is 3. After an interrupt, everything read
+/// so far is stored.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ringer add notes.ringer ~/notes ~/mail
+  ringer add notes.ringer ~/notes --sync                     (every day: new, changed and vanished files)
+  ringer add notes.ringer ~/code --gitignore --exclude '*.min.js' --min-words 50
   ringer add baskets.ringer --sets baskets.tsv        (key, tab, words)
   ringer add pages.ringer --jsonl dump.jsonl --key-field url --text-field body
   ringer add pages.ringer --parquet dump.parquet --key-field url
@@ -33,7 +42,7 @@ pub(crate) struct Add {
     #[arg(value_name = "DB")]
     path: PathBuf,
     /// Files and folders (searched recursively). The key of a file is its path as given.
-    #[arg(value_name = "PATH", required_unless_present_any = ["sets", "jsonl", "parquet"])]
+    #[arg(value_name = "PATH", required_unless_present_any = ["sets", "jsonl", "parquet", "files_from"])]
     paths: Vec<PathBuf>,
     /// Read one set per line: the key, a tab, and the elements separated by spaces, or the text if the features are text. `-`
     /// reads standard input.
@@ -56,6 +65,13 @@ pub(crate) struct Add {
     /// --weighted, the weight of an element in such a database is the number of its occurrences.
     #[arg(long, conflicts_with = "paths")]
     weighted: bool,
+    /// Store only sets whose key is not stored yet. Files with a stored path are not read.
+    #[arg(long)]
+    if_absent: bool,
+    /// Make the database agree with the folders: store files that are new or have changed, and delete the keys of files below
+    /// PATH that no longer exist. Unchanged files are read and not stored again.
+    #[arg(long, conflicts_with_all = ["sets", "jsonl", "parquet", "if_absent"])]
+    sync: bool,
     #[command(flatten)]
     commits: Commits,
     #[command(flatten)]
@@ -72,7 +88,7 @@ impl Add {
         });
         let lines = lines.transpose()?;
         interrupt::listen();
-        let db = open::to_write(&self.path)?;
+        let db = open::to_write(&self.path, style)?;
         if self.weighted {
             open::check_weighted(db.scheme())?;
         }
@@ -85,6 +101,7 @@ impl Add {
                 weighted: self.weighted,
             },
         };
+        let mut found = Vec::new();
         let source = match (lines, &self.parquet) {
             (Some(lines), _) => Source::Lines(lines),
             (None, Some(file)) => {
@@ -93,31 +110,130 @@ impl Add {
             }
             (None, None) => {
                 let (paths, walk) = (&self.paths[..], &self.walk);
-                let files = Files { paths, walk, database: Some(&self.path) };
-                Source::Files(files.find(&mut problems)?)
+                let files =
+                    Files { paths, walk, database: Some(&self.path), report: None, target: None };
+                let files = files.find(&mut problems)?;
+                if self.sync {
+                    found.clone_from(&files);
+                }
+                Source::Files(files)
             }
         };
         let limits = self.walk.limits();
-        let load = Load { db: &db, style, commits: &self.commits, records, limits };
+        let existing = match (self.if_absent, self.sync) {
+            (true, _) => Existing::Keep,
+            (_, true) => Existing::Compare,
+            (false, false) => Existing::Replace,
+        };
+        let load = Load { db: &db, style, commits: &self.commits, records, limits, existing };
         let loaded = load.run(source, &mut problems);
+        let vanished = match &loaded {
+            Ok(loaded) if self.sync && !loaded.interrupted => self.forget(&db, &found),
+            _ => Ok(0),
+        };
         // Close the database whatever happened, so that it is one file again.
         let closed = db.close();
         let loaded = loaded?;
         closed?;
-        self.summary(style, &loaded, &problems)
+        self.summary(style, &loaded, vanished?, &problems)
     }
 
-    fn summary(&self, style: Style, loaded: &Loaded, problems: &Problems) -> Result<(), Failure> {
-        let Loaded { sets, empty, interrupted } = *loaded;
+    /// Deletes the keys of files that no longer exist. Returns their number.
+    fn forget(&self, db: &Database, found: &[PathBuf]) -> Result<u64, Failure> {
+        let snapshot = db.snapshot();
+        let mut vanished = Vec::new();
+        for root in &self.paths {
+            let mut stored = 0;
+            for key in snapshot.prefix_keys(root.as_os_str().as_encoded_bytes()) {
+                let key = key?;
+                let path = path_of(&key);
+                if !path.starts_with(root) {
+                    continue;
+                }
+                stored += 1;
+                let gone = || {
+                    path.symlink_metadata().is_err_and(|error| {
+                        matches!(
+                            error.kind(),
+                            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                        )
+                    })
+                };
+                if found.binary_search_by(|file| file.as_path().cmp(path)).is_err() && gone() {
+                    vanished.push(key);
+                }
+            }
+            // A disk that is not mounted looks like an empty folder.
+            if stored > 0 && !found.iter().any(|file| file.starts_with(root)) {
+                return Err(Failure::Io(format!(
+                    "{} has no files, but {} below it: nothing was deleted; delete the keys with `ringer delete` if this is right",
+                    show::path(root),
+                    match stored {
+                        1 => "1 key is stored".to_string(),
+                        more => format!("{more} keys are stored"),
+                    }
+                )));
+            }
+        }
+        for some in vanished.chunks(DELETED_AT_ONCE) {
+            let mut batch = db.batch();
+            for key in some {
+                batch.delete(key)?;
+            }
+            db.commit(batch)?;
+        }
+        Ok(vanished.len() as u64)
+    }
+
+    fn summary(
+        &self,
+        style: Style,
+        loaded: &Loaded,
+        vanished: u64,
+        problems: &Problems,
+    ) -> Result<(), Failure> {
+        let Loaded { sets, empty, replaced, present, interrupted } = *loaded;
         if style.json {
             let mut out = Output::new();
-            out.line(json!({ "added": sets, "empty": empty, "left_out": problems.json() }))?;
+            let mut line = json!({ "added": sets, "replaced": replaced, "empty": empty, "left_out": problems.json() });
+            if self.if_absent || self.sync {
+                line["present"] = present.into();
+            }
+            if self.sync {
+                line["deleted"] = vanished.into();
+            }
+            out.line(line)?;
             out.flush()?;
         } else if !style.quiet {
-            let empty = if empty > 0 { format!(" ({empty} of them empty)") } else { String::new() };
-            let skipped = problems.summary();
-            exit::say(&format!("added {}{empty}{skipped}", count(sets, "set")));
+            let mut said = format!("added {}", count(sets, "set"));
+            match replaced {
+                0 => {}
+                all if all == sets && all == 1 => said += ", which replaced an earlier one",
+                all if all == sets => said += ", all of which replaced earlier ones",
+                1 => said += ", 1 of them replaced an earlier one",
+                some => said += &format!(", {some} of them replaced earlier ones"),
+            }
+            if empty > 0 {
+                said += &format!(" ({empty} of them empty)");
+            }
+            if present > 0 {
+                let what = if self.sync { "unchanged" } else { "already stored" };
+                said += &format!("; {} {what}", count_was(present, "set"));
+            }
+            if vanished > 0 {
+                said +=
+                    &format!("; deleted {} of files that no longer exist", count(vanished, "key"));
+            }
+            exit::say(&(said + &problems.summary()));
         }
-        if interrupted { Err(Failure::Interrupted) } else { problems.end(sets) }
+        if interrupted {
+            if !style.quiet {
+                exit::say(
+                    "interrupted: the sets added so far are stored; run the same command again to add the others",
+                );
+            }
+            return Err(Failure::Interrupted);
+        }
+        problems.end(sets + present)
     }
 }

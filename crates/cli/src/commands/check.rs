@@ -6,8 +6,8 @@ use ringer::{CheckReport, Database, Depth, Error, Options};
 use serde_json::json;
 
 use crate::exit::{self, Failure};
-use crate::open;
 use crate::show::{self, Output, Style, count};
+use crate::{interrupt, open, progress};
 
 /// Findings name the 4 KiB page of the file that they start in.
 const PAGE_BYTES: u64 = 4096;
@@ -36,12 +36,16 @@ impl Check {
             _ => Depth::Full,
         };
         match Database::open_read_only(&self.path, Options::default()) {
-            Ok(reader) => open::warn_of_unsealed(&reader, style)?,
+            Ok(reader) => open::warn_of_commits_in_log(&reader, style)?,
             Err(error @ Error::NotADatabase { .. }) => return Err(error.into()),
             // A database that cannot be opened can still be checked.
             Err(_) => {}
         }
-        let report = Database::check(&self.path, depth)?;
+        interrupt::end_at_once("the check did not end, and nothing was changed");
+        let bar = progress::spinner(style, "checking");
+        let report = Database::check(&self.path, depth);
+        bar.finish_and_clear();
+        let report = report?;
         match self.print(&report, style) {
             // The findings determine the status even if nobody reads them.
             Err(Failure::OutputClosed) => {}
@@ -57,7 +61,7 @@ impl Check {
                 out.line(json!({
                     "file": show::json_key(self.path.as_os_str().as_encoded_bytes()),
                     "page": finding.offset / PAGE_BYTES,
-                    "block": finding.block,
+                    "extent": finding.extent,
                     "offset": finding.offset,
                     "rule": finding.rule,
                     "detail": finding.detail,

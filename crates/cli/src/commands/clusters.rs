@@ -5,8 +5,11 @@ use std::path::PathBuf;
 use ringer::Sketcher;
 use ringer::groups::Linkage;
 
+use crate::actions::Keep;
+use crate::clustering::{self, Clustering};
 use crate::exit::{self, Failure};
-use crate::grouping::{self, Clustering, Conditions, LinkageName};
+use crate::grouping::{self, Conditions, LinkageName};
+use crate::report::{self, About, Place, Report};
 use crate::results::Written;
 use crate::show::{Style, count};
 use crate::sources::{self, Sources};
@@ -21,7 +24,8 @@ use crate::{interrupt, open};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ringer clusters notes.ringer --min 0.8
-  ringer clusters notes.ringer --min 0.8 --linkage strict --output clusters.csv")]
+  ringer clusters notes.ringer --min 0.8 --linkage strict --output clusters.csv
+  ringer clusters notes.ringer --min 0.8 --verify-files --report groups.html")]
 pub(crate) struct Clusters {
     /// The database file.
     #[arg(value_name = "DB")]
@@ -35,6 +39,9 @@ pub(crate) struct Clusters {
     /// The same as --linkage strict.
     #[arg(long, conflicts_with = "linkage")]
     strict_linkage: bool,
+    /// Write a page about the groups to this HTML file: totals, charts, and differences of texts if a --verify option is given.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    report: Option<PathBuf>,
     #[command(flatten)]
     conditions: Conditions,
     #[command(flatten)]
@@ -52,8 +59,20 @@ impl Clusters {
         let sketcher = Sketcher::new(snapshot.scheme());
         let sources = self.sources.open(snapshot.scheme())?;
         let originals = sources.as_ref().map(|sources| sources.originals(&sketcher));
-        let columns = grouping::cluster_columns(snapshot.scheme().measure);
+        let columns = clustering::columns(snapshot.scheme().measure);
         let mut results = self.written.open(style, &columns)?;
+        let about = About {
+            command: "clusters",
+            group: "group",
+            thing: "set",
+            min: Some(self.min),
+            exhaustive: self.conditions.exhaustive,
+            min_matches: self.conditions.min_matches,
+            within_one_bit: false,
+            no_texts: report::NO_TEXTS_STORED,
+        };
+        let page = self.report.as_deref();
+        let mut page = page.map(|path| Report::new(path, snapshot.scheme(), about)).transpose()?;
         let (report, clusters, members) = Clustering {
             snapshot: &snapshot,
             min: self.min,
@@ -61,16 +80,25 @@ impl Clusters {
             conditions: self.conditions,
             style,
             thing: "set",
-            asked: None,
+            wanted: None,
             originals: originals.as_ref(),
-            files: self.sources.verify_files,
+            keep: self.sources.verify_files.then_some(Keep::FIRST),
         }
-        .print(&mut results)?;
+        .print(&mut results, page.as_mut(), None)?;
         if !report.cancelled {
             results.finish()?;
         }
         originals.iter().for_each(sources::report_lost);
         grouping::ended(&report, snapshot.scheme(), self.min, self.conditions, style)?;
+        if let Some(page) = page {
+            let totals =
+                [("sets compared", report.sets), ("groups", clusters), ("sets in groups", members)];
+            let texts = &mut |places: &[Place]| match &sources {
+                Some(sources) => sources.texts(places, &sketcher),
+                None => Ok(vec![None; places.len()]),
+            };
+            page.finish(&totals, texts)?.publish()?;
+        }
         if !style.quiet {
             let clusters = count(clusters, "group");
             exit::say(&format!("found {clusters} with {members} of {}", count(report.sets, "set")));

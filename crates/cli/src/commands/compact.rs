@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use crate::exit::{self, Failure};
-use crate::open;
 use crate::show::{self, Output, Style};
+use crate::{interrupt, open, progress};
 
 /// Merge all segments into one and remove dead space from the file.
 #[derive(clap::Args)]
@@ -18,9 +18,15 @@ pub(crate) struct Compact {
 
 impl Compact {
     pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
-        let db = open::to_write(&self.path)?;
+        interrupt::end_at_once(
+            "no set is lost; the database stays as large as it was until it is compacted again",
+        );
+        let db = open::to_write(&self.path, style)?;
         let before = db.stat()?;
-        db.compact()?;
+        let bar = progress::spinner(style, "compacting");
+        let compacted = db.compact();
+        bar.finish_and_clear();
+        compacted?;
         let after = db.stat()?;
         db.close()?;
         if style.json {

@@ -1,9 +1,11 @@
 //! `ringer create`: creates an empty database.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::{Args, FromArgMatches};
 use ringer::scheme::{CardinalityField, Elements, Features, Measure, Packing, Sampler, Universe};
-use ringer::{Database, Options, Parameters, Scheme, presets};
+use ringer::{Database, Parameters, Scheme, presets};
 use serde_json::json;
 
 use crate::exit::{self, Failure};
@@ -14,7 +16,7 @@ use crate::show::{self, Output, Style};
 ///
 /// The scheme of a database cannot be changed later: how documents become sets, and what is stored of each set. The presets
 /// suit most data. `ringer plan` helps to choose other values.
-#[derive(clap::Args)]
+#[derive(Args)]
 #[command(after_help = "Examples:
   ringer create notes.ringer
   ringer create baskets.ringer --features tokens --preset precise
@@ -32,7 +34,7 @@ pub(crate) struct Create {
 }
 
 /// The options that determine a scheme.
-#[derive(clap::Args)]
+#[derive(Args)]
 pub(crate) struct Choices {
     /// The scheme to start from. Other options change single values [default: near-duplicate].
     #[arg(long, value_parser = preset_names())]
@@ -155,11 +157,29 @@ impl Choices {
     }
 }
 
+/// The scheme of options, or why there is none.
+pub(crate) fn scheme_of(options: impl IntoIterator<Item = OsString>) -> Result<Scheme, String> {
+    let command = Choices::augment_args(clap::Command::new("scheme").no_binary_name(true));
+    let parsed = command.try_get_matches_from(options);
+    let choices = parsed.and_then(|matches| Choices::from_arg_matches(&matches));
+    let choices = choices.map_err(|error| {
+        // The first paragraph says what is wrong. The others are about the command line.
+        let message = error.to_string();
+        let first = message.split("\n\n").next().unwrap_or_default();
+        first.trim().trim_start_matches("error: ").to_string()
+    })?;
+    choices.scheme().map_err(|failure| match failure {
+        Failure::Usage(message) | Failure::Io(message) | Failure::Limit(message) => message,
+        Failure::Library(error) => error.to_string(),
+        Failure::Findings | Failure::Interrupted | Failure::OutputClosed => String::new(),
+    })
+}
+
 impl Create {
     pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
         let scheme = self.choices.scheme()?;
         open::folder_of(&self.path)?;
-        Database::create(&self.path, &scheme, Options::default())?.close()?;
+        Database::create(&self.path, &scheme, style.options())?.close()?;
         let mut out = Output::new();
         if style.json {
             let path = show::json_key(self.path.as_os_str().as_encoded_bytes());

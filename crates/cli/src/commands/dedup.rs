@@ -7,14 +7,17 @@ use std::path::{Path, PathBuf};
 
 use ringer::groups::Linkage;
 use ringer::scheme::{Features, Measure};
-use ringer::{Database, Options, Parameters, Scheme};
+use ringer::{Database, Parameters, Scheme};
 
+use crate::actions::{ActionArguments, Keep, Performed, Plan};
+use crate::clustering::Clustering;
 use crate::dataset::{DatasetArguments, Job};
 use crate::exit::{self, Failure};
-use crate::grouping::{self, Clustering, Conditions, Reach};
+use crate::grouping::{self, Conditions, Reach};
 use crate::input::{Files, Records, Source, Walk};
-use crate::load::{Commits, Load, Loaded};
+use crate::load::{Commits, Existing, Load, Loaded};
 use crate::problems::Problems;
+use crate::report::{self, About, Report};
 use crate::results::Results;
 use crate::show::{Style, count};
 use crate::sources::{self, Opened};
@@ -25,6 +28,16 @@ const MOST_FILES_COMPARED: u64 = 20_000;
 
 /// From this resemblance on, comparing all pairs costs hardly more than using the index.
 const CHEAP_RESEMBLANCE: f64 = 0.7;
+
+/// How many deleted files are removed from a database in one commit.
+const FORGOTTEN_AT_ONCE: usize = 10_000;
+
+/// The numbers of clusters, of their members, and of all sets.
+struct Found {
+    clusters: u64,
+    members: u64,
+    sets: u64,
+}
 
 /// Find near-duplicate files, or near-duplicate rows of a dataset.
 ///
@@ -42,6 +55,10 @@ const CHEAP_RESEMBLANCE: f64 = 0.7;
 #[command(after_help = "Examples:
   ringer dedup ~/notes
   ringer dedup --min 0.6 --json src docs > groups.jsonl
+  ringer dedup ~/notes --report notes.html
+  ringer dedup ~/notes --keep newest --delete               (lists the files and asks)
+  ringer dedup originals copies --link hard --yes
+  ringer dedup ~/notes --identical --print0 | xargs -0 ls -l
   ringer dedup --features chunks ~/photos ~/backup --db files.ringer
   ringer dedup --jsonl shards/*.jsonl.gz --out kept --removed gone --clusters groups.csv
   ringer dedup --parquet shards --text-field body --key-field url --keep longest --out kept
@@ -49,7 +66,7 @@ const CHEAP_RESEMBLANCE: f64 = 0.7;
   generate | ringer dedup --jsonl - > kept.jsonl")]
 pub(crate) struct Dedup {
     /// Files and folders (searched recursively).
-    #[arg(required_unless_present_any = ["jsonl", "parquet"], value_name = "PATH")]
+    #[arg(required_unless_present_any = ["jsonl", "parquet", "files_from"], value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// The minimum resemblance of two files or rows of a group, above 0 and at most 1.
     #[arg(
@@ -82,6 +99,8 @@ pub(crate) struct Dedup {
     #[command(flatten)]
     walk: Walk,
     #[command(flatten)]
+    actions: ActionArguments,
+    #[command(flatten)]
     dataset: DatasetArguments,
 }
 
@@ -93,6 +112,7 @@ impl Dedup {
                 self.min
             )));
         }
+        self.dataset.report.as_deref().map_or(Ok(()), report::check)?;
         if self.dataset.given() {
             let job = Job {
                 arguments: &self.dataset,
@@ -106,21 +126,83 @@ impl Dedup {
             };
             return job.run();
         }
+        self.of_files(style)
+    }
+
+    /// Compares files.
+    fn of_files(&self, style: Style) -> Result<(), Failure> {
+        let keep = self.dataset.keep.of_files(&self.paths)?;
         interrupt::listen();
         let mut problems = Problems::new(self.walk.strict);
-        let files = Files { paths: &self.paths, walk: &self.walk, database: self.db.as_deref() };
+        let (database, report) = (self.db.as_deref(), self.dataset.report.as_deref());
+        let files = Files {
+            paths: &self.paths,
+            walk: &self.walk,
+            database,
+            report,
+            target: self.actions.target(),
+        };
         let files = files.find_distinct(&mut problems)?;
-        let db = self.open()?;
+        let db = self.open(style)?;
         let key = |file: &PathBuf| file.as_os_str().as_encoded_bytes().to_vec();
         let mut keys: Vec<Vec<u8>> = files.iter().map(key).collect();
         keys.sort();
         let commits = Commits::default();
         let (records, limits) = (Records::Sets { weighted: false }, self.walk.limits());
-        let load = Load { db: &db, style, commits: &commits, records, limits };
+        let existing = Existing::Replace;
+        let load = Load { db: &db, style, commits: &commits, records, limits, existing };
         let loaded = load.run(Source::Files(files), &mut problems)?;
-        let found = self.clusters(&db, &loaded, &keys, style);
+        let mut plan = Plan::new(&self.actions, self.min);
+        if plan.is_some() && db.scheme().measure != Measure::Jaccard {
+            return Err(Failure::Usage(format!(
+                "files of a database with the measure `{}` cannot be compared exactly, so nothing can be done with them: \
+                 choose another database",
+                db.scheme().measure
+            )));
+        }
+        let found = self.clusters(&db, &loaded, (&keys, keep), plan.as_mut(), style);
+        let acted = match (&found, &plan) {
+            (Ok(_), Some(plan)) if self.actions.prints() => plan.print_names().map(|()| None),
+            (Ok(found), Some(plan)) => {
+                self.act(&db, plan, found, (&loaded, &problems), style).map(Some)
+            }
+            _ => Ok(None),
+        };
         db.close()?;
-        let (clusters, members, sets) = found?;
+        let found = found?;
+        let acted = acted?;
+        match (acted, plan) {
+            (Some(performed), Some(plan)) => performed.end(&plan, style)?,
+            _ => self.summary(&found, &loaded, &problems, style),
+        }
+        problems.end(loaded.sets)
+    }
+
+    /// Acts on the files that are not kept, and forgets them.
+    fn act(
+        &self,
+        db: &Database,
+        plan: &Plan<'_>,
+        found: &Found,
+        (loaded, problems): (&Loaded, &Problems),
+        style: Style,
+    ) -> Result<Performed, Failure> {
+        self.summary(found, loaded, problems, style);
+        let performed = plan.perform(db.sketcher(), self.walk.limits(), style)?;
+        if self.db.is_some() {
+            for some in performed.done.chunks(FORGOTTEN_AT_ONCE) {
+                let mut batch = db.batch();
+                for file in some {
+                    batch.delete(file.as_os_str().as_encoded_bytes())?;
+                }
+                db.commit(batch)?;
+            }
+        }
+        Ok(performed)
+    }
+
+    fn summary(&self, found: &Found, loaded: &Loaded, problems: &Problems, style: Style) {
+        let Found { clusters, members, sets } = *found;
         if !style.quiet {
             let empty = match loaded.empty {
                 0 => String::new(),
@@ -133,13 +215,12 @@ impl Dedup {
                 problems.summary()
             ));
         }
-        problems.end(loaded.sets)
     }
 
     /// Opens the existing database, creates a new one, or creates one in memory.
-    fn open(&self) -> Result<Database, Failure> {
+    fn open(&self, style: Style) -> Result<Database, Failure> {
         if let Some(path) = self.db.as_deref().filter(|path| path.exists()) {
-            let db = open::to_write(path)?;
+            let db = open::to_write(path, style)?;
             self.check_scheme(path, db.scheme())?;
             return Ok(db);
         }
@@ -148,7 +229,7 @@ impl Dedup {
         parameters.features = self.features.unwrap_or(parameters.features);
         let scheme = Scheme::new(parameters).map_err(exit::bad_argument)?;
         match &self.db {
-            Some(path) => Ok(Database::create(path, &scheme, Options::default())?),
+            Some(path) => Ok(Database::create(path, &scheme, style.options())?),
             None => Ok(Database::in_memory(&scheme)?),
         }
     }
@@ -171,14 +252,15 @@ impl Dedup {
         Ok(())
     }
 
-    /// Prints the clusters. Returns the numbers of clusters, of their members, and of all sets.
+    /// Prints the clusters.
     fn clusters(
         &self,
         db: &Database,
         loaded: &Loaded,
-        keys: &[Vec<u8>],
+        (keys, keep): (&[Vec<u8>], Keep<'_>),
+        plan: Option<&mut Plan<'_>>,
         style: Style,
-    ) -> Result<(u64, u64, u64), Failure> {
+    ) -> Result<Found, Failure> {
         if loaded.interrupted {
             return Err(Failure::Interrupted);
         }
@@ -197,13 +279,38 @@ impl Dedup {
             conditions,
             style,
             thing: "file",
-            asked: Some(keys),
+            wanted: Some(keys),
             originals: originals.as_ref(),
-            files: true,
+            keep: Some(keep),
         };
-        let (report, clusters, members) = clustering.print(&mut Results::on_output(style))?;
+        let about = About {
+            command: "dedup",
+            group: "group",
+            thing: "file",
+            min: Some(self.min),
+            exhaustive,
+            min_matches: None,
+            within_one_bit: false,
+            no_texts: "These files have no text to show.",
+        };
+        let page = self.dataset.report.as_deref();
+        let mut page = page.map(|path| Report::new(path, snapshot.scheme(), about)).transpose()?;
+        let mut results = match self.actions.prints() {
+            true => Results::nowhere(style),
+            false => Results::on_output(style),
+        };
+        let (report, clusters, members) = clustering.print(&mut results, page.as_mut(), plan)?;
         originals.iter().for_each(sources::report_lost);
         grouping::ended(&report, snapshot.scheme(), self.min, conditions, style)?;
-        Ok((clusters, members, sets))
+        if let Some(page) = page {
+            let totals = [
+                ("files compared", sets),
+                ("groups", clusters),
+                ("files in groups", members),
+                ("files that repeat others", members - clusters),
+            ];
+            page.finish(&totals, |places| sources.texts(places, sketcher))?.publish()?;
+        }
+        Ok(Found { clusters, members, sets })
     }
 }

@@ -24,7 +24,7 @@ pub(crate) struct Delete {
 
 impl Delete {
     pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
-        let db = open::to_write(&self.path)?;
+        let db = open::to_write(&self.path, style)?;
         let snapshot = db.snapshot();
         let mut absent = Vec::new();
         let mut batch = db.batch();

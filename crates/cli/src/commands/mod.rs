@@ -22,6 +22,8 @@ mod salvage;
 mod stat;
 mod triples;
 
+pub(crate) use create::scheme_of;
+
 use clap::Subcommand;
 
 use crate::exit::Failure;

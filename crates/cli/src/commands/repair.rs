@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ringer::{Database, Options};
+use ringer::Database;
 use serde_json::json;
 
 use crate::exit::{self, Failure};
@@ -20,7 +20,7 @@ pub(crate) struct Repair {
 
 impl Repair {
     pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
-        let report = Database::repair(&self.path, &Options::default())?;
+        let report = Database::repair(&self.path, &style.options())?;
         if style.json {
             let mut out = Output::new();
             out.line(json!({ "superblock": report.superblock, "segments": report.segments }))?;

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use ringer::{Database, Options};
+use ringer::Database;
 use serde_json::json;
 
 use crate::exit::{self, Failure};
-use crate::open;
 use crate::show::{Output, Style, count};
+use crate::{interrupt, open, progress};
 
 /// Copy every row with valid checksums from a damaged database into a new one.
 ///
@@ -25,7 +25,13 @@ pub(crate) struct Salvage {
 impl Salvage {
     pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
         open::folder_of(&self.target)?;
-        let report = Database::salvage(&self.source, &self.target, Options::default())?;
+        interrupt::end_at_once(
+            "the damaged database is as it was; the new one is not complete and was not created",
+        );
+        let bar = progress::spinner(style, "saving rows");
+        let report = Database::salvage(&self.source, &self.target, style.options());
+        bar.finish_and_clear();
+        let report = report?;
         if style.json {
             let mut out = Output::new();
             out.line(json!({
@@ -36,7 +42,7 @@ impl Salvage {
                 "rows_without_key": report.rows_without_key,
                 "commits_replayed": report.commits_replayed,
                 "commits_lost": report.commits_lost.map(|(first, last)| [first, last]),
-                "hot_tier_damage": report.hot_tier_damage,
+                "log_damage": report.log_damage,
                 "bytes_unreadable": report.bytes_unreadable,
                 "deletions_may_return": report.deletions_may_return,
             }))?;
@@ -56,7 +62,7 @@ impl Salvage {
                     count(report.bytes_unreadable, "byte"),
                 ));
             }
-            if let Some(damage) = &report.hot_tier_damage {
+            if let Some(damage) = &report.log_damage {
                 let lost = match report.commits_lost {
                     Some((first, last)) => format!("commits {first} to {last} are lost"),
                     None => "the last commits may be lost".into(),
@@ -71,7 +77,7 @@ impl Salvage {
             + report.rows_without_signature
             + report.rows_without_key
             + report.bytes_unreadable
-            + u64::from(report.hot_tier_damage.is_some())
+            + u64::from(report.log_damage.is_some())
             + u64::from(report.deletions_may_return);
         if lost == 0 { Ok(()) } else { Err(Failure::Findings) }
     }

@@ -24,6 +24,12 @@ impl Stat {
         let a_set = |bytes: u64| bytes as f64 / stat.sets.max(1) as f64;
         let mut out = Output::new();
         if style.json {
+            let parameters: serde_json::Map<String, serde_json::Value> = stat
+                .scheme
+                .described()
+                .into_iter()
+                .map(|(name, value)| (name.to_string(), value.to_string().into()))
+                .collect();
             out.line(json!({
                 "scheme": stat.scheme.to_string(),
                 "features": stat.scheme.features.to_string(),
@@ -32,6 +38,12 @@ impl Stat {
                 "packing": stat.scheme.packing.name(),
                 "samples": stat.scheme.samples,
                 "bits": stat.scheme.bits,
+                "seed": stat.scheme.seed,
+                "slots": stat.scheme.slots.count,
+                "samples_per_slot": stat.scheme.slots.samples_per_slot,
+                "value_bits": stat.scheme.slots.value_bits,
+                "min_matches": stat.scheme.slots.min_matches,
+                "parameters": parameters,
                 "sets": stat.sets,
                 "commit": stat.sequence,
                 "segments": stat.segments,
@@ -45,13 +57,13 @@ impl Stat {
                 "element_bytes": stat.element_bytes,
                 "dead_bytes": stat.dead_bytes,
                 "bytes_a_set": a_set(stat.file_bytes),
-                "cache_bytes": ringer::Options::default().cache_bytes,
+                "cache_bytes": style.options().cache_bytes,
                 "cached_bytes": stat.cached_bytes,
                 "cache_hits": stat.cache_hits,
                 "cache_misses": stat.cache_misses,
                 "clean": clean,
                 "writer": writer,
-                "unsealed_commits": reader.unsealed(),
+                "commits_in_log": reader.commits_in_log(),
             }))?;
             return out.flush();
         }
@@ -59,12 +71,12 @@ impl Stat {
         for (name, value) in stat.scheme.described() {
             out.line(format_args!("  {name:<18} {value}"))?;
         }
-        let copies = stat.rows.saturating_sub(stat.distinct_signatures);
+        let duplicates = stat.rows.saturating_sub(stat.distinct_signatures);
         out.line(format_args!("sets                 {}", stat.sets))?;
         out.line(format_args!("segments             {}", stat.segments))?;
         out.line(format_args!("rows of segments     {} ({} hidden)", stat.rows, stat.hidden_rows))?;
         out.line(format_args!(
-            "distinct signatures  {} ({copies} rows share one)",
+            "distinct signatures  {} ({duplicates} rows share one)",
             stat.distinct_signatures
         ))?;
         out.line(format_args!("commits              {}", stat.sequence))?;

@@ -82,10 +82,10 @@ fn print(triple: &Triple, style: Style, out: &mut Output) -> Result<(), Failure>
         let mut object = Map::from_iter([("keys".to_string(), Value::Array(keys))]);
         show::put_similarity(&mut object, Measure::Jaccard, estimate);
         object.insert("undecided".into(), triple.undecided.into());
-        object.insert("copies".into(), triple.copies.to_vec().into());
+        object.insert("key_counts".into(), triple.key_counts.to_vec().into());
         return out.line(Value::Object(object));
     }
-    let shown = |i: usize| match (show::key(&triple.keys[i]), triple.copies[i]) {
+    let shown = |i: usize| match (show::key(&triple.keys[i]), triple.key_counts[i]) {
         (key, 1) => key,
         (key, more) => format!("{key} (and {} with an equal signature)", more - 1),
     };

@@ -7,7 +7,7 @@ use ringer::presets;
 use ringer::scheme::{Features, Measure};
 
 use super::no_parquet;
-use super::row::Keep;
+use crate::actions::KeepName;
 use crate::exit::Failure;
 use crate::grouping::LinkageName;
 use crate::table::TableFormat;
@@ -33,6 +33,9 @@ pub(crate) struct DatasetArguments {
     /// Write a list of the groups to this .parquet, .csv or .jsonl file: each row, its representative, and their resemblance.
     #[arg(long, value_name = "FILE", conflicts_with = "paths")]
     pub(crate) clusters: Option<PathBuf>,
+    /// Write a page about the groups to this HTML file: totals, charts, and differences of texts. An earlier report is replaced.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) report: Option<PathBuf>,
     /// Replace existing output. With --db, rows of this input that an earlier run stored are kept again.
     #[arg(long, conflicts_with = "paths")]
     pub(crate) force: bool,
@@ -42,9 +45,15 @@ pub(crate) struct DatasetArguments {
     /// The field that holds the key. A row without it has the key FILE:ROW.
     #[arg(long, value_name = "NAME", default_value = "id")]
     pub(crate) key_field: String,
-    /// The row of a group that is kept.
-    #[arg(long, value_enum, default_value = "first", conflicts_with = "paths")]
-    pub(crate) keep: Keep,
+    /// The file or row of a group that is kept.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHICH",
+        default_value = "first",
+        help_heading = "Options"
+    )]
+    pub(crate) keep: KeepName,
     /// Keep the row with the largest value of this field; among equal values, --keep decides.
     #[arg(long, value_name = "FIELD", conflicts_with = "paths")]
     pub(crate) keep_by: Option<String>,
@@ -109,8 +118,13 @@ impl DatasetArguments {
             );
         }
         let outputs: Vec<&PathBuf> = self.outputs().collect();
-        if !self.reads_input() && outputs.is_empty() && db.is_none() {
-            return usage("there is no output: give --out DIR, --removed DIR or --clusters FILE");
+        if !self.reads_input() && outputs.is_empty() && self.report.is_none() && db.is_none() {
+            return usage(
+                "there is no output: give --out DIR, --removed DIR, --clusters FILE or --report FILE",
+            );
+        }
+        if self.report.as_ref().is_some_and(|report| outputs.contains(&report)) {
+            return usage("--report must have another name than the other output");
         }
         for (i, target) in outputs.iter().enumerate() {
             if outputs[..i].contains(target) {
@@ -134,7 +148,8 @@ impl DatasetArguments {
         if let Some(place) = &self.spill {
             return place.clone();
         }
-        let outputs = [self.out.as_deref(), self.removed.as_deref(), self.clusters.as_deref(), db];
+        let (out, removed) = (self.out.as_deref(), self.removed.as_deref());
+        let outputs = [out, removed, self.clusters.as_deref(), db, self.report.as_deref()];
         let folder =
             outputs.into_iter().flatten().map(staged::parent).find(|folder| folder.is_dir());
         folder.map_or_else(std::env::temp_dir, Path::to_path_buf)

@@ -57,7 +57,7 @@ pub(crate) fn send_lines(shard: &Shard, sender: &SyncSender<Block>) -> Result<()
         })?;
         let bytes = text.len() as u64;
         let block = Block { rows: Rows::Lines(text, rows), bytes };
-        if sender.send(block).is_err() || ended || interrupt::asked() {
+        if sender.send(block).is_err() || ended || interrupt::requested() {
             return Ok(());
         }
     }
@@ -112,7 +112,7 @@ pub(crate) fn send_columns(
         let mut send = |block: Vec<_>| {
             let bytes = shard.bytes() * block.len() as u64 / rows;
             let block = Block { rows: Rows::Columns(block), bytes };
-            !interrupt::asked() && sender.send(block).is_ok()
+            !interrupt::requested() && sender.send(block).is_ok()
         };
         parquet::columns::read(&reader, fields, features, &mut send)
     });

@@ -1,8 +1,8 @@
 //! The first pass over the input: sketches the rows of all shards.
 //!
-//! In: shards. Out: signatures in a working database, keys and sets in a spill file, and the number of rows of each shard.
-//! Rows that cannot be compared are counted, and will be kept. Rows that resemble a stored row do not enter the working
-//! database.
+//! In: shards. Out: signatures in a working database, keys and sets in a spill file, and the number of rows of each
+//! shard. Rows that cannot be compared are counted and kept. Rows that resemble a row of an earlier run (`--db`) do not
+//! enter the working database.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -11,7 +11,7 @@ use indicatif::ProgressBar;
 use ringer::{BulkLoad, Database, Signature};
 
 use super::read::{Judged, JudgedRow, Reading};
-use super::row::{self, Keep, Value};
+use super::row::{self, KeepRow, Value};
 use super::shards::Shard;
 use super::spill::SpillWriter;
 use super::stored::Known;
@@ -22,9 +22,9 @@ use crate::show;
 /// The number of rows in one bulk load of the working database.
 const LOAD_ROWS: u64 = 1 << 18;
 
-/// The first pass, and where its results go.
+/// The first pass: its settings, and where its results go.
 pub(crate) struct Collecting<'a> {
-    pub(crate) keep: Keep,
+    pub(crate) keep: KeepRow,
     /// The field whose largest value is kept.
     pub(crate) keep_by: Option<&'a str>,
     pub(crate) working: &'a Database,
@@ -36,10 +36,11 @@ pub(crate) struct Collecting<'a> {
 /// The result of the first pass.
 #[derive(Default)]
 pub(crate) struct Collected {
-    /// The number of the first row of each shard, followed by the number of all rows.
+    /// The number of the first row of each shard, followed by the total number of rows.
     pub(crate) starts: Vec<u64>,
+    /// The number of rows that cannot be compared.
     pub(crate) unjudged: u64,
-    /// Rows that resemble a stored row, in order.
+    /// Rows that resemble a row of an earlier run, in ascending order.
     pub(crate) known: Vec<(u64, Known)>,
     /// How many rows have a value in the field `keep_by`.
     ordered: u64,
@@ -116,6 +117,7 @@ fn repeated(shard: &Shard, row: &JudgedRow) -> Problem {
 struct Loading<'a> {
     db: &'a Database,
     load: BulkLoad,
+    /// The number of rows in `load`.
     waiting: u64,
 }
 

@@ -6,7 +6,7 @@ use ringer::scheme::Features;
 
 use super::json;
 use super::lines::{self, RawLines, Taken};
-use super::row::{Fields, Keep, row_of, working_key};
+use super::row::{Fields, KeepRow, row_of, working_key};
 use crate::compression;
 
 /// The most bytes that are decompressed, because a few compressed bytes can stand for gigabytes.
@@ -33,7 +33,7 @@ pub fn jsonl_shard(bytes: &[u8]) {
         let content = &line[lines::content(line, number == 0)];
         for features in [Features::TEXT, Features::Tokens, Features::Ids] {
             if let Ok(row) = json::parse(content, &fields(), features) {
-                let key = working_key(Keep::Longest, Some(&row.order), 3, number);
+                let key = working_key(KeepRow::Longest, Some(&row.order), 3, number);
                 assert_eq!(row_of(&key), number);
             }
         }

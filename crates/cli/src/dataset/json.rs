@@ -8,7 +8,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::row::{Fields, Row, Value, named};
-use crate::input::{Content, expected, json_set};
+use crate::input::{Content, expected, json_set, nested};
 
 /// The row of a line, or what is wrong with it, as a text that follows the place: `has no field ..`.
 pub(crate) fn parse<'a>(
@@ -18,7 +18,7 @@ pub(crate) fn parse<'a>(
 ) -> Result<Row<'a>, String> {
     let line = str::from_utf8(line).map_err(|_| "is not UTF-8".to_string())?;
     let found = find(line, fields)?;
-    let key = match found.key.map(RawValue::get) {
+    let key = match found.key {
         None | Some("null") => None,
         Some(text) => match text.as_bytes().first() {
             Some(b'"') => Some(Cow::Owned(string(text, &fields.key)?.into_owned().into_bytes())),
@@ -31,7 +31,7 @@ pub(crate) fn parse<'a>(
             }
         },
     };
-    let text = match found.text.map(RawValue::get) {
+    let text = match found.text {
         None => return Err(format!("has no field `{}`", fields.text)),
         Some("null") => return Err(format!("has {} that is null", named(&fields.text))),
         Some(text) => text,
@@ -42,16 +42,24 @@ pub(crate) fn parse<'a>(
             format!("has {} that is not {}", named(&fields.text), expected(features))
         })?,
     };
-    let order = found.order.map_or(Value::None, |value| value_of(value.get()));
+    let order = found.order.map_or(Value::None, value_of);
     Ok(Row { key, content, order })
 }
 
 /// The wanted fields of an object, as raw JSON.
 #[derive(Default)]
 struct Found<'a> {
-    key: Option<&'a RawValue>,
-    text: Option<&'a RawValue>,
-    order: Option<&'a RawValue>,
+    key: Option<&'a str>,
+    text: Option<&'a str>,
+    order: Option<&'a str>,
+}
+
+/// The value of a wanted field in the value of the field `name`, if that is the field or the object that it is in.
+fn wanted<'a>(name: &str, wanted: &str, value: &'a RawValue) -> Option<&'a str> {
+    match wanted.strip_prefix(name)? {
+        "" => Some(value.get()),
+        rest => nested(value, rest.strip_prefix('.')?),
+    }
 }
 
 fn find<'a>(line: &'a str, fields: &Fields) -> Result<Found<'a>, String> {
@@ -86,23 +94,18 @@ impl<'de> Visitor<'de> for Wanted<'_> {
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Found<'de>, M::Error> {
         let mut found = Found::default();
         while let Some(name) = map.next_key::<Cow<'de, str>>()? {
-            // One field can be both key and text.
-            let (key, text) = (name == self.0.key, name == self.0.text);
-            let order = self.0.order.as_deref() == Some(&*name);
-            if !(key || text || order) {
+            // One field can be both key and text, and nested fields can be in one object.
+            let fields = [Some(&*self.0.key), Some(&*self.0.text), self.0.order.as_deref()];
+            let starts = |field: &&str| field.starts_with(&*name);
+            if !fields.iter().flatten().any(starts) {
                 map.next_value::<IgnoredAny>()?;
                 continue;
             }
             let value: &RawValue = map.next_value()?;
-            if key {
-                found.key = Some(value);
-            }
-            if text {
-                found.text = Some(value);
-            }
-            if order {
-                found.order = Some(value);
-            }
+            let [key, text, order] = fields.map(|field| wanted(&name, field?, value));
+            found.key = key.or(found.key);
+            found.text = text.or(found.text);
+            found.order = order.or(found.order);
         }
         Ok(found)
     }

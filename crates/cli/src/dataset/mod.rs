@@ -19,6 +19,7 @@ mod json;
 mod lines;
 mod list;
 mod read;
+mod reported;
 mod row;
 mod run;
 mod shards;
@@ -28,6 +29,7 @@ mod summary;
 mod write;
 
 pub(crate) use arguments::DatasetArguments;
+pub(crate) use row::KeepRow;
 #[cfg(feature = "parquet")]
 pub(crate) use row::{Fields, Row, Value, named};
 pub(crate) use run::Job;

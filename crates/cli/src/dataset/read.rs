@@ -102,7 +102,7 @@ impl Reading<'_> {
                 visit(one?)?;
             }
             bar.inc(bytes);
-            if interrupt::asked() {
+            if interrupt::requested() {
                 return Err(Failure::Interrupted);
             }
         }

@@ -2,20 +2,14 @@
 
 use std::borrow::Cow;
 
-use clap::ValueEnum;
-
 use crate::input::Content;
 
 /// The row of a group that is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Keep {
-    /// The first one in the input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeepRow {
     First,
-    /// The last one in the input.
     Last,
-    /// The one with the longest text.
     Longest,
-    /// The one with the shortest text.
     Shortest,
 }
 
@@ -95,16 +89,16 @@ impl Value {
 
 /// The key of a row in the working database. Preferred rows have smaller keys, so that the first row of each group is the one
 /// to keep. The last eight bytes are the number of the row.
-pub(crate) fn working_key(keep: Keep, order: Option<&Value>, length: u64, row: u64) -> Vec<u8> {
+pub(crate) fn working_key(keep: KeepRow, order: Option<&Value>, length: u64, row: u64) -> Vec<u8> {
     let mut key = match order {
         Some(value) => value.ordered().iter().map(|byte| !byte).collect(),
         None => Vec::with_capacity(16),
     };
     match keep {
-        Keep::First => {}
-        Keep::Last => key.extend((!row).to_be_bytes()),
-        Keep::Longest => key.extend((!length).to_be_bytes()),
-        Keep::Shortest => key.extend(length.to_be_bytes()),
+        KeepRow::First => {}
+        KeepRow::Last => key.extend((!row).to_be_bytes()),
+        KeepRow::Longest => key.extend((!length).to_be_bytes()),
+        KeepRow::Shortest => key.extend(length.to_be_bytes()),
     }
     key.extend(row.to_be_bytes());
     key
@@ -135,12 +129,12 @@ mod tests {
     #[test]
     fn wanted_rows_come_first() {
         let key = |keep, length, row| working_key(keep, None, length, row);
-        assert!(key(Keep::First, 5, 1) < key(Keep::First, 9, 2));
-        assert!(key(Keep::Last, 5, 2) < key(Keep::Last, 9, 1));
-        assert!(key(Keep::Longest, 9, 2) < key(Keep::Longest, 5, 1));
-        assert!(key(Keep::Longest, 9, 1) < key(Keep::Longest, 9, 2));
-        assert!(key(Keep::Shortest, 5, 2) < key(Keep::Shortest, 9, 1));
-        for keep in [Keep::First, Keep::Last, Keep::Longest, Keep::Shortest] {
+        assert!(key(KeepRow::First, 5, 1) < key(KeepRow::First, 9, 2));
+        assert!(key(KeepRow::Last, 5, 2) < key(KeepRow::Last, 9, 1));
+        assert!(key(KeepRow::Longest, 9, 2) < key(KeepRow::Longest, 5, 1));
+        assert!(key(KeepRow::Longest, 9, 1) < key(KeepRow::Longest, 9, 2));
+        assert!(key(KeepRow::Shortest, 5, 2) < key(KeepRow::Shortest, 9, 1));
+        for keep in [KeepRow::First, KeepRow::Last, KeepRow::Longest, KeepRow::Shortest] {
             assert_eq!(row_of(&key(keep, 7, 123_456)), 123_456);
         }
     }
@@ -164,7 +158,7 @@ mod tests {
             Value::Number(-8.0),
             Value::None,
         ];
-        let key = |value| working_key(Keep::First, Some(value), 0, 1);
+        let key = |value| working_key(KeepRow::First, Some(value), 0, 1);
         assert!(values.iter().map(key).is_sorted_by(|a, b| a < b));
         assert_eq!(key(&Value::Number(7.0)), key(&Value::Integer(7)));
         assert_eq!(key(&Value::Number(-0.0)), key(&Value::Integer(0)));

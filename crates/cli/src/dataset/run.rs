@@ -7,13 +7,14 @@ use std::time::Instant;
 
 use indicatif::ProgressBar;
 use ringer::scheme::{Features, Measure};
-use ringer::{Database, Options, Parameters, Scheme, presets};
+use ringer::{Database, Parameters, Scheme, presets};
 
 use super::arguments::DatasetArguments;
 use super::collect::{Collected, Collecting};
 use super::groups::{Decisions, Grouping};
 use super::list;
 use super::read::{Judged, Reading};
+use super::reported::{Reported, Texts};
 use super::row::Fields;
 use super::shards::{self, Format, Shard};
 use super::spill::{Spill, SpillWriter};
@@ -51,6 +52,7 @@ struct Decided {
     unjudged: u64,
     spill: Spill,
     decisions: Decisions,
+    scheme: Scheme,
 }
 
 impl Job<'_> {
@@ -59,6 +61,7 @@ impl Job<'_> {
         let started = Instant::now();
         let arguments = self.arguments;
         arguments.check(self.features, self.db)?;
+        arguments.keep.of_rows()?;
         let folder = self.working_folder()?;
         let (shards, format) = self.shards(folder.path())?;
         let mut problems = Problems::of_rows(self.walk.strict);
@@ -112,7 +115,7 @@ impl Job<'_> {
             true => vec![copy_input(folder)?],
             false => shards::list(inputs, format)?,
         };
-        let outputs = [&arguments.out, &arguments.removed, &arguments.clusters];
+        let outputs = [&arguments.out, &arguments.removed, &arguments.clusters, &arguments.report];
         for output in outputs.into_iter().flatten() {
             shards::check_not_replaced(&shards, output)?;
         }
@@ -131,12 +134,12 @@ impl Job<'_> {
         let Some(path) = self.db else { return Ok(None) };
         if !path.exists() {
             open::folder_of(path)?;
-            let db = Database::create(path, &self.scheme()?, Options::default())?;
+            let db = Database::create(path, &self.scheme()?, self.style.options())?;
             return Ok(Some((db, false)));
         }
-        let closed = Database::open_read_only(path, Options::default())?.is_clean();
+        let closed = Database::open_read_only(path, self.style.options())?.is_clean();
         let repeated = !closed || self.arguments.replaces_output();
-        let db = open::to_write(path)?;
+        let db = open::to_write(path, self.style)?;
         let (scheme, name) = (db.scheme(), show::path(path));
         let other = |what: &str, option: &str| {
             let message = format!("{name} {what}: leave out {option}, or choose another database");
@@ -183,12 +186,8 @@ impl Job<'_> {
             Some((db, _)) => db.scheme().clone(),
             None => self.scheme()?,
         };
-        let working = Database::create(folder.join("rows.ringer"), &scheme, Options::default())?;
-        let fields = Fields {
-            key: self.arguments.key_field.clone(),
-            text: self.arguments.text_field.clone(),
-            order: self.arguments.keep_by.clone(),
-        };
+        let working = Database::create(folder.join("rows.ringer"), &scheme, self.style.options())?;
+        let fields = self.fields();
         let sketcher = working.sketcher();
         let mut reading = Reading {
             format,
@@ -204,7 +203,7 @@ impl Job<'_> {
         reading.earlier = earlier.as_ref();
         let bar = self.bar("reading rows", shards);
         let collecting = Collecting {
-            keep: self.arguments.keep,
+            keep: self.arguments.keep.of_rows()?,
             keep_by: self.arguments.keep_by.as_deref(),
             working: &working,
             spill: SpillWriter::new(&self.arguments.spill_place(self.db))?,
@@ -222,7 +221,7 @@ impl Job<'_> {
             )));
         }
         let decisions = self.group(&working, &spill, known)?;
-        Ok(Decided { collected_starts: starts, unjudged, spill, decisions })
+        Ok(Decided { collected_starts: starts, unjudged, spill, decisions, scheme })
     }
 
     /// The stored rows of earlier runs. If this run repeats an interrupted one, the rows of this input are excluded.
@@ -298,6 +297,10 @@ impl Job<'_> {
             Some(path) => Some(list::write(path, decisions, spill, shards, starts)?),
             None => None,
         };
+        let page = match &arguments.report {
+            Some(path) => Some(self.report(path, shards, format, decided)?),
+            None => None,
+        };
         let targets = [
             match &out {
                 Some(staged) => Target::Folder(staged),
@@ -311,7 +314,37 @@ impl Job<'_> {
             write::shard(shard, format, rows[0]..rows[1], decisions, &targets, &bar)?;
         }
         bar.finish_and_clear();
-        [removed, list, out].into_iter().flatten().try_for_each(Staged::publish)
+        [removed, list, page, out].into_iter().flatten().try_for_each(Staged::publish)
+    }
+}
+
+impl Job<'_> {
+    fn report(
+        &self,
+        path: &Path,
+        shards: &[Shard],
+        format: Format,
+        decided: &Decided,
+    ) -> Result<Staged, Failure> {
+        let texts = Texts {
+            shards,
+            starts: &decided.collected_starts,
+            format,
+            fields: &self.fields(),
+            features: decided.scheme.features,
+        };
+        let exhaustive = decided.spill.rows() <= MOST_COMPARED;
+        let (decisions, spill) = (&decided.decisions, &decided.spill);
+        let reported = Reported { min: self.min, estimate: self.estimate, exhaustive };
+        reported.write(path, &decided.scheme, (decisions, spill, decided.unjudged), &texts)
+    }
+
+    fn fields(&self) -> Fields {
+        Fields {
+            key: self.arguments.key_field.clone(),
+            text: self.arguments.text_field.clone(),
+            order: self.arguments.keep_by.clone(),
+        }
     }
 }
 
@@ -321,7 +354,7 @@ fn copy_input(folder: &Path) -> Result<Shard, Failure> {
     let copied = File::create_new(&path).and_then(|mut file| {
         let mut input = compression::decompressed(io::stdin())?;
         let mut buffer = vec![0; 1 << 20];
-        while !interrupt::asked() {
+        while !interrupt::requested() {
             match io::Read::read(&mut input, &mut buffer) {
                 Ok(0) => return Ok(()),
                 Ok(read) => io::Write::write_all(&mut file, &buffer[..read])?,
@@ -333,7 +366,7 @@ fn copy_input(folder: &Path) -> Result<Shard, Failure> {
     });
     match copied {
         Ok(()) => Shard::of_standard_input(path),
-        Err(_) if interrupt::asked() => Err(Failure::Interrupted),
+        Err(_) if interrupt::requested() => Err(Failure::Interrupted),
         Err(error) => Err(Failure::Io(format!("cannot copy standard input: {error}"))),
     }
 }

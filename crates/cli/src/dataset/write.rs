@@ -150,7 +150,7 @@ fn copy_lines(
         row += u64::from(is_row);
         is_first = false;
         bar.inc(text.len() as u64);
-        if interrupt::asked() {
+        if interrupt::requested() {
             return Err(Failure::Interrupted);
         }
     }

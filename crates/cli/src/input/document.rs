@@ -1,28 +1,24 @@
 //! Turns one document into a set or a signature: reads it, extracts its features, and sketches them.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, Read};
 use std::path::Path;
 
-use flate2::read::MultiGzDecoder;
 use ringer::features::{Chunk, Chunker, Extractor, Limits, Media};
 use ringer::scheme::{Features, Measure, Sampler};
 use ringer::{Error, Signature, Sketcher};
 
 use super::gathered::Gathered;
 use super::records::Content;
-use crate::interrupt;
 use crate::problems::{Problem, Reason};
 use crate::show;
+use crate::{compression, interrupt};
 
-/// Larger texts are skipped, because a text is held in memory as a whole.
+/// Larger files are skipped unless `--max-text` is larger, because a text is held in memory as a whole.
 const MAX_TEXT_BYTES: u64 = 64 << 20;
 
 /// A file with a zero byte in its first bytes is binary, not text.
 const BINARY_CHECK_BYTES: u64 = 8 << 10;
-
-/// The first bytes of a gzip file.
-const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// How many bytes are read at a time from files that need not be in memory as a whole.
 const PIECE_BYTES: usize = 1 << 20;
@@ -39,12 +35,36 @@ const MANY_SAMPLES: u64 = 1 << 26;
 pub(crate) struct DocumentLimits {
     pub(crate) text: Option<u64>,
     pub(crate) features: Option<u64>,
+    /// Texts with fewer words are skipped.
+    pub(crate) words: u64,
+    /// Whether binary files are texts.
+    pub(crate) binary: bool,
 }
 
 impl DocumentLimits {
     /// No limits, for documents that were within them when they were added.
     pub(crate) const NONE: DocumentLimits =
-        DocumentLimits { text: Some(u64::MAX), features: Some(u64::MAX) };
+        DocumentLimits { text: Some(u64::MAX), features: Some(u64::MAX), words: 0, binary: true };
+
+    /// The most bytes of a file of text.
+    fn file_bytes(self) -> u64 {
+        self.text.unwrap_or(0).max(MAX_TEXT_BYTES)
+    }
+
+    /// Fails if a text has too few words.
+    pub(crate) fn check_words(self, text: &[u8]) -> Result<(), Problem> {
+        let words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        match words.take(self.words as usize).count() as u64 >= self.words {
+            true => Ok(()),
+            false => {
+                let message = format!(
+                    "has fewer than {}, the limit of --min-words",
+                    show::count(self.words, "word")
+                );
+                Err(Problem::new(Reason::TooShort, message))
+            }
+        }
+    }
 
     fn of_texts(self) -> Limits {
         let usual = Limits::default();
@@ -66,7 +86,8 @@ pub(crate) struct Worker<'a> {
 
 impl<'a> Worker<'a> {
     pub(crate) fn new(sketcher: &'a Sketcher) -> Worker<'a> {
-        let extractor = Extractor::of_scheme(sketcher.scheme()).interrupted_by(interrupt::asked);
+        let extractor =
+            Extractor::of_scheme(sketcher.scheme()).interrupted_by(interrupt::requested);
         Worker {
             sketcher,
             extractor,
@@ -139,10 +160,10 @@ impl<'a> Worker<'a> {
         Ok(set)
     }
 
-    /// The signature of a file; `None` after an interrupt. Text files compressed with gzip are decompressed.
+    /// The signature of a file; `None` after an interrupt. Compressed text files are decompressed.
     pub(crate) fn of_file(&mut self, path: &Path) -> Result<Option<Signature>, Problem> {
         self.extract_file(path)?;
-        if interrupt::asked() {
+        if interrupt::requested() {
             return Ok(None);
         }
         let refused = |error: Error| {
@@ -154,7 +175,14 @@ impl<'a> Worker<'a> {
     /// The set of a file; `None` after an interrupt.
     pub(crate) fn set_of_file(&mut self, path: &Path) -> Result<Option<Vec<u64>>, Problem> {
         self.extract_file(path)?;
-        Ok((!interrupt::asked()).then(|| std::mem::take(&mut self.set)))
+        Ok((!interrupt::requested()).then(|| std::mem::take(&mut self.set)))
+    }
+
+    /// The text of a file, for people to read; `None` if it has none.
+    pub(crate) fn text_of_file(&mut self, path: &Path) -> Option<Vec<u8>> {
+        let (mut input, _) = compression::recognised(File::open(path).ok()?).ok()?;
+        let text = self.read_text(&mut input);
+        matches!(text, Ok(Text::Read)).then(|| std::mem::take(&mut self.bytes))
     }
 
     /// Extracts the features of a file. Stops early after an interrupt.
@@ -171,29 +199,30 @@ impl<'a> Worker<'a> {
             let chunker = Chunker::new(horizon).map_err(refused)?;
             return self.in_pieces(file, chunker).map_err(unreadable)?.map_err(refused);
         }
-        let mut file = BufReader::with_capacity(BINARY_CHECK_BYTES as usize, file);
-        let packed = file.fill_buf().map_err(unreadable)?.starts_with(&GZIP);
-        let text = match packed {
-            true => self.read_text(&mut MultiGzDecoder::new(file)),
-            false => self.read_text(&mut file),
-        };
+        let (mut input, packed) = compression::recognised(file).map_err(unreadable)?;
+        let text = self.read_text(&mut input);
         let name = show::path(path);
         match text.map_err(unreadable)? {
             Text::Read => {}
-            Text::Binary => {
+            Text::Binary(kind) => {
                 let message = format!(
-                    "{name} is binary, not text: databases with --features chunks compare binary files"
+                    "{name} is {kind}, not text: databases with --features chunks compare binary files, and --binary reads \
+                     them as text"
                 );
                 return Err(Problem::new(Reason::Binary, message));
             }
             Text::TooLarge => {
                 let message = format!(
-                    "{name} is larger than {} MiB, the limit of a text: split it, or use --features chunks",
-                    MAX_TEXT_BYTES >> 20
+                    "{name} is larger than {}, the limit of a text: raise it with --max-text, split the file, or use \
+                     --features chunks",
+                    show::bytes(self.limits.file_bytes())
                 );
                 return Err(Problem::new(Reason::TooLarge, message));
             }
         }
+        self.limits.check_words(&self.bytes).map_err(|Problem { reason, message }| {
+            Problem::new(reason, format!("{name} {message}"))
+        })?;
         // The type of page.html.gz is that of page.html.
         let media = Media::of_path(if packed { path.with_extension("") } else { path.into() });
         let bytes = std::mem::take(&mut self.bytes);
@@ -219,9 +248,9 @@ impl<'a> Worker<'a> {
         }
         self.gathered = Gathered::default();
         let gathered = &mut self.gathered;
-        let mut take = |some: &[u64]| gathered.take(some, interrupt::asked);
+        let mut take = |some: &[u64]| gathered.take(some, interrupt::requested);
         self.extractor.extract_each(document, media, &mut take)?;
-        self.gathered.finish(&mut self.set, interrupt::asked)
+        self.gathered.finish(&mut self.set, interrupt::requested)
     }
 
     /// The signature of the extracted features.
@@ -241,7 +270,7 @@ impl<'a> Worker<'a> {
         }
         let mut stream = self.sketcher.stream();
         for some in self.set.chunks((MANY_SAMPLES / each).max(1) as usize) {
-            if interrupt::asked() {
+            if interrupt::requested() {
                 return Err(Error::Interrupted);
             }
             some.iter().try_for_each(|feature| stream.push(*feature))?;
@@ -254,11 +283,16 @@ impl<'a> Worker<'a> {
         self.bytes.clear();
         input.take(BINARY_CHECK_BYTES).read_to_end(&mut self.bytes)?;
         let utf16 = Utf16::of(&self.bytes);
-        if utf16.is_none() && self.bytes.contains(&0) {
-            return Ok(Text::Binary);
+        if utf16.is_none() && !self.limits.binary {
+            match (compression::kind_of(&self.bytes), self.bytes.contains(&0)) {
+                (Some(kind), _) => return Ok(Text::Binary(kind)),
+                (None, true) => return Ok(Text::Binary("binary")),
+                (None, false) => {}
+            }
         }
-        input.take(MAX_TEXT_BYTES + 1).read_to_end(&mut self.bytes)?;
-        if self.bytes.len() as u64 > MAX_TEXT_BYTES {
+        let most = self.limits.file_bytes();
+        input.take(most.saturating_add(1)).read_to_end(&mut self.bytes)?;
+        if self.bytes.len() as u64 > most {
             return Ok(Text::TooLarge);
         }
         if let Some(order) = utf16 {
@@ -289,7 +323,7 @@ impl<'a> Worker<'a> {
             }
         };
         bytes.resize(PIECE_BYTES, 0);
-        while !interrupt::asked() {
+        while !interrupt::requested() {
             match file.read(bytes) {
                 Ok(0) => break,
                 Ok(read) => chunker.push(&bytes[..read], &mut push),
@@ -313,7 +347,8 @@ pub(crate) fn reason_of(error: &Error) -> Reason {
 /// The result of reading a text.
 enum Text {
     Read,
-    Binary,
+    /// What it is instead.
+    Binary(&'static str),
     TooLarge,
 }
 

@@ -18,19 +18,19 @@ pub(super) struct Gathered {
 }
 
 impl Gathered {
-    /// Adds features. Fails if `asked` reports an interrupt.
-    pub(super) fn take(&mut self, some: &[u64], asked: fn() -> bool) -> Result<(), Error> {
+    /// Adds features. Fails if `interrupted` reports an interrupt.
+    pub(super) fn take(&mut self, some: &[u64], interrupted: fn() -> bool) -> Result<(), Error> {
         self.some.extend_from_slice(some);
-        if self.some.len() < PIECE { Ok(()) } else { self.sort(asked) }
+        if self.some.len() < PIECE { Ok(()) } else { self.sort(interrupted) }
     }
 
-    fn sort(&mut self, asked: fn() -> bool) -> Result<(), Error> {
+    fn sort(&mut self, interrupted: fn() -> bool) -> Result<(), Error> {
         let mut run = std::mem::take(&mut self.some);
         run.sort_unstable();
         run.dedup();
         while let Some(last) = self.runs.pop_if(|last| last.len() <= 2 * run.len()) {
             run = merge(&last, &run);
-            if asked() {
+            if interrupted() {
                 return Err(Error::Interrupted);
             }
         }
@@ -39,12 +39,16 @@ impl Gathered {
     }
 
     /// Replaces `set` with all distinct features, and clears the collection.
-    pub(super) fn finish(&mut self, set: &mut Vec<u64>, asked: fn() -> bool) -> Result<(), Error> {
-        self.sort(asked)?;
+    pub(super) fn finish(
+        &mut self,
+        set: &mut Vec<u64>,
+        interrupted: fn() -> bool,
+    ) -> Result<(), Error> {
+        self.sort(interrupted)?;
         *set = self.runs.pop().unwrap_or_default();
         while let Some(run) = self.runs.pop() {
             *set = merge(&run, set);
-            if asked() {
+            if interrupted() {
                 return Err(Error::Interrupted);
             }
         }
@@ -86,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn gives_up_when_asked() {
+    fn gives_up_when_interrupted() {
         let mut gathered = Gathered::default();
         let all: Vec<u64> = (0..2 * PIECE as u64).collect();
         gathered.take(&all, || true).unwrap();

@@ -90,6 +90,17 @@ impl Lines {
             return Err(unreadable(io::ErrorKind::IsADirectory.into()));
         }
         let (input, compressed) = compression::recognised(file).map_err(unreadable)?;
+        if found.is_file() && !compressed {
+            let mut start = Vec::new();
+            let mut again = File::open(path).map_err(unreadable)?;
+            again.by_ref().take(64).read_to_end(&mut start).map_err(unreadable)?;
+            if let Some(kind) = compression::kind_of(&start) {
+                return Err(unreadable(io::Error::other(format!(
+                    "it is {kind}; {}",
+                    advice(kind)
+                ))));
+            }
+        }
         let bytes = (found.is_file() && !compressed).then_some(found.len());
         let input = BufReader::with_capacity(BUFFER_BYTES, input);
         Ok(Lines { name: show::path(path), input, bytes, number: 0, offset: 0, most_lines })
@@ -153,6 +164,17 @@ impl Lines {
             read += skip_line(&mut self.input)?;
         }
         Ok(read)
+    }
+}
+
+/// What to do with a file that has no lines.
+fn advice(kind: &str) -> &'static str {
+    match kind {
+        "a Parquet file" => "name it with --parquet",
+        kind if kind.ends_with("compressed") => {
+            "decompress it first, or compress it with gzip or Zstandard"
+        }
+        _ => "name a file of text lines",
     }
 }
 

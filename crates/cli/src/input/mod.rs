@@ -1,7 +1,7 @@
 //! The sources of documents: files and folders, lines of a file or of standard input, or rows of a Parquet file.
 //!
-//! A thread reads the source block by block while earlier blocks are sketched, so an interrupt works even while a pipe is
-//! silent. The size of a block is bounded, however long the input is.
+//! A thread reads the source block by block while earlier blocks are sketched, so an interrupt takes effect even while
+//! a pipe delivers nothing. The size of a block is bounded, however long the input is.
 
 #[cfg(feature = "parquet")]
 mod columns;
@@ -19,7 +19,7 @@ pub(crate) use columns::{ColumnBlock, Columns};
 pub(crate) use document::{DocumentLimits, Worker, reason_of};
 pub(crate) use files::{Files, Walk};
 pub(crate) use lines::{LineBlock, Lines, MAX_LINE_BYTES, content};
-pub(crate) use records::{Content, Record, Records, expected, json_set};
+pub(crate) use records::{Content, Record, Records, expected, json_set, nested};
 
 use ringer::scheme::Features;
 
@@ -40,7 +40,7 @@ pub(crate) enum Source {
     Columns(Columns),
 }
 
-/// A part of a source.
+/// A part of a source that is sketched at once.
 pub(crate) enum Block {
     Files(Vec<PathBuf>),
     Lines(LineBlock),
@@ -66,7 +66,7 @@ impl Source {
         }
     }
 
-    /// The name of the source in messages, if it is one file.
+    /// The name of the source in messages; empty if the source is several files.
     pub(crate) fn name(&self) -> String {
         match self {
             Source::Files(_) => String::new(),
@@ -76,10 +76,10 @@ impl Source {
         }
     }
 
-    /// Starts a thread that reads until the end or until the receiver is gone. A failure to read is the last block. Fails if
-    /// the system cannot start a thread.
+    /// Starts a thread that reads until the end or until the receiver is gone. A read error is sent as the last block.
+    /// Fails if the system cannot start a thread.
     pub(crate) fn start(self) -> Result<Receiver<Result<Block, Problem>>, Failure> {
-        // Start the threads that sketch as well, because rayon would panic if it could not. A second call does nothing.
+        // Start the threads of rayon, too: it would panic later if it could not start them. A second call does nothing.
         let refused = |error: &dyn std::error::Error| {
             Failure::Io(format!(
                 "cannot start worker threads: {error}; raise the limit of processes"
@@ -136,7 +136,7 @@ impl Block {
         }
     }
 
-    /// A record, or what is wrong with it. `None` for an empty line.
+    /// Record `i`, or the problem with it. `None` for an empty line.
     pub(crate) fn record(&self, i: usize, records: &Records) -> Result<Option<Record<'_>>, String> {
         match self {
             Block::Files(_) => Ok(None),

@@ -30,6 +30,16 @@ pub(crate) enum Content<'a> {
 }
 
 impl Content<'_> {
+    /// The text, if the content is one.
+    pub(crate) fn text(&self) -> Option<&[u8]> {
+        match self {
+            Content::Document(text) | Content::Weighted(text) => Some(text),
+            Content::Set(_) | Content::WeightedSet(_) => None,
+        }
+    }
+}
+
+impl Content<'_> {
     /// The same content, borrowed.
     #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "only Parquet needs it"))]
     pub(crate) fn borrowed(&self) -> Content<'_> {
@@ -85,10 +95,8 @@ fn json_line<'a>(
     let fields: BTreeMap<String, Box<RawValue>> = serde_json::from_str(&line)
         .map_err(|error| format!("not a JSON object: {}", without_line(&error)))?;
     let field = |name: &str| {
-        fields
-            .get(name)
-            .map(|value| value.get())
-            .ok_or_else(|| format!("there is no field `{name}`"))
+        let value = find(name, &|name| fields.get(name).map(|value| &**value));
+        value.ok_or_else(|| format!("there is no field `{name}`"))
     };
     let key = field(key_field)?;
     let key = match key.as_bytes().first() {
@@ -107,6 +115,19 @@ fn json_line<'a>(
         })?,
     };
     Ok((Cow::Owned(key.into_bytes()), content))
+}
+
+/// A field of an object, or one inside of its fields: the value of `a.b` in `{"a": {"b": 1}}`. A name with a dot comes before
+/// a nested one.
+fn find<'a>(name: &str, get: &dyn Fn(&str) -> Option<&'a RawValue>) -> Option<&'a str> {
+    let inside = |(at, _)| nested(get(&name[..at])?, &name[at + 1..]);
+    get(name).map(RawValue::get).or_else(|| name.match_indices('.').find_map(inside))
+}
+
+/// A field inside a value.
+pub(crate) fn nested<'a>(object: &'a RawValue, name: &str) -> Option<&'a str> {
+    let fields: BTreeMap<Cow<'a, str>, &'a RawValue> = serde_json::from_str(object.get()).ok()?;
+    find(name, &|name| fields.get(name).copied())
 }
 
 /// A JSON string.

@@ -180,11 +180,11 @@ fn files_of_all_kinds() {
     tool.run(&["create", "in/db.ringer", "--preset", "precise"]).with_status(0);
     let added = tool.run(&["add", "in/db.ringer", "in"]).with_status(0);
     assert!(
-        added.err.contains("in/huge.txt is larger than 64 MiB, the limit of a text"),
+        added.err.contains("in/huge.txt is larger than 64.0 MiB, the limit of a text"),
         "{}",
         added.err
     );
-    assert!(added.err.contains("in/binary.png is binary, not text"), "{}", added.err);
+    assert!(added.err.contains("in/binary.png is a PNG image, not text"), "{}", added.err);
     assert!(
         added.err.contains(
             "added 6 sets (1 of them empty); skipped: 1 binary, 1 too large, 1 unreadable"

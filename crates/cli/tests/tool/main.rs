@@ -1,11 +1,16 @@
 //! What the `ringer` command says, returns and refuses, command by command.
 
+#[cfg(unix)]
+mod actions;
 mod add;
 #[cfg(unix)]
 mod arguments;
 mod dataset;
 mod dedup;
 mod guide;
+mod increments;
+#[cfg(unix)]
+mod input_options;
 mod limits;
 mod maintenance;
 mod measures;
@@ -13,8 +18,14 @@ mod measures;
 mod messages;
 #[cfg(unix)]
 mod planted_links;
+#[cfg(unix)]
+mod progress;
 mod query;
+mod query_files;
+mod report;
 #[cfg(unix)]
 mod reserved_names;
 mod run;
+#[cfg(unix)]
+mod transcript;
 mod verify;

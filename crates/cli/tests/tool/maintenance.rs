@@ -182,7 +182,7 @@ fn a_salvage_that_misses_commits_says_so() {
     assert_eq!(tool.keys("saved.ringer"), ["a", "b", "c"]);
     let json =
         tool.run(&["salvage", "copy.ringer", "again.ringer", "--json"]).with_status(1).json();
-    assert_eq!(json[0]["hot_tier_damage"], "it is not there");
+    assert_eq!(json[0]["log_damage"], "it is not there");
     assert_eq!(json[0]["commits_lost"][0], json[0]["commits_lost"][1]);
     assert_eq!((&json[0]["bytes_unreadable"], &json[0]["sets"]), (&0.into(), &3.into()));
 }

@@ -62,7 +62,7 @@ fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>, u32)> {
     all
 }
 
-/// The victim: a file, a folder with the names of a hot tier in it, a database.
+/// The victim: a file, a folder with the names of a log in it, a database.
 fn victim(folder: &Path, database: &[u8]) {
     fs::create_dir_all(folder.join("folder")).unwrap();
     fs::write(folder.join("file"), "a letter").unwrap();

@@ -25,12 +25,12 @@ enum Thing {
     Zeros,
     Database,
     Folder,
-    /// The hot tier of another database.
-    Tier,
+    /// The log of another database.
+    Log,
 }
 
 const THINGS: [Thing; 6] =
-    [Thing::Text, Thing::Short, Thing::Zeros, Thing::Database, Thing::Folder, Thing::Tier];
+    [Thing::Text, Thing::Short, Thing::Zeros, Thing::Database, Thing::Folder, Thing::Log];
 
 impl Thing {
     fn make(self, path: &Path, database: &[u8]) {
@@ -43,7 +43,7 @@ impl Thing {
                 fs::create_dir_all(path.join("log")).unwrap();
                 fs::write(path.join("log/diary"), "dear diary").unwrap();
             }
-            Thing::Tier => {
+            Thing::Log => {
                 let other = path.with_file_name("other");
                 let db = Database::create(&other, &Scheme::precise(), Options::default()).unwrap();
                 db.put("k", &[1, 2, 3]).unwrap();

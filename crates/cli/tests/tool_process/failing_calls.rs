@@ -35,7 +35,7 @@ struct Scene {
     every: u64,
     /// What brings things in order afterwards, and its status.
     again: (Vec<&'static str>, i32),
-    /// What may be there when a device error at the hot tier made it go on without: it says so, with status 1.
+    /// What may be there when a device error at the log made it go on without: it says so, with status 1.
     without: Vec<Rows>,
 }
 
@@ -62,12 +62,12 @@ fn start() -> (Tool, Rows, Sketcher) {
     (tool, rows, sketcher)
 }
 
-/// A database that a killed process left, with commits in its hot tier; its rows before these, and after each.
+/// A database that a killed process left, with commits in its log; its rows before these, and after each.
 fn killed() -> (Tool, Vec<Rows>) {
     let (tool, rows, sketcher) = start();
     tool.write("more", lines(&puts(80, 9)));
     let add = ["add", DB, "--sets", "more", "--commit-every", "1", "--ack"];
-    // The first syncs make the hot tier.
+    // The first syncs make the log.
     let call = Call { name: "fdatasync".into(), n: 12 };
     let (ran, hit) = inject_into(&tool, &add, &call, Injection::Kill);
     let safe = acknowledged(&ran.out);
@@ -138,13 +138,13 @@ fn changes() -> Vec<Scene> {
     let mut fewer = before.clone();
     fewer.retain(|key, _| key != "key00" && key != "key07");
     let deletion = ["delete", DB, "key00", "key07"];
-    let (hot, mut all) = killed();
+    let (found, mut all) = killed();
     vec![
         adding,
         loading,
         change("delete", start().0, &deletion, vec![before.clone(), fewer]),
         change("compact", start().0, &["compact", DB], vec![before]),
-        change("recover", hot, &ABSENT, all.split_off(all.len() - 1)),
+        change("recover", found, &ABSENT, all.split_off(all.len() - 1)),
     ]
 }
 
@@ -159,13 +159,13 @@ fn makings() -> Vec<Scene> {
     let (tool, rows, _) = start();
     let empty = Tool::new();
     let create = ["create", NEW, "--features", "tokens"];
-    let (hot, mut all) = killed();
-    damage(&hot, DB, |bytes| [fences(bytes), vec![4096 + 100]].concat());
-    let repair = change("repair", hot, &["repair", DB], all.split_off(all.len() - 1));
-    let (hot, mut without) = killed();
-    damage(&hot, DB, |_| vec![100]);
+    let (found, mut all) = killed();
+    damage(&found, DB, |bytes| [fences(bytes), vec![4096 + 100]].concat());
+    let repair = change("repair", found, &["repair", DB], all.split_off(all.len() - 1));
+    let (found, mut without) = killed();
+    damage(&found, DB, |_| vec![100]);
     let saved = without.pop().unwrap();
-    let salvage = making("salvage", hot, &["salvage", DB, NEW], saved);
+    let salvage = making("salvage", found, &["salvage", DB, NEW], saved);
     let texts = Tool::new();
     for i in 0..4 {
         texts.write(&format!("texts/{i}"), words(i / 2) + &words(9 + i)[..20]);

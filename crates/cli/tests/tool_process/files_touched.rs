@@ -1,7 +1,7 @@
 //! What the real tool touches on disk when it is given forged databases: the database, its companions, what it is
 //! told to write, and nothing else, whatever a file says.
 //!
-//! In: changes of whole files with right checksums (see `crafted`), closed and with a hot tier. Out: every name that
+//! In: changes of whole files with right checksums (see `crafted`), closed and with a log. Out: every name that
 //! a command gives to the operating system, as `strace` sees it. A name outside is only read, and only one that the
 //! same command reads for a whole database, too: libraries, and what the system says of itself. Temporary files are new,
 //! nobody else's, and gone at the end. Says that it shows nothing where there is no `strace`.
@@ -18,8 +18,8 @@ use std::fs;
 
 use attacks::seeds;
 use images::Base;
-use ringer::HotTierKind;
-use ringer::internals::format::hot_part::{TierId, encode_id};
+use ringer::LogKind;
+use ringer::internals::format::log_part::{LogId, encode_id};
 use strace::{Call, traced};
 
 /// Commands on `db.ringer`.
@@ -70,12 +70,12 @@ impl Place {
         fs::write(work.join("lines"), "new\t1 2 3\n").unwrap();
         fs::write(work.join("db.ringer"), file).unwrap();
         if let Some(log) = log {
-            let hot = work.join("db.ringer-hot");
-            fs::create_dir(&hot).unwrap();
+            let directory = work.join("db.ringer-hot");
+            fs::create_dir(&directory).unwrap();
             let database = seeds::UNCLEAN[32..48].try_into().unwrap();
-            let tier = TierId { database, tier: fields::number(seeds::UNCLEAN, 80, 8) };
-            fs::write(hot.join("id"), encode_id(tier, HotTierKind::Log)).unwrap();
-            fs::write(hot.join("log"), log).unwrap();
+            let id = LogId { database, number: fields::number(seeds::UNCLEAN, 80, 8) };
+            fs::write(directory.join("id"), encode_id(id, LogKind::Plain)).unwrap();
+            fs::write(directory.join("log"), log).unwrap();
         }
         Place { root }
     }

@@ -45,7 +45,7 @@ fn filled(create: &[&str], line: impl Fn(usize) -> String) -> Tool {
     tool
 }
 
-fn ask(tool: &Tool, arguments: &[&str]) -> Vec<Value> {
+fn query(tool: &Tool, arguments: &[&str]) -> Vec<Value> {
     limited(tool, &[arguments, &["--json", "--quiet"]].concat()).json()
 }
 
@@ -67,9 +67,9 @@ fn equal_lines_are_one_candidate_and_one_group() {
     assert_eq!(keys, (0..10).map(|i| format!("k{i:06}")).collect::<Vec<_>>());
     let parts = work["parts"].as_array().unwrap().len() as u64;
     assert!(work["compared"].as_u64().unwrap() <= parts, "{work}");
-    let clusters = ask(&tool, &["clusters", "db.ringer", "--min", "0.9"]);
+    let clusters = query(&tool, &["clusters", "db.ringer", "--min", "0.9"]);
     assert_eq!(clusters[0]["keys"].as_array().unwrap().len(), SETS);
-    let pairs = ask(&tool, &["pairs", "db.ringer", "--min", "0.9"]);
+    let pairs = query(&tool, &["pairs", "db.ringer", "--min", "0.9"]);
     assert!(pairs.len() <= 2, "a group, not five billion pairs: {}", pairs.len());
 }
 
@@ -80,7 +80,9 @@ fn empty_lines_are_found_by_nobody() {
     assert_eq!(found, [Value::Null; 0]);
     assert!(work["compared"].as_u64().unwrap() <= 10, "{work}");
     assert!(
-        ask(&tool, &["clusters", "db.ringer", "--min", "0.1"]).iter().all(|c| c["keys"].is_null())
+        query(&tool, &["clusters", "db.ringer", "--min", "0.1"])
+            .iter()
+            .all(|c| c["keys"].is_null())
     );
 }
 
@@ -92,7 +94,7 @@ fn lines_that_collide_are_looked_at_once() {
     let (found, work) = explained(&tool, "a7 b7 c7");
     assert_eq!(found[0]["key"], "k000007");
     assert!(work["compared"].as_u64().unwrap() <= SETS as u64, "{work}");
-    let exhaustive = ask(&tool, &["query", "db.ringer", "--set", "a7 b7 c7", "--exhaustive"]);
+    let exhaustive = query(&tool, &["query", "db.ringer", "--set", "a7 b7 c7", "--exhaustive"]);
     assert_eq!(exhaustive[0]["key"], "k000007");
 }
 
@@ -104,7 +106,7 @@ fn a_line_of_very_many_elements_takes_little_memory() {
     let letters: String = ('a'..='z').map(|letter| format!("{letter} ")).collect();
     tool.write("lines", format!("short\t{letters}\nlong\t{}\n", letters.repeat((24 << 20) / 52)));
     limited_to(MOST_KIB_OF_LINE, &tool, &["add", "db.ringer", "--sets", "lines"]).with_status(0);
-    let found = ask(&tool, &["query", "db.ringer", "--key", "short"]);
+    let found = query(&tool, &["query", "db.ringer", "--key", "short"]);
     assert_eq!((&found[0]["key"], &found[0]["resemblance"]), (&"long".into(), &1.0.into()));
 }
 

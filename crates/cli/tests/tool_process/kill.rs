@@ -47,7 +47,7 @@ struct Counts {
     killed: u64,
     acknowledged: u64,
     more: u64,
-    hot: u64,
+    logs: u64,
     packed: u64,
 }
 
@@ -216,7 +216,7 @@ impl Life {
         let before = fs::read(self.tool.path("work/db.ringer")).unwrap();
         let ended = self.run_and_kill(&work);
         self.counts.killed += u64::from(ended.status.is_none());
-        self.counts.hot += u64::from(self.tool.path("work/db.ringer-hot").exists());
+        self.counts.logs += u64::from(self.tool.path("work/db.ringer-hot").exists());
         if packing {
             self.check_packed(&ended, &before);
         }
@@ -263,7 +263,7 @@ fn a_killed_command_loses_nothing_that_it_acknowledged() {
         }
     }
     println!("{rounds} rounds: {:?}, {} keys", life.counts, life.rows.len());
-    let Counts { killed, acknowledged, hot, .. } = life.counts;
+    let Counts { killed, acknowledged, logs, .. } = life.counts;
     // How many are done before they are killed depends on the machine.
-    assert!(killed > rounds / 10 && hot > rounds / 30 && acknowledged > 5 * rounds);
+    assert!(killed > rounds / 10 && logs > rounds / 30 && acknowledged > 5 * rounds);
 }

@@ -131,7 +131,8 @@ fn with_little_memory_commands_are_done_or_end_and_the_database_is_whole() {
     let many: String = (0..3000).map(|n| format!("s{n}\t{n} {} {}\n", n + 1, n + 2)).collect();
     tool.write("more.txt", many);
     for command in [READING[0], READING[5], READING[7], WRITING[0], WRITING[2]] {
-        let enough = (6..60).find(|mib| {
+        // The address space includes the program itself, about 20 MiB.
+        let enough = (6..70).find(|mib| {
             let output = run(under(&format!("v {}", mib << 10)), tool.folder.path(), command);
             let (status, errors) = (output.status, text(&output.stderr));
             let at = format!("{command:?} with {mib} MiB: {status}: {errors}");

@@ -1,5 +1,6 @@
 //! What the `ringer` command leaves behind when it is killed, refused resources or given hostile input.
 
+mod actions;
 mod failing_calls;
 mod files_touched;
 mod hostile_input;

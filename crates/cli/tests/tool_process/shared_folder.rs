@@ -290,7 +290,7 @@ fn a_database_stays_its_owners_and_its_groups() {
     }
 }
 
-/// A writer that was killed left a lock, and a hot tier, that shut out the others of the group.
+/// A writer that was killed left a lock, and a log, that shut out the others of the group.
 #[test]
 fn whoever_may_write_a_database_goes_on_after_a_killed_writer() {
     let test = "whoever_may_write_a_database_goes_on_after_a_killed_writer";

@@ -7,15 +7,15 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use ringer::internals::format::bytes::{Seal, round_up};
-use ringer::internals::format::copies_page;
+use ringer::internals::format::duplicates_page;
 use ringer::internals::format::fence_page::FencePage;
-use ringer::internals::format::hot_part::{PART_HEADER, TierId};
-use ringer::internals::format::liveness_page;
+use ringer::internals::format::log_part::{LogId, PART_HEADER};
 use ringer::internals::format::manifest::Manifest;
 use ringer::internals::format::page::{HEADER_BYTES, Page, PageKind, PagePlace};
 use ringer::internals::format::segment_header::{self, Region, SegmentHeader};
 use ringer::internals::format::signature_page::SignatureShape;
 use ringer::internals::format::superblock::{self, Slot, Superblock};
+use ringer::internals::format::tombstone_page;
 
 /// Returns the first N bytes of a slice.
 fn start<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
@@ -52,7 +52,7 @@ pub fn manifest(bytes: &mut [u8]) -> Option<u32> {
 }
 
 /// Sets the checksum of a log id.
-pub fn hot_id(bytes: &mut [u8]) {
+pub fn log_id(bytes: &mut [u8]) {
     if bytes.len() >= 44 {
         let database: [u8; 16] = start(&bytes[16..]).expect("it is long enough");
         let covered = [&bytes[32..40], &bytes[..40]].concat();
@@ -62,14 +62,14 @@ pub fn hot_id(bytes: &mut [u8]) {
 }
 
 /// Sets the checksums of consecutive commit parts.
-pub fn hot_parts(mut bytes: &mut [u8], id: TierId) {
+pub fn log_parts(mut bytes: &mut [u8], id: LogId) {
     while bytes.len() >= PART_HEADER {
         let length = u32::from_le_bytes(start(&bytes[4..]).expect("it is long enough")) as usize;
         let Some(whole) = length.checked_add(PART_HEADER).filter(|w| *w <= bytes.len()) else {
             return;
         };
         let (part, rest) = bytes.split_at_mut(whole);
-        let covered = [&id.tier.to_le_bytes(), &part[4..]].concat();
+        let covered = [&id.number.to_le_bytes(), &part[4..]].concat();
         let checksum = Seal::of(id.database).checksum(&covered).to_le_bytes();
         part[..4].copy_from_slice(&checksum);
         bytes = rest;
@@ -144,10 +144,10 @@ impl File<'_> {
             if let Some(checksum) = self.segment(entry.offset, entry.id, seal) {
                 self.bytes[entry_at + 24..][..4].copy_from_slice(&checksum.to_le_bytes());
             }
-            for i in 0..liveness_page::page_count(entry.rows) {
-                let Some(liveness) = entry.liveness else { break };
-                let place = liveness_page::place(liveness.id, i);
-                let at = liveness.offset.saturating_add(u64::from(place.number) * 64);
+            for i in 0..tombstone_page::page_count(entry.rows) {
+                let Some(tombstones) = entry.tombstones else { break };
+                let place = tombstone_page::place(tombstones.id, i);
+                let at = tombstones.offset.saturating_add(u64::from(place.number) * 64);
                 if self.page(at, place.kind, seal).is_none() {
                     break;
                 }
@@ -208,11 +208,12 @@ impl File<'_> {
         self.run(offset, header.keys, PageKind::Fence, seal);
         let root = (header.root_page, header.root_level);
         self.fences(offset.saturating_add(header.keys.offset), id, root, seal);
-        let start = offset.saturating_add(header.copies.offset);
-        let copies = header.copy_count();
-        let pairs = (0..copies_page::page_count(copies)).map(|i| copies_page::place(id, i));
-        let directory = (0..copies_page::directory_count(copies))
-            .map(|i| copies_page::directory_place(id, copies, i));
+        let start = offset.saturating_add(header.duplicates.offset);
+        let duplicates = header.duplicate_count();
+        let pairs =
+            (0..duplicates_page::page_count(duplicates)).map(|i| duplicates_page::place(id, i));
+        let directory = (0..duplicates_page::directory_count(duplicates))
+            .map(|i| duplicates_page::directory_place(id, duplicates, i));
         for place in pairs.chain(directory) {
             let at = start.saturating_add(u64::from(place.number) * 64);
             if self.page(at, place.kind, seal).is_none() {
@@ -254,7 +255,7 @@ impl File<'_> {
                 continue;
             }
             let kind = if level == 0 { PageKind::Leaf } else { PageKind::Fence };
-            let place = PagePlace { kind, block: id, number };
+            let place = PagePlace { kind, extent: id, number };
             let bytes = usize::try_from(at).ok().and_then(|at| self.bytes.get(at..));
             let bytes = bytes.map(|bytes| &bytes[..bytes.len().min(kind.max_bytes())]);
             let page = bytes.map(|bytes| Page::verify(bytes.into(), place, seal));

@@ -17,8 +17,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use ringer::internals::care::{check, repair, salvage};
 use ringer::internals::format::bytes::Seal;
+use ringer::internals::maintenance::{check, repair, salvage};
 use ringer::internals::store::file_layer::Access;
 use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::internals::store::page_cache::PageCache;
@@ -30,7 +30,7 @@ use ringer::{Database, Depth, Error, Like, Reader, Result, Signature, Stored};
 use super::edits::{Edited, edited};
 use super::seeds::{PATH, key, options};
 use super::watched::Watched;
-use crate::query_oracle::{self, Ask};
+use crate::query_oracle::{self, Request};
 
 /// Rows by key.
 type Rows = BTreeMap<Box<[u8]>, Stored>;
@@ -226,7 +226,7 @@ fn read(layer: &Watched, path: &str, keys: &[u8]) -> Result<Rows> {
     note(snapshot.is_empty().map(drop));
     note(reader.stat().map(drop));
     note(reader.refresh());
-    let _ = (reader.unsealed(), reader.is_clean(), reader.scheme(), snapshot.sequence());
+    let _ = (reader.commits_in_log(), reader.is_clean(), reader.scheme(), snapshot.sequence());
     let rows: Result<Rows> = snapshot.range::<&[u8]>(..).collect();
     failed.and(rows)
 }
@@ -277,24 +277,24 @@ fn queried(layer: &Watched, clean: Option<&Rows>, keys: &[u8]) -> Result<()> {
     });
     let turn = usize::from(keys.first().copied().unwrap_or(0));
     let slots = u32::from(snapshot.scheme().slots.count);
-    let asks = [
-        Ask::top(1 + turn % 7),
-        Ask::min(0.5),
-        Ask { exhaustive: true, ..Ask::top(5) },
-        Ask { matches: (slots > 1).then_some(2), ..Ask::min(0.0) },
+    let requests = [
+        Request::top(1 + turn % 7),
+        Request::min(0.5),
+        Request { exhaustive: true, ..Request::top(5) },
+        Request { matches: (slots > 1).then_some(2), ..Request::min(0.0) },
     ];
     let mut failed = Ok(());
     for n in [turn, turn + 1, turn + 7] {
         let key = key(n as u64);
         let Ok(Some(Stored { signature, .. })) = snapshot.get(&key) else { continue };
-        let ask = asks[n % asks.len()];
+        let request = requests[n % requests.len()];
         for plan in query_oracle::PLANS {
             let run = |like| {
-                let query = ask.put(snapshot.query(like));
+                let query = request.put(snapshot.query(like));
                 plan.map_or(query.clone(), |plan| query.plan(plan)).run()
             };
             let right = |rows: &query_oracle::Rows, query: &Signature, itself| {
-                query_oracle::brute_force(rows, query, itself, ask)
+                query_oracle::brute_force(rows, query, itself, request)
             };
             for (like, itself) in
                 [(Like::Signature(&signature), None), (Like::Key(&key), Some(&*key))]

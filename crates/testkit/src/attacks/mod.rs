@@ -9,8 +9,8 @@ pub mod arguments;
 pub mod checksums;
 pub mod database;
 pub mod edits;
-pub mod hot_log;
 pub mod input;
+pub mod log;
 pub mod model;
 pub mod pages;
 pub mod records;
@@ -25,6 +25,6 @@ pub const ALL: &[(&str, Attack)] = &[
     ("records", records::records),
     ("pages", pages::pages),
     ("database", database::database),
-    ("hot_log", hot_log::hot_log),
+    ("log", log::log),
     ("model", model::model),
 ];

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use ringer::internals::care::check;
+use ringer::internals::maintenance::check;
 use ringer::internals::store::file_layer::FileLayer;
 use ringer::internals::store::file_layer::faulty::{CrashKind, Failure, Fault, FaultyFiles};
 use ringer::scheme::Slots;
@@ -20,7 +20,7 @@ use ringer::{
 
 use super::input::Input;
 use super::seeds::PATH;
-use crate::query_oracle::{self, Ask};
+use crate::query_oracle::{self, Request};
 
 const MOST_OPERATIONS: usize = 60;
 const KEYS: u8 = 24;
@@ -61,7 +61,7 @@ pub fn model(bytes: &[u8]) {
     }
     run.step(&Step::Reopen).expect("it can be closed and opened");
     run.compare();
-    run.sealed();
+    run.checkpointed();
 }
 
 fn scheme() -> &'static (Scheme, Sketcher) {
@@ -111,13 +111,15 @@ fn read(snapshot: &Snapshot) -> Rows {
 /// Queries for a set and for a key by every plan.
 fn query(snapshot: &Snapshot, map: &Map) {
     let (rows, turn) = (rows_of(map), snapshot.sequence() as usize + map.len());
-    let ask = [Ask::top(3), Ask::min(0.2), Ask { exhaustive: true, ..Ask::default() }][turn % 3];
+    let request =
+        [Request::top(3), Request::min(0.2), Request { exhaustive: true, ..Request::default() }]
+            [turn % 3];
     let like = &signatures()[turn % usize::from(SETS)];
-    let right = query_oracle::brute_force(&rows, like, None, ask);
-    query_oracle::compare_plans(snapshot, Like::Signature(like), ask, &right, "a set");
+    let right = query_oracle::brute_force(&rows, like, None, request);
+    query_oracle::compare_plans(snapshot, Like::Signature(like), request, &right, "a set");
     if let Some((key, like)) = rows.iter().nth(turn % rows.len().max(1)) {
-        let right = query_oracle::brute_force(&rows, like, Some(key), ask);
-        query_oracle::compare_plans(snapshot, Like::Key(key), ask, &right, "a key");
+        let right = query_oracle::brute_force(&rows, like, Some(key), request);
+        query_oracle::compare_plans(snapshot, Like::Key(key), request, &right, "a key");
     }
 }
 
@@ -213,7 +215,7 @@ impl Run {
             14 => self.fail_within(input),
             _ => {
                 self.step(&Step::Checkpoint).expect("nothing fails here");
-                self.sealed();
+                self.checkpointed();
             }
         }
     }
@@ -271,7 +273,7 @@ impl Run {
 
     /// Runs after a checkpoint. Asserts that another reader sees all rows, that a check finds nothing, and that a
     /// packed copy has the same rows.
-    fn sealed(&mut self) {
+    fn checkpointed(&mut self) {
         let (path, copy) = (Path::new(PATH), Path::new("/copy.ringer"));
         let report = check::check(&self.files, path, Depth::Deep).expect("it can be read");
         assert_eq!(report.findings, []);

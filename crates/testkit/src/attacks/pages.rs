@@ -4,13 +4,12 @@
 //! the same bytes; otherwise the encoded page must mean the same.
 
 use ringer::internals::format::bytes::Seal;
-use ringer::internals::format::copies_page::{CopiesDirectory, CopiesPage};
+use ringer::internals::format::duplicates_page::{DuplicatesDirectory, DuplicatesPage};
 use ringer::internals::format::elements_page::{ElementsDirectory, ElementsPage, ElementsShape};
 use ringer::internals::format::fence_page::{self, FenceBuilder, FencePage};
 use ringer::internals::format::filter::{self, KeyHash};
 use ringer::internals::format::kept_set::KeptShape;
 use ringer::internals::format::leaf_page::{LeafBuilder, LeafPage};
-use ringer::internals::format::liveness_page::{self, LivenessPage};
 use ringer::internals::format::page::{Line, Page, PageKind, PagePlace, encode};
 use ringer::internals::format::posting_directory::{
     BitWriter, Bucket, PostingDirectory, ShortPage,
@@ -21,6 +20,7 @@ use ringer::internals::format::posting_lists::{
 use ringer::internals::format::posting_shape::PostingShape;
 use ringer::internals::format::segment_header::SegmentHeader;
 use ringer::internals::format::signature_page::{self, SignaturePage, SignatureShape};
+use ringer::internals::format::tombstone_page::{self, TombstonePage};
 
 use ringer::scheme::Slots;
 use ringer::{Parameters, Scheme, presets};
@@ -34,9 +34,9 @@ const KINDS: [PageKind; 11] = [
     PageKind::Signatures,
     PageKind::Leaf,
     PageKind::Fence,
-    PageKind::Liveness,
-    PageKind::Copies,
-    PageKind::CopiesDirectory,
+    PageKind::Tombstones,
+    PageKind::Duplicates,
+    PageKind::DuplicatesDirectory,
     PageKind::PostingDirectory,
     PageKind::ShortPostings,
     PageKind::PostingTable,
@@ -65,7 +65,7 @@ pub fn pages(bytes: &[u8]) {
     };
     let (scheme, rows, ids, any) = (input.byte(), input.word(), input.word(), input.word());
     let claims = Claims { scheme, rows, ids, any };
-    let place = PagePlace { kind, block: 5, number: 0 };
+    let place = PagePlace { kind, extent: 5, number: 0 };
     let seal = Seal::of([7; 16]);
     if let Ok(page) = Page::verify(input.rest().into(), place, seal) {
         look(kind, page, claims);
@@ -85,9 +85,9 @@ fn look(kind: PageKind, page: Page, claims: Claims) {
         PageKind::Signatures => signatures(page, claims),
         PageKind::Leaf => leaf(page, claims),
         PageKind::Fence => fence(page, claims),
-        PageKind::Liveness => liveness(page, claims),
-        PageKind::Copies => copies(page, claims),
-        PageKind::CopiesDirectory => directory(page, claims),
+        PageKind::Tombstones => tombstones(page, claims),
+        PageKind::Duplicates => duplicates(page, claims),
+        PageKind::DuplicatesDirectory => directory(page, claims),
         PageKind::PostingDirectory => posting_directory(page, claims),
         PageKind::ShortPostings => short_postings(page, claims),
         PageKind::PostingTable => list_table(page, claims),
@@ -143,11 +143,11 @@ fn leaf(page: Page, claims: Claims) {
         assert!(view.first_row() as usize + i < claims.rows as usize);
         let found = view.find(key);
         assert!(!rising || found == Ok(i));
-        let copy = (view.id(i) < next).then(|| view.id(i));
-        assert_eq!(view.is_new(i), copy.is_none());
-        next += u32::from(copy.is_none());
-        bytes = builder.payload_bytes_with(key, view.sequence_offset(i), copy.is_some());
-        builder.push(key, view.sequence_offset(i), copy);
+        let duplicate = (view.id(i) < next).then(|| view.id(i));
+        assert_eq!(view.is_new(i), duplicate.is_none());
+        next += u32::from(duplicate.is_none());
+        bytes = builder.payload_bytes_with(key, view.sequence_offset(i), duplicate.is_some());
+        builder.push(key, view.sequence_offset(i), duplicate);
     }
     for i in [view.count(), claims.any as usize, usize::MAX] {
         let _ = (view.key(i), view.id(i), view.sequence_offset(i), view.is_new(i));
@@ -160,7 +160,7 @@ fn leaf(page: Page, claims: Claims) {
     // A page may have a shorter prefix and wider sequences than necessary. Encoding it again never makes it longer.
     let payload = builder.encode();
     assert_eq!(payload.len(), bytes);
-    let place = PagePlace { kind: PageKind::Leaf, block: 5, number: 0 };
+    let place = PagePlace { kind: PageKind::Leaf, extent: 5, number: 0 };
     let seal = Seal::of([7; 16]);
     let page = Page::verify(encode(place, &payload, seal)[..].into(), place, seal);
     let again = LeafPage::new(page.expect("it is no longer"), claims.rows, claims.ids);
@@ -203,26 +203,26 @@ fn fence(page: Page, claims: Claims) {
     }
 }
 
-fn liveness(page: Page, claims: Claims) {
+fn tombstones(page: Page, claims: Claims) {
     let payload = page.payload().to_vec();
-    let Ok(view) = LivenessPage::new(page, claims.rows) else { return };
+    let Ok(view) = TombstonePage::new(page, claims.rows) else { return };
     let rows = claims.rows;
-    let hidden = (0..rows).filter(|row| view.is_hidden(*row)).count();
-    assert_eq!((view.hidden() as usize, view.bitmap()), (hidden, &*payload));
+    let dead = (0..rows).filter(|row| view.contains(*row)).count();
+    assert_eq!((view.count() as usize, view.bitmap()), (dead, &*payload));
     for row in
         [rows, claims.any, u32::MAX].into_iter().filter(|row| *row >= rows.next_multiple_of(8))
     {
-        assert!(view.is_hidden(row));
+        assert!(view.contains(row));
     }
-    let block = liveness_page::encode_block(5, rows, &payload, Seal::of([7; 16]));
-    assert_eq!(block.len() as u64, liveness_page::block_bytes(rows));
+    let bytes = tombstone_page::encode_bitmap(5, rows, &payload, Seal::of([7; 16]));
+    assert_eq!(bytes.len() as u64, tombstone_page::bitmap_bytes(rows));
 }
 
-fn copies(page: Page, claims: Claims) {
+fn duplicates(page: Page, claims: Claims) {
     let count = (page.payload().len() / 8) as u32;
-    let wrong = CopiesPage::new(page.clone(), claims.any, claims.ids, claims.rows);
+    let wrong = DuplicatesPage::new(page.clone(), claims.any, claims.ids, claims.rows);
     assert!(wrong.is_err() || claims.any == count);
-    let Ok(view) = CopiesPage::new(page, count, claims.ids, claims.rows) else { return };
+    let Ok(view) = DuplicatesPage::new(page, count, claims.ids, claims.rows) else { return };
     assert_eq!(view.pairs().len(), count as usize);
     assert!(view.pairs().is_sorted_by_key(|pair| pair.order()));
     assert!(view.pairs().iter().all(|p| p.id() < claims.ids && p.row() < claims.rows));
@@ -230,9 +230,9 @@ fn copies(page: Page, claims: Claims) {
 
 fn directory(page: Page, claims: Claims) {
     let count = (page.payload().len() / 4) as u32;
-    let wrong = CopiesDirectory::new(page.clone(), claims.any);
+    let wrong = DuplicatesDirectory::new(page.clone(), claims.any);
     assert!(wrong.is_err() || claims.any == count);
-    if let Ok(view) = CopiesDirectory::new(page, count) {
+    if let Ok(view) = DuplicatesDirectory::new(page, count) {
         assert_eq!(view.first_ids().len(), count as usize);
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ringer::internals::format::batch;
 use ringer::internals::format::bytes::Seal;
 use ringer::internals::format::commit_mark::{CommitMark, MARK_BYTES};
-use ringer::internals::format::hot_part::{self, ID_BYTES, PART_HEADER, TierId};
+use ringer::internals::format::log_part::{self, ID_BYTES, LogId, PART_HEADER};
 use ringer::internals::format::manifest::Manifest;
 use ringer::internals::format::segment_header::SegmentHeader;
 use ringer::internals::format::superblock::{Slot, Superblock};
@@ -30,8 +30,8 @@ pub fn records(bytes: &[u8]) {
             manifest(input.rest(), end);
         }
         3 => segment_header(input.rest()),
-        4 => hot_id(input.rest()),
-        5 => hot_part(input.rest()),
+        4 => log_id(input.rest()),
+        5 => log_part(input.rest()),
         _ => {
             let scheme = scheme(input.byte());
             commit(input.rest(), &scheme);
@@ -112,35 +112,35 @@ fn manifest(bytes: &[u8], end: u64) {
 fn segment_header(bytes: &[u8]) {
     if let Ok(header) = SegmentHeader::decode(bytes) {
         assert_eq!(header.encode(), bytes);
-        assert!(header.ids >= 1 && header.ids + header.copy_count() == header.rows);
-        assert_eq!(header.copies.end(), header.postings.offset);
+        assert!(header.ids >= 1 && header.ids + header.duplicate_count() == header.rows);
+        assert_eq!(header.duplicates.end(), header.postings.offset);
         let sets = header.elements.map_or(header.postings.end(), |kept| kept.region.end());
         assert_eq!(sets, header.length);
         assert_eq!(header.elements.is_some(), header.scheme.elements.are_kept());
     }
 }
 
-fn hot_id(bytes: &[u8]) {
+fn log_id(bytes: &[u8]) {
     let mut repaired = bytes.to_vec();
-    checksums::hot_id(&mut repaired);
+    checksums::log_id(&mut repaired);
     for bytes in [bytes, &repaired] {
-        if let Ok((id, kind)) = hot_part::decode_id(bytes) {
-            assert_eq!((hot_part::encode_id(id, kind).as_slice(), ID_BYTES), (bytes, bytes.len()));
+        if let Ok((id, kind)) = log_part::decode_id(bytes) {
+            assert_eq!((log_part::encode_id(id, kind).as_slice(), ID_BYTES), (bytes, bytes.len()));
         }
     }
 }
 
-fn hot_part(bytes: &[u8]) {
-    let id = TierId { database: [7; 16], tier: 3 };
+fn log_part(bytes: &[u8]) {
+    let id = LogId { database: [7; 16], number: 3 };
     let mut repaired = bytes.to_vec();
-    checksums::hot_parts(&mut repaired, id);
+    checksums::log_parts(&mut repaired, id);
     for bytes in [bytes, &repaired] {
-        let Ok((part, rest)) = hot_part::decode_part(id, bytes) else { continue };
+        let Ok((part, rest)) = log_part::decode_part(id, bytes) else { continue };
         let taken = bytes.len() - rest.len();
         assert_eq!(taken, PART_HEADER + part.payload.len());
         assert!(part.part < part.parts);
         if part.parts == 1 && part.is_cut_right() {
-            let encoded: Vec<_> = hot_part::encode_parts(id, part.sequence, part.payload).collect();
+            let encoded: Vec<_> = log_part::encode_parts(id, part.sequence, part.payload).collect();
             assert_eq!(encoded, [(0, bytes[..taken].to_vec())]);
         }
     }

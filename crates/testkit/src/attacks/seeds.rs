@@ -13,16 +13,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ringer::internals::format::bytes::Seal;
-use ringer::internals::format::copies_page::{self, Pair};
+use ringer::internals::format::duplicates_page::{self, Pair};
 use ringer::internals::format::fence_page::{Child, FenceBuilder, separator};
 use ringer::internals::format::filter::{self, KeyHash};
 use ringer::internals::format::leaf_page::LeafBuilder;
-use ringer::internals::format::liveness_page;
-use ringer::internals::format::manifest::{LivenessEntry, Manifest, SegmentEntry};
+use ringer::internals::format::manifest::{ExtentEntry, Manifest, SegmentEntry};
 use ringer::internals::format::page::{self, PageKind, PagePlace};
 use ringer::internals::format::segment_header::{Region, SegmentHeader};
 use ringer::internals::format::signature_page::{self, SignatureShape};
 use ringer::internals::format::superblock::Superblock;
+use ringer::internals::format::tombstone_page;
 use ringer::internals::store::file_layer::FileLayer;
 use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::internals::store::segment::postings::PostingsWriter;
@@ -186,7 +186,7 @@ fn unclean() -> (Vec<u8>, Vec<u8>) {
 struct Row {
     key: Vec<u8>,
     id: u32,
-    is_copy: bool,
+    is_duplicate: bool,
 }
 
 /// The parts of the tall segment before its header.
@@ -211,20 +211,20 @@ impl Tall {
         let mut ids: BTreeMap<u64, u32> = BTreeMap::new();
         for (i, key) in (0..).zip(names) {
             let variant = i * 5 % 17;
-            let is_copy = ids.contains_key(&variant);
+            let is_duplicate = ids.contains_key(&variant);
             let id = *ids.entry(variant).or_insert(signatures.len() as u32);
-            if !is_copy {
+            if !is_duplicate {
                 let set: Vec<u64> = (variant * 9..variant * 11).collect();
                 signatures.push(sketcher.sketch(&set).expect("a set"));
             }
-            rows.push(Row { key, id, is_copy });
+            rows.push(Row { key, id, is_duplicate });
         }
         Tall { scheme, seal, rows, signatures, keys: Vec::new() }
     }
 
     fn push(&mut self, kind: PageKind, payload: &[u8]) -> u32 {
         let number = (self.keys.len() / 64) as u32;
-        let place = PagePlace { kind, block: BLOCK, number };
+        let place = PagePlace { kind, extent: BLOCK, number };
         self.keys.extend(page::encode(place, payload, self.seal));
         number
     }
@@ -237,8 +237,8 @@ impl Tall {
             let mut leaf = LeafBuilder::new(first_row, next_id);
             let first_id = next_id;
             for row in rows {
-                leaf.push(&row.key, u64::from(row.id % 4), row.is_copy.then_some(row.id));
-                next_id += u32::from(!row.is_copy);
+                leaf.push(&row.key, u64::from(row.id % 4), row.is_duplicate.then_some(row.id));
+                next_id += u32::from(!row.is_duplicate);
             }
             let page = self.push(PageKind::Leaf, &leaf.encode());
             let hashes: Vec<KeyHash> = rows.iter().map(|row| KeyHash::of(&row.key)).collect();
@@ -272,20 +272,20 @@ fn tall() -> Vec<u8> {
     let key_bytes = tall.rows.iter().map(|row| row.key.len() as u64).sum();
     let mut pairs: Vec<Pair> = (0..)
         .zip(&tall.rows)
-        .filter(|(_, row)| row.is_copy)
+        .filter(|(_, row)| row.is_duplicate)
         .map(|(i, row)| Pair::new(row.id, i))
         .collect();
     pairs.sort_by_key(|pair| pair.order());
     let (root_page, root_level) = tall.tree();
     let shape = SignatureShape::of(&tall.scheme);
-    let place = PagePlace { kind: PageKind::Signatures, block: BLOCK, number: 0 };
+    let place = PagePlace { kind: PageKind::Signatures, extent: BLOCK, number: 0 };
     let planes = tall.signatures.iter().map(|s| (s.planes(), s.cardinality_code()));
     let signatures = page::encode(place, &signature_page::encode(shape, planes), tall.seal);
     let payload: Vec<u8> =
         pairs.iter().flat_map(|p| [p.id().to_le_bytes(), p.row().to_le_bytes()].concat()).collect();
-    let mut copies = page::encode(copies_page::place(BLOCK, 0), &payload, tall.seal);
-    let place = copies_page::directory_place(BLOCK, rows - ids, 0);
-    copies.extend(page::encode(place, &payload[..4], tall.seal));
+    let mut duplicates = page::encode(duplicates_page::place(BLOCK, 0), &payload, tall.seal);
+    let place = duplicates_page::directory_place(BLOCK, rows - ids, 0);
+    duplicates.extend(page::encode(place, &payload[..4], tall.seal));
     let empty = tall.signatures.iter().position(Signature::is_empty).map(|i| i as u32);
     let place = SpillPlace { directory: None, memory: 1 << 20 };
     let mut postings = PostingsWriter::new(&tall.scheme, &place);
@@ -302,8 +302,8 @@ fn tall() -> Vec<u8> {
     let region = |offset: u64, bytes: &[u8]| Region { offset, length: bytes.len() as u64 };
     let signatures_region = region(256, &signatures);
     let keys_region = region(signatures_region.end(), &tall.keys);
-    let copies_region = region(keys_region.end(), &copies);
-    let postings_region = region(copies_region.end(), &index);
+    let duplicates_region = region(keys_region.end(), &duplicates);
+    let postings_region = region(duplicates_region.end(), &index);
     let header = SegmentHeader {
         database: DATABASE,
         scheme: tall.scheme.clone(),
@@ -315,7 +315,7 @@ fn tall() -> Vec<u8> {
         empty_id: empty,
         signatures: signatures_region,
         keys: keys_region,
-        copies: copies_region,
+        duplicates: duplicates_region,
         key_bytes,
         root_page,
         root_level,
@@ -324,12 +324,12 @@ fn tall() -> Vec<u8> {
         long_lists: postings.lists,
         elements: None,
     };
-    let place = PagePlace { kind: PageKind::SegmentHeader, block: BLOCK, number: 0 };
+    let place = PagePlace { kind: PageKind::SegmentHeader, extent: BLOCK, number: 0 };
     let head = page::encode(place, &header.encode(), tall.seal);
     let header_checksum = u32::from_le_bytes(*head.first_chunk().expect("a page has a checksum"));
-    let segment = [head, signatures, tall.keys, copies, index].concat();
+    let segment = [head, signatures, tall.keys, duplicates, index].concat();
     let bitmap = [0b100, 0, 1, 0];
-    let liveness = liveness_page::encode_block(2, rows, &bitmap, tall.seal);
+    let tombstones = tombstone_page::encode_bitmap(2, rows, &bitmap, tall.seal);
     let offset = 12_288;
     let entry = SegmentEntry {
         id: BLOCK,
@@ -338,13 +338,13 @@ fn tall() -> Vec<u8> {
         header_checksum,
         rows,
         live_rows: rows - 2,
-        liveness: Some(LivenessEntry {
+        tombstones: Some(ExtentEntry {
             id: 2,
             offset: offset + header.length,
-            length: liveness.len() as u64,
+            length: tombstones.len() as u64,
         }),
     };
-    closed(&tall.scheme, entry, &[segment, liveness].concat())
+    closed(&tall.scheme, entry, &[segment, tombstones].concat())
 }
 
 /// Builds a closed file from the segment data and its manifest entry.
@@ -353,8 +353,8 @@ fn closed(scheme: &Scheme, entry: SegmentEntry, data: &[u8]) -> Vec<u8> {
         generation: 1,
         database: DATABASE,
         scheme: scheme.clone(),
-        sealed: 4,
-        next_block: 3,
+        checkpointed: 4,
+        next_extent: 3,
         dead_bytes: 0,
         segments: vec![entry],
     };

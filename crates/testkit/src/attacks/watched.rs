@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::internals::store::file_layer::{Access, File, FileLayer, Identity, Kind, Lock, Rights};
 
-/// The suffixes that may follow the name of a database (format-spec/file.md, hot-tier.md, steps.md).
+/// The suffixes that may follow the name of a database (format-spec/file.md, log.md, steps.md).
 const COMPANIONS: [&str; 16] = [
     "",
     "-new",

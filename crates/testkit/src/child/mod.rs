@@ -12,7 +12,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use ringer::{Database, Error, HotTierKind, Options, Scheme, Signature, Sketcher, Snapshot};
+use ringer::{Database, Error, LogKind, Options, Scheme, Signature, Sketcher, Snapshot};
 use witness::Witness;
 
 const KEYS: u64 = 300;
@@ -119,7 +119,7 @@ pub struct Task {
     /// Three in this many steps, on average, are a checkpoint, a compaction or a vacuum. The least is 5.
     pub calm: u64,
     /// Where commits are kept between checkpoints.
-    pub hot_tier: HotTierKind,
+    pub log: LogKind,
 }
 
 /// Returns a command that starts this test binary as the child.
@@ -135,9 +135,9 @@ pub const ARGUMENTS: [&str; 4] = ["--exact", "child", "--nocapture", "--test-thr
 
 /// Puts the task into the environment of the child.
 pub fn tell(command: &mut Command, path: &Path, task: Task) {
-    let Task { seed, commits, calm, hot_tier } = task;
-    let hot_tier = if hot_tier == HotTierKind::Log { "log" } else { "sled" };
-    let task = format!("{seed} {commits} {calm} {hot_tier}");
+    let Task { seed, commits, calm, log } = task;
+    let log = if log == LogKind::Plain { "plain" } else { "sled" };
+    let task = format!("{seed} {commits} {calm} {log}");
     command.env(VARIABLE, path).env(TASK_VARIABLE, task);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
 }
@@ -157,22 +157,22 @@ pub fn be_the_child() {
     let task = std::env::var(TASK_VARIABLE).unwrap();
     let words: Vec<&str> = task.split(' ').collect();
     let number = |i: usize| words[i].parse::<u64>().unwrap();
-    let hot_tier = match words[3] {
-        "log" => HotTierKind::Log,
-        "sled" => HotTierKind::Sled,
+    let log = match words[3] {
+        "plain" => LogKind::Plain,
+        "sled" => LogKind::Sled,
         other => panic!("no log kind {other}"),
     };
-    let task = Task { seed: number(0), commits: number(1), calm: number(2), hot_tier };
+    let task = Task { seed: number(0), commits: number(1), calm: number(2), log };
     work(Path::new(&path), task);
 }
 
-fn open(path: &Path, random: &mut Random, hot_tier: HotTierKind) -> ringer::Result<Database> {
+fn open(path: &Path, random: &mut Random, log: LogKind) -> ringer::Result<Database> {
     let options = Options {
         memtable_rows: 1 + random.below(60) as usize,
         build_bytes: 1 << random.below(16),
         cache_bytes: 1 << random.below(22),
         background: random.below(2) == 0,
-        hot_tier,
+        log,
         ..Options::default()
     };
     if !path.exists() {
@@ -187,7 +187,7 @@ fn open(path: &Path, random: &mut Random, hot_tier: HotTierKind) -> ringer::Resu
 
 fn work(path: &Path, task: Task) {
     let mut random = Random(task.seed);
-    let db = match open(path, &mut random, task.hot_tier) {
+    let db = match open(path, &mut random, task.log) {
         Ok(db) => db,
         Err(error) => return fail("open", &error),
     };

@@ -14,7 +14,7 @@ const SEGMENT: &str = include_str!("../../../../format-spec/segment.md");
 const POSTINGS: &str = include_str!("../../../../format-spec/postings.md");
 const ELEMENTS: &str = include_str!("../../../../format-spec/elements.md");
 const SCHEME: &str = include_str!("../../../../format-spec/scheme.md");
-const HOT: &str = include_str!("../../../../format-spec/hot-tier.md");
+const LOG: &str = include_str!("../../../../format-spec/log.md");
 const BATCH: &str = include_str!("../../../../format-spec/batch.md");
 
 /// All tables: the page of the specification, and the heading above the table.
@@ -33,8 +33,8 @@ pub const TABLES: [(&str, &str); 16] = [
     (POSTINGS, "Directory pages"),
     (POSTINGS, "List table"),
     (POSTINGS, "List pages"),
-    (HOT, "Id file"),
-    (HOT, "Part"),
+    (LOG, "Id file"),
+    (LOG, "Part"),
 ];
 
 /// A numeric field of a file.
@@ -140,8 +140,8 @@ impl<'a> Fields<'a> {
             self.table("Manifest entry", entry);
             let (segment, length) = (self.number(entry + 8, 8), self.number(entry + 16, 8));
             self.pages(segment, length);
-            let (liveness, length) = (self.number(entry + 48, 8), self.number(entry + 56, 8));
-            self.pages(liveness, length);
+            let (tombstones, length) = (self.number(entry + 48, 8), self.number(entry + 56, 8));
+            self.pages(tombstones, length);
         }
         self.found
     }
@@ -162,9 +162,9 @@ impl<'a> Fields<'a> {
                 2 => self.ends("Signatures", "word", &payload, 8),
                 3 => self.leaf(&payload),
                 4 => self.fence(&payload),
-                5 => self.ends("Liveness", "bits", &payload, 1),
-                6 => self.ends("Copies", "id or row", &payload, 4),
-                7 => self.ends("Copies directory", "id", &payload, 4),
+                5 => self.ends("Tombstones", "bits", &payload, 1),
+                6 => self.ends("Duplicates", "id or row", &payload, 4),
+                7 => self.ends("Duplicates directory", "id", &payload, 4),
                 8 => {
                     self.ends("Posting directory", "zero", &(payload.start..payload.start + 40), 8);
                     for block in [payload.start + 40, payload.end - 64] {
@@ -214,7 +214,7 @@ impl<'a> Fields<'a> {
     fn leaf(&mut self, payload: &Range<usize>) {
         let at = payload.start;
         self.table("Leaf pages", at);
-        let [count, prefix, copies] = [8, 10, 14].map(|offset| self.number(at + offset, 2));
+        let [count, prefix, duplicates] = [8, 10, 14].map(|offset| self.number(at + offset, 2));
         let ends = at + 24 + prefix;
         let differ = self.number(at + 12, 2) == 0xFFFF;
         let sequences = ends + if differ { 2 * count } else { 0 };
@@ -222,17 +222,17 @@ impl<'a> Fields<'a> {
         if differ {
             self.ends("Leaf pages", "suffix end", &(ends..sequences), 2);
         }
-        let copy = sequences + count * width;
+        let duplicate = sequences + count * width;
         if width > 0 {
-            self.ends("Leaf pages", "sequence", &(sequences..copy), 1);
+            self.ends("Leaf pages", "sequence", &(sequences..duplicate), 1);
         }
-        for at in [copy, (copy + 6 * copies).saturating_sub(6)] {
-            if copies > 0 {
-                self.push("Leaf pages", "copy place", at, 2, payload);
-                self.push("Leaf pages", "copy id", at + 2, 4, payload);
+        for at in [duplicate, (duplicate + 6 * duplicates).saturating_sub(6)] {
+            if duplicates > 0 {
+                self.push("Leaf pages", "duplicate place", at, 2, payload);
+                self.push("Leaf pages", "duplicate id", at + 2, 4, payload);
             }
         }
-        self.ends("Leaf pages", "suffix", &(copy + 6 * copies..payload.end), 1);
+        self.ends("Leaf pages", "suffix", &(duplicate + 6 * duplicates..payload.end), 1);
     }
 
     fn fence(&mut self, payload: &Range<usize>) {

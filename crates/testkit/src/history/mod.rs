@@ -172,9 +172,9 @@ impl Model {
         // There are very many checks, so only one in four runs queries.
         let asked = rows.iter().nth(turn % rows.len().max(1)).filter(|_| turn.is_multiple_of(4));
         if let Some((key, row)) = asked {
-            let ask = query_oracle::Ask::top(1 + turn % 5);
-            let right = query_oracle::brute_force(&rows, row, Some(key), ask);
-            query_oracle::compare_plans(snapshot, Like::Key(key), ask, &right, "a query");
+            let request = query_oracle::Request::top(1 + turn % 5);
+            let right = query_oracle::brute_force(&rows, row, Some(key), request);
+            query_oracle::compare_plans(snapshot, Like::Key(key), request, &right, "a query");
         }
     }
 }
@@ -287,15 +287,15 @@ impl History {
                     rows.iter().try_for_each(|(key, n)| load.put(key, &set(*n)))?;
                     load.commit()
                 })?;
-                self.sealed();
+                self.checkpointed();
             }
             Step::Checkpoint => {
                 self.open_database().checkpoint()?;
-                self.sealed();
+                self.checkpointed();
             }
             Step::Compact => {
                 self.open_database().compact()?;
-                self.sealed();
+                self.checkpointed();
             }
             Step::Vacuum => self.open_database().vacuum()?,
             Step::Pack => {
@@ -305,7 +305,7 @@ impl History {
             }
             Step::Close => {
                 self.db.take().expect("a database is open").close()?;
-                self.sealed();
+                self.checkpointed();
             }
             Step::Kill => {
                 let next = self.files.killed_at(self.now());
@@ -334,7 +334,7 @@ impl History {
         Ok(())
     }
 
-    fn sealed(&mut self) {
+    fn checkpointed(&mut self) {
         self.seals.push((self.now(), self.model.last()));
     }
 
@@ -400,9 +400,9 @@ impl History {
     fn check_unwritten(&self, at: usize, image: &MemoryFiles) {
         let before = bytes_of(image);
         let reader = Reader::open_in(Arc::new(image.clone()), Path::new(PATH), options()).unwrap();
-        let sealed = self.seals.iter().filter(|(when, _)| *when <= at).map(|(_, s)| *s).max();
+        let checkpointed = self.seals.iter().filter(|(when, _)| *when <= at).map(|(_, s)| *s).max();
         let seen = reader.snapshot().sequence();
-        assert!(sealed.unwrap_or(0) <= seen && seen <= self.bounds(at).1, "{seen} at {at}");
+        assert!(checkpointed.unwrap_or(0) <= seen && seen <= self.bounds(at).1, "{seen} at {at}");
         self.model.check(&reader.snapshot());
         drop(reader);
         assert!(before == bytes_of(image), "reading changed bytes");

@@ -9,8 +9,9 @@ use std::io;
 use std::sync::Arc;
 
 use super::super::{File, Identity};
+use crate::sync::RankedRwLock;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{PoisonError, RwLock};
+use crate::sync::lock_order::MEMORY_BYTES;
 
 /// The bytes of a file, shared with copies of the file system.
 pub type Bytes = Arc<Vec<u8>>;
@@ -21,16 +22,16 @@ pub(super) struct Inode {
     pub(super) number: u64,
     /// Changed only under the lock of the names.
     pub(super) links: AtomicU64,
-    bytes: RwLock<Bytes>,
+    bytes: RankedRwLock<MEMORY_BYTES, Bytes>,
 }
 
 impl Inode {
     pub(super) fn new(number: u64, bytes: Bytes) -> Arc<Inode> {
-        Arc::new(Inode { number, links: AtomicU64::new(1), bytes: RwLock::new(bytes) })
+        Arc::new(Inode { number, links: AtomicU64::new(1), bytes: RankedRwLock::new(bytes) })
     }
 
     pub(super) fn bytes(&self) -> Bytes {
-        Bytes::clone(&self.bytes.read().unwrap_or_else(PoisonError::into_inner))
+        Bytes::clone(&self.bytes.read())
     }
 
     pub(super) fn identity(&self) -> Identity {
@@ -39,7 +40,7 @@ impl Inode {
     }
 
     fn change(&self, change: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<()> {
-        let mut bytes = self.bytes.write().unwrap_or_else(PoisonError::into_inner);
+        let mut bytes = self.bytes.write();
         change(Arc::make_mut(&mut bytes))
     }
 }
@@ -70,7 +71,7 @@ impl MemoryFile {
 
 impl File for MemoryFile {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        let bytes = self.inode.bytes.read().unwrap_or_else(PoisonError::into_inner);
+        let bytes = self.inode.bytes.read();
         let rest = usize::try_from(offset).ok().and_then(|start| bytes.get(start..)).unwrap_or(&[]);
         let n = rest.len().min(buffer.len());
         buffer[..n].copy_from_slice(&rest[..n]);
@@ -112,7 +113,7 @@ impl File for MemoryFile {
     }
 
     fn length(&self) -> io::Result<u64> {
-        Ok(self.inode.bytes.read().unwrap_or_else(PoisonError::into_inner).len() as u64)
+        Ok(self.inode.bytes.read().len() as u64)
     }
 
     fn identity(&self) -> io::Result<Identity> {

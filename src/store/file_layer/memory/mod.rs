@@ -27,7 +27,8 @@ use std::sync::Arc;
 
 use super::{Access, File, FileLayer, Identity, Kind, Lock, Rights};
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Mutex, MutexGuard, PoisonError};
+use crate::sync::lock_order::MEMORY_NAMES;
+use crate::sync::{Ranked, RankedGuard};
 use inode::{Inode, MemoryFile};
 use names::{Names, Node, tidy};
 
@@ -40,7 +41,7 @@ pub const ROOT: u64 = 1;
 /// A file system in memory. Clones share it.
 #[derive(Debug, Clone)]
 pub struct MemoryFiles {
-    names: Arc<Mutex<Names>>,
+    names: Arc<Ranked<MEMORY_NAMES, Names>>,
     limit: Arc<AtomicU64>,
 }
 
@@ -54,7 +55,7 @@ impl MemoryFiles {
     /// Creates a file system with only a root directory.
     pub fn new() -> MemoryFiles {
         let limit = Arc::new(AtomicU64::new(DEFAULT_LIMIT));
-        MemoryFiles { names: Arc::new(Mutex::new(Names::new())), limit }
+        MemoryFiles { names: Arc::new(Ranked::new(Names::new())), limit }
     }
 
     /// Limits the length of files from now on. Longer writes fail with `StorageFull`.
@@ -63,8 +64,8 @@ impl MemoryFiles {
         self
     }
 
-    fn table(&self) -> MutexGuard<'_, Names> {
-        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    fn table(&self) -> RankedGuard<'_, MEMORY_NAMES, Names> {
+        self.names.lock()
     }
 
     fn handle(&self, inode: &Arc<Inode>, writable: bool) -> Arc<dyn File> {

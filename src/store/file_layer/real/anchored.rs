@@ -1,7 +1,7 @@
 //! The operating system's files, relative to one directory that is kept open.
 //!
-//! In: paths that start with the directory's path. Out: the files in that directory, wherever it is moved to. It
-//! follows no link, neither at the last component nor before it.
+//! In: paths that start with the directory's path. Out: the files in that directory, even if it is moved. Links are not
+//! followed in any component of a path.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -15,7 +15,7 @@ use super::{check_regular, kind_of, lock, opened, shown, taken};
 /// The files in and below a directory.
 #[derive(Debug)]
 pub(super) struct AnchoredFiles {
-    /// The path of the directory, as it appears in paths.
+    /// The path of the directory, with which all paths start.
     prefix: PathBuf,
     folder: Arc<Folder>,
 }
@@ -27,7 +27,7 @@ impl AnchoredFiles {
         Ok(AnchoredFiles { prefix: prefix.into(), folder: Arc::new(Folder::open(shown(folder))?) })
     }
 
-    /// Returns the names on the way from the directory to a path.
+    /// Returns the components of a path below the directory.
     fn names_to<'a>(&self, path: &'a Path) -> io::Result<Vec<&'a OsStr>> {
         let outside = || io::Error::new(io::ErrorKind::InvalidInput, "outside of the folder");
         let below = path.strip_prefix(&self.prefix).map_err(|_| outside())?;

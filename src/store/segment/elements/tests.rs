@@ -40,7 +40,7 @@ fn write(sets: u64, memory: usize) -> MemoryFiles {
     let files = MemoryFiles::new().with_file(PATH, "");
     let directory = Some(Arc::new(std::env::temp_dir()));
     let spill = SpillPlace { directory, memory };
-    let plan = SegmentPlan { database: [5; 16], scheme: scheme(), block: 7, spill };
+    let plan = SegmentPlan { database: [5; 16], scheme: scheme(), extent: 7, spill };
     let (mut writer, sketcher) = (SegmentWriter::new(plan), Sketcher::new(&scheme()));
     let kept = KeptShape::of(&scheme()).unwrap();
     for n in 0..sets {
@@ -159,7 +159,7 @@ fn sets_that_were_written_are_compared_as_bytes() {
     for memory in [0, 1 << 26] {
         let directory = Some(Arc::new(std::env::temp_dir()));
         let spill = SpillPlace { directory, memory };
-        let plan = SegmentPlan { database: [5; 16], scheme: scheme(), block: 7, spill };
+        let plan = SegmentPlan { database: [5; 16], scheme: scheme(), extent: 7, spill };
         let mut writer = ElementsWriter::new(&plan).unwrap();
         let sets: Vec<Vec<u8>> = [9, 100, 8_168, 20_000, 1, 64, 30]
             .into_iter()

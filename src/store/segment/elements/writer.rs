@@ -15,7 +15,7 @@ use crate::store::spill::Spill;
 /// A region of sets that is being written.
 #[derive(Debug)]
 pub struct ElementsWriter {
-    block: u64,
+    extent: u64,
     seal: Seal,
     pages: Spill,
     /// The payload of the page that is not full yet.
@@ -39,7 +39,7 @@ impl ElementsWriter {
     /// Starts a region, or returns `None` if the scheme keeps no sets.
     pub fn new(plan: &SegmentPlan) -> Option<ElementsWriter> {
         plan.scheme.elements.are_kept().then(|| ElementsWriter {
-            block: plan.block,
+            extent: plan.extent,
             seal: Seal::of(plan.database),
             pages: Spill::new(&plan.spill),
             open: Vec::new(),
@@ -82,7 +82,7 @@ impl ElementsWriter {
     fn flush(&mut self) -> Result<()> {
         if !self.open.is_empty() {
             let pages = (self.pages.length() / PageKind::Elements.max_bytes() as u64) as u32;
-            let place = self.shape().place(self.block, pages);
+            let place = self.shape().place(self.extent, pages);
             self.pages.push(&page::encode(place, &self.open, self.seal))?;
             self.open.clear();
         }
@@ -138,7 +138,7 @@ impl ElementsWriter {
             payload.resize(shape.starts_in_page(i) as usize * START_BYTES, 0);
             let before = u64::from(i) * u64::from(STARTS_PER_PAGE) * START_BYTES as u64;
             self.starts.read(&mut payload, before)?;
-            let place = shape.directory_place(self.block, i);
+            let place = shape.directory_place(self.extent, i);
             self.pages.push(&page::encode(place, &payload, self.seal))?;
         }
         Ok(NewElements { pages: self.pages, set_bytes: self.set_bytes })

@@ -25,7 +25,7 @@ pub struct ListReader<'a> {
 
 /// The directory entry of a list, if its page is in memory.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'r> {
+pub struct DirectoryEntry<'r> {
     line: Option<&'r Line>,
     /// The position of its bucket in the line.
     place: u32,
@@ -73,7 +73,7 @@ impl<'a> ListReader<'a> {
     }
 
     /// Step one: looks up directory entries, and prefetches them.
-    pub fn ask<'r>(&'r self, wanted: &[Wanted], asked: &mut Vec<Asked<'r>>) {
+    pub fn look_up<'r>(&'r self, wanted: &[Wanted], entries: &mut Vec<DirectoryEntry<'r>>) {
         for Wanted { slot, value } in wanted {
             let (page, block, place) =
                 self.shape.block_of_bucket(self.shape.bucket(*slot, *value).0);
@@ -82,7 +82,7 @@ impl<'a> ListReader<'a> {
             if let Some(line) = line {
                 prefetch(std::slice::from_ref(line));
             }
-            asked.push(Asked { line, place });
+            entries.push(DirectoryEntry { line, place });
         }
     }
 
@@ -90,11 +90,11 @@ impl<'a> ListReader<'a> {
     pub fn find<'r>(
         &'r self,
         wanted: &[Wanted],
-        asked: &[Asked<'r>],
+        entries: &[DirectoryEntry<'r>],
         lists: &mut Vec<FoundList<'r>>,
     ) -> Result<()> {
         let shape = self.shape;
-        for (Wanted { slot, value }, Asked { line, place }) in wanted.iter().zip(asked) {
+        for (Wanted { slot, value }, DirectoryEntry { line, place }) in wanted.iter().zip(entries) {
             let list = match line.map(|line| PostingDirectory::bucket_in(line, shape, *place)) {
                 Some(Bucket::Short { count: 0, .. }) => continue,
                 Some(Bucket::Short { first, count }) => {

@@ -23,11 +23,11 @@ use crate::store::spill::{Spill, SpillPlace};
 /// Returns the place of a page that starts at byte `start` of its region.
 pub(in crate::store::segment) fn place_at(
     kind: PageKind,
-    block: u64,
+    extent: u64,
     start: u64,
 ) -> Result<PagePlace> {
     let number = u32::try_from(start / 64).map_err(|_| too_long())?;
-    Ok(PagePlace { kind, block, number })
+    Ok(PagePlace { kind, extent, number })
 }
 
 fn too_long() -> Error {
@@ -54,7 +54,7 @@ impl NewPostings {
 
 /// The pages that are being filled.
 pub(super) struct PostingPages {
-    block: u64,
+    extent: u64,
     seal: Seal,
     shape: PostingShape,
     directory: Directory,
@@ -103,7 +103,7 @@ struct Lists {
 
 impl PostingPages {
     pub(super) fn new(
-        block: u64,
+        extent: u64,
         seal: Seal,
         shape: PostingShape,
         place: &SpillPlace,
@@ -113,7 +113,7 @@ impl PostingPages {
         }
         let spill = || Spill::new(place);
         Ok(PostingPages {
-            block,
+            extent,
             seal,
             shape,
             directory: Directory {
@@ -317,7 +317,7 @@ impl PostingPages {
             return Ok(());
         }
         let start = directory.spill.length();
-        let place = place_at(PageKind::PostingDirectory, self.block, start)?;
+        let place = place_at(PageKind::PostingDirectory, self.extent, start)?;
         directory.spill.push(&page::encode(place, &directory.payload, self.seal))?;
         directory.payload.clear();
         Ok(())
@@ -328,7 +328,7 @@ impl PostingPages {
             return Ok(());
         }
         let start = self.shape.directory_bytes() + self.short.spill.length();
-        let place = place_at(PageKind::ShortPostings, self.block, start)?;
+        let place = place_at(PageKind::ShortPostings, self.extent, start)?;
         self.short.spill.push(&page::encode(place, self.short.bits.end(), self.seal))?;
         self.short.bits.clear();
         self.short.in_page = 0;
@@ -349,7 +349,7 @@ impl PostingPages {
         let short = self.directory.entries;
         let (table, lists) = self.shape.table_bytes(short, self.lists.count);
         let count = self.lists.count;
-        let last = self.lists.seal(self.block, self.seal, table, lists)?;
+        let last = self.lists.seal(self.extent, self.seal, table, lists)?;
         let parts = [self.directory.spill, self.short.spill, last];
         let new = NewPostings { parts, short, lists: count };
         if new.length() > MAX_REGION_BYTES { Err(too_long()) } else { Ok(new) }
@@ -413,14 +413,14 @@ impl Lists {
 
     /// Returns the list table and the lists, with page headers. They start at bytes `table` and `lists` of the
     /// region.
-    fn seal(self, block: u64, seal: Seal, table: u64, lists: u64) -> Result<Spill> {
+    fn seal(self, extent: u64, seal: Seal, table: u64, lists: u64) -> Result<Spill> {
         let mut sealed = Spill::new(self.table.place());
         let mut buffer = vec![0; 16 * index(TABLE_PER_PAGE.min(self.count))];
         let mut read = 0;
         while read < self.table.length() {
             let bytes = (self.table.length() - read).min(buffer.len() as u64) as usize;
             self.table.read(&mut buffer[..bytes], read)?;
-            let place = place_at(PageKind::PostingTable, block, table + sealed.length())?;
+            let place = place_at(PageKind::PostingTable, extent, table + sealed.length())?;
             let entries = <[TableEntry]>::mut_from_bytes(&mut buffer[..bytes]);
             for entry in entries.expect("16 bytes each") {
                 entry.move_by(u32::try_from(lists / 64).map_err(|_| too_long())?);
@@ -435,7 +435,7 @@ impl Lists {
             self.payloads.read(&mut length, read)?;
             buffer.resize(index(LittleEndian::read_u32(&length)), 0);
             self.payloads.read(&mut buffer, read + 4)?;
-            let place = place_at(PageKind::PostingList, block, table + sealed.length())?;
+            let place = place_at(PageKind::PostingList, extent, table + sealed.length())?;
             sealed.push(&page::encode(place, &buffer, seal))?;
             read += 4 + buffer.len() as u64;
         }

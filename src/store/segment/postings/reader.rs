@@ -113,7 +113,7 @@ impl Segment {
         if u64::from(number) * 64 >= self.header().postings.length {
             return Err(self.lost("POST-9", format!("page {number} lies outside of the postings")));
         }
-        let place = PagePlace { kind: PageKind::PostingList, block: self.id(), number };
+        let place = PagePlace { kind: PageKind::PostingList, extent: self.id(), number };
         self.source().page(place, self.posting_extent(place), Keep::Recent, |page| {
             ListPage::new(page, shape)
         })

@@ -70,7 +70,7 @@ impl Sets {
         let plan = SegmentPlan {
             database: [5; 16],
             scheme: Arc::clone(&self.scheme),
-            block: 7,
+            extent: 7,
             spill: SpillPlace { directory: None, memory: 1 << 20 },
         };
         let mut writer = SegmentWriter::new(plan);
@@ -122,15 +122,15 @@ impl Sets {
     fn check_together(&self, segment: &Segment, map: &BTreeMap<(usize, u32), Vec<u32>>) {
         let shape = segment.header().posting_shape();
         let absent = (0..50).map(|i| (i % usize::from(self.scheme.slots.count), i as u32 & 1));
-        let asked: Vec<(usize, u32)> = map.keys().copied().take(300).chain(absent).collect();
+        let values: Vec<(usize, u32)> = map.keys().copied().take(300).chain(absent).collect();
         let wanted = |(slot, value): &(usize, u32)| Wanted::new(shape, *slot, *value).unwrap();
-        let wanted: Vec<Wanted> = asked.iter().map(wanted).collect();
-        let expected = asked.iter().flat_map(|of| map.get(of).cloned().unwrap_or_default());
+        let wanted: Vec<Wanted> = values.iter().map(wanted).collect();
+        let expected = values.iter().flat_map(|of| map.get(of).cloned().unwrap_or_default());
         let expected: Vec<u32> = expected.collect();
         for _ in 0..2 {
             let reader = ListReader::new(segment);
             let (mut places, mut lists, mut ids) = (Vec::new(), Vec::new(), Vec::new());
-            reader.ask(&wanted, &mut places);
+            reader.look_up(&wanted, &mut places);
             reader.find(&wanted, &places, &mut lists).unwrap();
             reader.read(&lists, &mut ids).unwrap();
             assert_eq!(ids, expected);
@@ -255,7 +255,7 @@ fn one_row_takes_two_small_pages_and_the_empty_set_none() {
 }
 
 #[test]
-fn copies_have_one_posting() {
+fn duplicates_have_one_posting() {
     let mut sets = Sets::random(presets::RDC, 300, 1);
     for i in 0..100 {
         sets.sets.push(sets.sets[i].clone());

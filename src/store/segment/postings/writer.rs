@@ -1,9 +1,9 @@
 //! Builds the postings of a segment in bounded memory, with a radix sort.
 //!
-//! In: signatures, in the order of their ids. Out: the region of postings. Slot by slot, entries are distributed by
-//! the top bits of their values into parts that fit the first-level cache. Each part is then sorted digit by digit.
-//! Ids arrive in order, and every step is stable. A slot that does not fit in memory takes several passes over its
-//! values.
+//! In: signatures, in the order of their ids. Out: the region of postings. Slot by slot, entries are distributed by the
+//! top bits of their values into parts that fit in the L1 cache. Each part is then sorted digit by digit. Ids arrive in
+//! order and every step is stable, so the ids of a value ascend. A slot that does not fit in memory takes several
+//! passes over its values.
 
 use std::ops::Range;
 
@@ -19,22 +19,22 @@ use crate::store::spill::SpillPlace;
 /// The least memory for sorting.
 const LEAST_BYTES: usize = 8 << 20;
 
-/// Bytes per entry while it is sorted: one source and one target.
+/// Bytes per entry while it is sorted: 8 in the source buffer and 8 in the target buffer.
 const ENTRY_BYTES: usize = 16;
 
-/// A part has about 2^11 entries.
+/// The logarithm of the number of entries that a part should have.
 const PART_BITS: u32 = 11;
 
-/// The most parts, as each is a separate stream of writes.
+/// The logarithm of the largest number of parts. Each part is a separate stream of writes, and too many are slow.
 const MOST_PART_BITS: u32 = 10;
 
 /// The most bits of a digit.
 const DIGIT_BITS: u32 = 11;
 
-/// Fewer entries than this are sorted by comparison, which beats clearing the digit counters.
+/// Fewer entries than this are sorted by comparison, which takes less time than clearing the digit counters.
 const FEW: usize = 64;
 
-/// Postings that are being collected.
+/// Collects the slot values of signatures, and builds the postings from them.
 #[derive(Debug)]
 pub struct PostingsWriter {
     scheme: Scheme,
@@ -69,14 +69,14 @@ impl PostingsWriter {
     /// Returns the region of postings for the `ids` signatures that were pushed.
     pub fn finish(
         mut self,
-        block: u64,
+        extent: u64,
         seal: Seal,
         ids: u32,
         empty_id: Option<u32>,
     ) -> Result<NewPostings> {
         self.columns.flush()?;
         let shape = PostingShape::of(&self.scheme, ids, empty_id.is_some());
-        let pages = PostingPages::new(block, seal, shape, &self.place)?;
+        let pages = PostingPages::new(extent, seal, shape, &self.place)?;
         let mut sort = Sort {
             columns: &self.columns,
             skip: empty_id,
@@ -100,7 +100,7 @@ struct Parts {
     shape: PostingShape,
     /// The number of top bits of a value that select its part.
     part_bits: u32,
-    /// The number of other bits.
+    /// The number of the other bits of a value.
     rest_bits: u32,
 }
 
@@ -117,7 +117,7 @@ impl Parts {
         (u64::from(value) >> self.rest_bits) as usize
     }
 
-    /// Returns the sort key: the bits of the value that the part does not imply, and the id.
+    /// Returns the sort key: the bits of the value that do not select the part, followed by the id.
     #[inline]
     fn entry(self, value: u32, id: u64) -> u64 {
         (u64::from(value) & low_mask(self.rest_bits)) << self.shape.id_bits() | id
@@ -210,7 +210,8 @@ impl Sort<'_> {
         Ok(())
     }
 
-    /// Sorts the entries of one part that does not fit in memory. A part with a single value is already in order.
+    /// Sorts the entries of one part that does not fit in memory. If the part has a single value, its entries arrive in
+    /// order.
     fn large_part(&mut self, slot: usize, part: usize) -> Result<()> {
         let (parts, pages) = (self.parts, &mut self.pages);
         let mut sorter = SortedSpill::new(self.place);
@@ -232,8 +233,8 @@ impl Sort<'_> {
     }
 }
 
-/// Sorts distinct numbers by `bits` bits above the lowest `shift`. They are already in order of the lowest bits.
-/// Returns whichever buffer the result ended in.
+/// Sorts distinct numbers by the `bits` bits above the lowest `shift`. They must be in order of their lowest `shift`
+/// bits. Returns the buffer that has the result.
 fn sort_by_digits<'a>(
     mut numbers: &'a mut [u64],
     scratch: &'a mut Vec<u64>,

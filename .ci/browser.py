@@ -1,0 +1,336 @@
+"""Opens reports of the tool in Chromium through chromedriver, and checks what a reader can do with them.
+
+In: the path of the tool, and optionally a folder for screenshots. Out: a line for each check; the status is 1 if one fails.
+It uses the WebDriver protocol over HTTP and the standard library only.
+"""
+
+import base64
+import json
+import os
+import random
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+import zlib
+
+MANY = 100_000
+ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+KEYS = {"enter": "\ue007", "tab": "\ue004", "space": " ", "end": "\ue010"}
+# How long a click or a search may take with many groups, on a busy machine.
+PATIENCE_SECONDS = 5
+# The checks that failed.
+FAILED = []
+
+
+class Browser:
+    """A session of Chromium."""
+
+    def __init__(self, folder):
+        self.driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, text=True)
+        self.address = None
+        for line in self.driver.stdout:
+            found = re.search(r"started successfully on port (\d+)", line)
+            if found:
+                self.address = f"http://127.0.0.1:{found[1]}"
+                break
+        flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+                 "--disable-background-networking", "--disable-component-update", "--disable-sync",
+                 "--disable-dev-shm-usage", "--window-size=1280,1000", f"--user-data-dir={folder}"]
+        wanted = {"browserName": "chrome", "goog:loggingPrefs": {"browser": "ALL"},
+                  "goog:chromeOptions": {"args": flags, "binary": shutil.which("chromium")}}
+        answer = self.call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
+        self.session = "/session/" + answer["sessionId"]
+
+    def call(self, method, path, body=None):
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.address + path, data, {"Content-Type": "application/json"}, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=120) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as error:
+            raise AssertionError(error.read().decode()[:500]) from None
+
+    def post(self, path, body):
+        return self.call("POST", self.session + path, body)
+
+    def open(self, path):
+        self.post("/url", {"url": "file://" + path})
+        wait(lambda: self.run("return document.documentElement.dataset.ready") == "yes", "the page is ready", 60)
+
+    def run(self, script, *arguments):
+        return self.post("/execute/sync", {"script": script, "args": list(arguments)})
+
+    def find(self, selector):
+        return self.post("/element", {"using": "css selector", "value": selector})[ELEMENT]
+
+    def click(self, selector):
+        self.post(f"/element/{self.find(selector)}/click", {})
+
+    def type(self, selector, text):
+        self.post(f"/element/{self.find(selector)}/value", {"text": text})
+
+    def press(self, *keys):
+        strokes = [{"type": kind, "value": KEYS.get(key, key)} for key in keys for kind in ("keyDown", "keyUp")]
+        self.post("/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": strokes}]})
+
+    def text(self, selector):
+        return self.run("return document.querySelector(arguments[0]).innerText", selector)
+
+    def count(self, selector):
+        return self.run("return document.querySelectorAll(arguments[0]).length", selector)
+
+    def size(self, width, height):
+        self.post("/window/rect", {"width": width, "height": height})
+
+    def theme(self, name):
+        self.post("/goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": {
+            "features": [{"name": "prefers-color-scheme", "value": name}]}})
+
+    def errors(self):
+        return self.post("/se/log", {"type": "browser"})
+
+    def picture(self):
+        return base64.b64decode(self.call("GET", self.session + "/screenshot"))
+
+    def close(self):
+        try:
+            self.call("DELETE", self.session)
+        finally:
+            self.driver.terminate()
+            self.driver.wait()
+
+
+def wait(condition, what, seconds=PATIENCE_SECONDS):
+    """Waits until something holds."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(f"waited {seconds} s in vain: {what}")
+        time.sleep(0.02)
+
+
+def check(holds, what):
+    print(("ok      " if holds else "FAILED  ") + what, flush=True)
+    FAILED.extend([] if holds else [what])
+
+
+def pixels(png):
+    """Width, height and the rows of an 8-bit PNG, as bytes, and the bytes of a pixel."""
+    at, data, head = 8, b"", None
+    while at < len(png):
+        length, kind = struct.unpack(">I4s", png[at:at + 8])
+        chunk = png[at + 8:at + 8 + length]
+        head = struct.unpack(">IIBBBBB", chunk) if kind == b"IHDR" else head
+        data += chunk if kind == b"IDAT" else b""
+        at += length + 12
+    width, height, channels = head[0], head[1], {2: 3, 6: 4}[head[3]]
+    raw, stride, rows, before = zlib.decompress(data), width * channels, [], bytes(width * channels)
+    for y in range(height):
+        start = y * (stride + 1)
+        row = bytearray(raw[start + 1:start + 1 + stride])
+        for x in range(stride):
+            left = row[x - channels] if x >= channels else 0
+            corner = before[x - channels] if x >= channels else 0
+            up = before[x]
+            near = min((abs(up - corner), 0, left), (abs(left - corner), 1, up), (abs(left + up - 2 * corner), 2, corner))[2]
+            row[x] = (row[x] + (0, left, up, (left + up) // 2, near)[raw[start]]) & 255
+        rows.append(bytes(row))
+        before = row
+    return width, height, rows, channels
+
+
+def brightness(png):
+    """The share of bright pixels in a picture, from a sample."""
+    width, height, rows, channels = pixels(png)
+    sample = [sum(rows[y][x * channels:x * channels + 3]) > 384 for y in range(0, height, 7) for x in range(0, width, 7)]
+    return sum(sample) / len(sample)
+
+
+def words(seed, count=300):
+    rng = random.Random(seed)
+    return " ".join(f"w{rng.randrange(65536)}" for _ in range(count))
+
+
+def ringer(tool, folder, *arguments):
+    subprocess.run([tool, *arguments, "--quiet"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+
+
+HOSTILE = "</script><script>window.hurt=1</script><img src=x onerror=window.hurt=2>"
+
+
+def few(tool, folder):
+    """A report about ten groups of files with hostile names and texts."""
+    os.mkdir(folder + "/in")
+    for i in range(10):
+        text = words(i)
+        for name, more in (("a", ""), ("b", " CHANGED"), ("c", f" {HOSTILE} {words(50 + i, 10)}")):
+            with open(f"{folder}/in/{i}-{name}.txt", "w", encoding="utf-8") as file:
+                file.write(text + more)
+    with open(f"{folder}/in/<img src=x onerror=window.hurt=3>", "w", encoding="utf-8") as file:
+        file.write(words(0))
+    ringer(tool, folder, "dedup", "in", "--min", "0.8", "--report", "few.html", "--seed", "1")
+    return folder + "/few.html"
+
+
+def many(tool, folder):
+    """A report about many groups."""
+    ringer(tool, folder, "create", "many.ringer", "--features", "tokens", "--seed", "1")
+    with open(folder + "/sets", "w", encoding="utf-8") as file:
+        file.writelines(f"key{i:06}\tx{i // 2} y{i // 2} z{i // 2}\n" for i in range(2 * MANY))
+    ringer(tool, folder, "add", "many.ringer", "--sets", "sets")
+    ringer(tool, folder, "clusters", "many.ringer", "--min", "0.9", "--report", "many.html", "--output", "groups")
+    return folder + "/many.html"
+
+
+def queries(tool, folder):
+    """A report about queries, of which one has no match."""
+    ringer(tool, folder, "create", "files.ringer", "--seed", "1")
+    ringer(tool, folder, "add", "files.ringer", "in")
+    with open(folder + "/new.txt", "w", encoding="utf-8") as file:
+        file.write(words(999))
+    ringer(tool, folder, "query", "files.ringer", "--file", "in/0-a.txt", "--file", "new.txt", "--verify-files",
+           "--report", "queries.html")
+    return folder + "/queries.html"
+
+
+def look_at_few(browser, page, save):
+    browser.theme("light")
+    browser.open(page)
+    check(browser.text("h1") == "ringer dedup", "the title names the command")
+    check(browser.count(".row") == 10 and "1 to 10 of 10" in browser.text("#count"), "ten groups are listed")
+    check(browser.count("#charts svg") == 3, "there are three charts")
+    check(not browser.run("return document.querySelector('#pages').offsetParent"), "one page needs no buttons")
+    check(browser.count("#doubtful .card") == 10 and browser.count("#largest .card") == 10, "groups have differences")
+    check(browser.count("#doubtful .card[open] ins, #doubtful .card[open] del") > 0, "the first difference is open")
+    browser.click("#largest .card:nth-of-type(2) summary")
+    wait(lambda: browser.count("#largest .card:nth-of-type(2)[open] .diff") == 1, "a click opens a difference")
+    browser.click("#rows .row summary")
+    wait(lambda: browser.count("#rows .row[open] td.key") >= 3, "a click opens a group")
+    check(browser.count("#rows .row[open] .tag") >= 1, "identical files are marked")
+    every = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
+    browser.run(every)
+    wait(lambda: browser.count(".card[open] .diff") == 20, "all differences open")
+    check("onerror" in browser.text("main") and "window.hurt=1" in browser.text("main"), "hostile text is shown as text")
+    check(browser.run("return window.hurt") is None and browser.count("main img, main script") == 0, "and does nothing")
+    refused = browser.run("""const made = document.createElement('script'); made.textContent = 'window.hurt = 4';
+                             document.body.append(made); return window.hurt ?? null;""")
+    check(refused is None, "the policy of the page refuses other scripts")
+    messages = [entry["message"] for entry in browser.errors() if "Content Security Policy" not in entry["message"]]
+    check(messages == [], f"the console has no errors {messages}")
+    browser.open(page)
+    light = browser.picture()
+    save("few-light", light)
+    check(brightness(light) > 0.8, "the light theme is light")
+    browser.click("#theme")
+    check(browser.run("return document.documentElement.dataset.theme") == "dark", "the button changes the theme")
+    dark = browser.picture()
+    save("few-dark", dark)
+    check(brightness(dark) < 0.2, "the dark theme is dark")
+    browser.theme("dark")
+    browser.open(page)
+    check(brightness(browser.picture()) < 0.2, "the page follows the theme of the system")
+    check(browser.run("return document.querySelector('#theme').getAttribute('aria-pressed')") == "true", "and says so")
+    browser.theme("light")
+    for width in (1280, 480):
+        browser.size(width, 1000)
+        browser.open(page)
+        wide = browser.run("return document.documentElement.scrollWidth > document.documentElement.clientWidth")
+        check(not wide, f"nothing is cut off in a window of {width} pixels")
+    save("few-narrow", browser.picture())
+    browser.run("document.querySelector('#doubtful').scrollIntoView()")
+    save("few-narrow-difference", browser.picture())
+    browser.size(1280, 1000)
+
+
+def use_the_keyboard(browser, page):
+    browser.open(page)
+    browser.press("tab")
+    check(browser.run("return document.activeElement.className") == "skip", "the first tab leads to the link to the list")
+    browser.press("enter")
+    wait(lambda: browser.run("return document.activeElement.id") == "all", "the link leads to the list")
+    browser.press("tab")
+    check(browser.run("return document.activeElement.id") == "search", "the next tab leads to the search")
+    browser.press(*"3-b")
+    wait(lambda: browser.count(".row") == 1, "typing filters")
+    browser.run("document.querySelector('.row summary').focus()")
+    browser.press("enter")
+    wait(lambda: browser.count(".row[open] td.key") >= 3, "enter opens a group")
+    outline = browser.run("return getComputedStyle(document.activeElement).outlineStyle")
+    check(outline != "none", "the focus is visible")
+    unnamed = browser.run("""return [...document.querySelectorAll('button, input, select, svg')].filter((one) =>
+        !(one.innerText || one.labels?.length || one.getAttribute('aria-label'))).length""")
+    check(unnamed == 0, "every control and chart has a name")
+
+
+def look_at_many(browser, page, save):
+    start = time.monotonic()
+    browser.open(page)
+    print(f"        {MANY} groups were ready after {time.monotonic() - start:.1f} s")
+    check(browser.count(".row") == 25 and browser.count("*") < 3000, "only one page of groups is in the document")
+    check("1 to 25 of 100,000" in browser.text("#count"), "all groups are counted")
+    first = browser.text(".row")
+    for button, shown in (("next", "26 to 50"), ("last", "99,976 to 100,000"), ("previous", "99,951 to 99,975"), ("first", "1 to 25 ")):
+        browser.click("#" + button)
+        wait(lambda: shown in browser.text("#count"), f"the button {button} turns pages")
+    check(browser.text(".row") == first, "the first page is the same again")
+    browser.run("const page = document.querySelector('#page'); page.value = 2000; page.dispatchEvent(new Event('change'))")
+    wait(lambda: "49,976 to 50,000" in browser.text("#count"), "a page can be chosen by its number")
+    browser.type("#search", "key012345")
+    wait(lambda: browser.count(".row") == 1, "the search finds one of many groups")
+    check("key012344" in browser.text(".row"), "it finds members that are not the first")
+    browser.click("button[type=reset]")
+    wait(lambda: "1 to 25 of 100,000" in browser.text("#count"), "the filter can be cleared")
+    browser.type("#least", "3")
+    wait(lambda: "Nothing to show" in browser.text("#count"), "groups are filtered by their size")
+    browser.click("button[type=reset]")
+    browser.run("const order = document.querySelector('#order'); order.value = 'size'; order.dispatchEvent(new Event('input'))")
+    wait(lambda: browser.count(".row") == 25, "groups can be sorted")
+    save("many", browser.picture())
+    browser.run("document.querySelector('#all').scrollIntoView()")
+    save("many-list", browser.picture())
+    check(browser.errors() == [], "the console has no errors")
+
+
+def look_at_queries(browser, page, save):
+    browser.open(page)
+    check(browser.text("h1") == "ringer query" and browser.count(".row") == 2, "queries are listed")
+    check("0 matches" in browser.text("#rows"), "a query without a match is listed, too")
+    check(browser.count("#largest .card") == 1, "the query with matches has a difference")
+    save("queries", browser.picture())
+
+
+def main(tool, pictures=None):
+    folder = tempfile.mkdtemp(prefix="ringer-browser-")
+
+    def save(name, png):
+        if pictures:
+            os.makedirs(pictures, exist_ok=True)
+            with open(f"{pictures}/{name}.png", "wb") as file:
+                file.write(png)
+
+    browser = None
+    try:
+        pages = [few(tool, folder), many(tool, folder), queries(tool, folder)]
+        browser = Browser(folder + "/profile")
+        look_at_few(browser, pages[0], save)
+        use_the_keyboard(browser, pages[0])
+        look_at_many(browser, pages[1], save)
+        look_at_queries(browser, pages[2], save)
+    except AssertionError as error:
+        print(f"FAILED  {error}")
+        return 1
+    finally:
+        if browser:
+            browser.close()
+        shutil.rmtree(folder, ignore_errors=True)
+    print("some checks failed" if FAILED else "reports work in Chromium")
+    return 1 if FAILED else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
