@@ -1,0 +1,280 @@
+//! Sketches without a database: signatures, slots, samples and comparisons of columns.
+//!
+//! In: a scheme and columns. Out: signatures and numpy arrays. The Python class `ringerdb.Sketcher` is the interface to
+//! this.
+
+use std::sync::Arc;
+
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use rayon::prelude::*;
+use ringer::features::{Extractor, Media};
+use ringer::{Error, Like, Scheme, Signature};
+
+use crate::columns::{Column, Rows, Scratch};
+use crate::failure::{Failure, Outcome};
+use crate::signatures::Signatures;
+use crate::work::{Run, Watch, detached, watched};
+
+/// Rows that are compared between two looks at the clock.
+const BLOCK: usize = 1 << 12;
+
+/// A sketcher of one scheme.
+#[pyclass(frozen, module = "ringerdb._core", name = "Sketcher")]
+pub(crate) struct Sketcher {
+    pub(crate) sketcher: Arc<ringer::Sketcher>,
+}
+
+/// The scheme of options of `ringer create`, such as `--features=ids`.
+pub(crate) fn scheme_of(options: Vec<String>) -> Outcome<Scheme> {
+    ringer_cli::scheme_of(options.into_iter().map(Into::into)).map_err(Failure::invalid)
+}
+
+#[pymethods]
+impl Sketcher {
+    #[new]
+    fn new(options: Vec<String>) -> Outcome<Sketcher> {
+        Ok(Sketcher { sketcher: Arc::new(ringer::Sketcher::new(&scheme_of(options)?)) })
+    }
+
+    #[staticmethod]
+    fn from_scheme(scheme: &[u8]) -> Outcome<Sketcher> {
+        let scheme = Scheme::from_bytes(scheme)?;
+        Ok(Sketcher { sketcher: Arc::new(ringer::Sketcher::new(&scheme)) })
+    }
+
+    /// The 48 bytes of the scheme.
+    fn scheme_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.sketcher.scheme().to_bytes())
+    }
+
+    /// The scheme as text, and its parts by name.
+    fn scheme(&self) -> (String, Vec<(&'static str, String)>) {
+        let scheme = self.sketcher.scheme();
+        (scheme.to_string(), scheme.described().into())
+    }
+
+    /// Samples, bits, slots and bytes of a signature, and the seed.
+    fn shape(&self) -> (u32, u8, usize, usize, u64) {
+        let scheme = self.sketcher.scheme();
+        let slots = self.sketcher.slot_reader().count();
+        (scheme.samples, scheme.bits, slots, self.sketcher.signature_bytes(), scheme.seed)
+    }
+
+    fn signatures(
+        &self,
+        py: Python<'_>,
+        kind: &str,
+        data: &Bound<'_, PyAny>,
+        run: Run,
+    ) -> Outcome<Signatures> {
+        let column = Column::new(kind, data, self.sketcher.scheme())?;
+        Signatures::of_column(py, &column, &self.sketcher, &run)
+    }
+
+    /// The set of one text, ascending.
+    fn features<'py>(
+        &self,
+        py: Python<'py>,
+        text: &Bound<'_, PyAny>,
+    ) -> Outcome<Bound<'py, PyArray1<u64>>> {
+        let text = crate::columns::key(text)?;
+        let set = detached(py, || {
+            let mut extractor = Extractor::of_scheme(self.sketcher.scheme());
+            let mut set = Vec::new();
+            extractor.extract(&text, Media::Plain, &mut set)?;
+            set.sort_unstable();
+            set.dedup();
+            Ok(set)
+        })?;
+        Ok(PyArray1::from_vec(py, set))
+    }
+
+    /// The slot values of signatures, a row for each.
+    fn slots<'py>(
+        &self,
+        py: Python<'py>,
+        data: &Bound<'_, PyAny>,
+    ) -> Outcome<Bound<'py, PyArray2<u64>>> {
+        let reader = self.sketcher.slot_reader();
+        self.rows_of(py, data, reader.count(), |signature, values| {
+            let mut read = vec![0; reader.count()];
+            reader.read(signature.planes(), &mut read);
+            values.iter_mut().zip(read).for_each(|(value, read)| *value = u64::from(read));
+        })
+    }
+
+    /// The samples of signatures, a row for each.
+    fn samples<'py>(
+        &self,
+        py: Python<'py>,
+        data: &Bound<'_, PyAny>,
+    ) -> Outcome<Bound<'py, PyArray2<u64>>> {
+        let samples = self.sketcher.scheme().samples as usize;
+        self.rows_of(py, data, samples, |signature, values| {
+            for (j, value) in values.iter_mut().enumerate() {
+                *value = u64::from(signature.sample(j).unwrap_or_default());
+            }
+        })
+    }
+
+    /// Which rows are sets that are not empty.
+    fn are_sets<'py>(
+        &self,
+        py: Python<'py>,
+        data: &Bound<'_, PyAny>,
+    ) -> Outcome<Bound<'py, PyArray1<bool>>> {
+        let read = self.read(py, data, &Run::default())?;
+        let is_set = |one: &Option<Signature>| one.as_ref().is_some_and(|one| !one.is_empty());
+        Ok(PyArray1::from_iter(py, read.iter().map(is_set)))
+    }
+
+    /// The similarity of row i of one column with row i of another.
+    fn compare<'py>(
+        &self,
+        py: Python<'py>,
+        a: &Bound<'_, PyAny>,
+        b: &Bound<'_, PyAny>,
+        run: Run,
+    ) -> Outcome<Bound<'py, PyArray1<f64>>> {
+        let (a, b) = (self.read(py, a, &run)?, self.read(py, b, &run)?);
+        if a.len() != b.len() {
+            let (a, b) = (a.len(), b.len());
+            return Err(Failure::invalid(format!(
+                "there are {a} signatures on one side and {b} on the other"
+            )));
+        }
+        let values = watched(py, &run, |watch| {
+            watch.set_total(a.len());
+            let mut values = vec![0.0; a.len()];
+            for (block, values) in values.chunks_mut(BLOCK).enumerate() {
+                watch.check()?;
+                values.par_iter_mut().enumerate().try_for_each(|(i, value)| {
+                    let row = block * BLOCK + i;
+                    *value = similarity(a[row].as_ref(), b[row].as_ref())?;
+                    Ok::<(), Failure>(())
+                })?;
+                watch.set((block * BLOCK + values.len()) as u64, a.len() as u64);
+            }
+            Ok(values)
+        })?;
+        Ok(PyArray1::from_vec(py, values))
+    }
+
+    /// The similarity of each row of one column with each row of another.
+    fn matrix<'py>(
+        &self,
+        py: Python<'py>,
+        a: &Bound<'_, PyAny>,
+        b: &Bound<'_, PyAny>,
+        run: Run,
+    ) -> Outcome<Bound<'py, PyArray2<f64>>> {
+        let (a, b) = (self.read(py, a, &run)?, self.read(py, b, &run)?);
+        let shape = [a.len(), b.len()];
+        let cells = a.len().checked_mul(b.len()).filter(|cells| cells.checked_mul(8).is_some());
+        let cells =
+            cells.ok_or_else(|| Failure::Named("OverLimit", "the matrix is too large".into()))?;
+        let mut values = Vec::new();
+        values.try_reserve_exact(cells).map_err(|_| {
+            Failure::Named(
+                "OverLimit",
+                format!("there is no memory for a matrix of {cells} numbers"),
+            )
+        })?;
+        values.resize(cells, 0.0);
+        let values = watched(py, &run, |watch| {
+            watch.set_total(a.len());
+            let rows = values.par_chunks_mut(b.len().max(1)).zip(&a);
+            rows.try_for_each(|(row, a)| {
+                watch.check()?;
+                for (value, b) in row.iter_mut().zip(&b) {
+                    *value = similarity(a.as_ref(), b.as_ref())?;
+                }
+                watch.step();
+                Ok::<(), Failure>(())
+            })?;
+            Ok(values)
+        })?;
+        Ok(PyArray1::from_vec(py, values).reshape(shape)?)
+    }
+}
+
+impl Sketcher {
+    pub(crate) fn new_shared(sketcher: &Arc<ringer::Sketcher>) -> Sketcher {
+        Sketcher { sketcher: Arc::clone(sketcher) }
+    }
+
+    /// The signatures of a column of signatures.
+    fn read(
+        &self,
+        py: Python<'_>,
+        data: &Bound<'_, PyAny>,
+        run: &Run,
+    ) -> Outcome<Vec<Option<Signature>>> {
+        let column = Column::new("signatures", data, self.sketcher.scheme())?;
+        let rows = column.rows()?;
+        watched(py, run, |_: &Watch| {
+            let read = |scratch: &mut Scratch, row| rows.signature(row, &self.sketcher, scratch);
+            (0..rows.len()).into_par_iter().map_init(Scratch::default, read).collect()
+        })
+    }
+
+    /// A matrix with `width` numbers for each signature. Rows of null signatures are zeros.
+    fn rows_of<'py>(
+        &self,
+        py: Python<'py>,
+        data: &Bound<'_, PyAny>,
+        width: usize,
+        read: impl Fn(&Signature, &mut [u64]) + Sync + Send,
+    ) -> Outcome<Bound<'py, PyArray2<u64>>> {
+        let signatures = self.read(py, data, &Run::default())?;
+        let shape = [signatures.len(), width];
+        let values = watched(py, &Run::default(), |_| {
+            let mut values = vec![0; signatures.len() * width];
+            let rows = values.par_chunks_mut(width.max(1)).zip(&signatures);
+            rows.for_each(|(values, signature)| {
+                if let Some(signature) = signature {
+                    read(signature, values);
+                }
+            });
+            Ok(values)
+        })?;
+        Ok(PyArray1::from_vec(py, values).reshape(shape)?)
+    }
+}
+
+/// The similarity of two signatures; NaN if one is null, or if it is undefined because both sets are empty.
+fn similarity(a: Option<&Signature>, b: Option<&Signature>) -> Outcome<f64> {
+    let (Some(a), Some(b)) = (a, b) else { return Ok(f64::NAN) };
+    match a.compare(b) {
+        Ok(comparison) => Ok(comparison.similarity_value()),
+        Err(Error::Undefined { .. }) => Ok(f64::NAN),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The set of a row: extracted from a text, or as it was given. Ascending, without repeats. Empty if the row is null.
+pub(crate) fn set_of(
+    rows: Rows<'_>,
+    row: usize,
+    sketcher: &ringer::Sketcher,
+    extractor: &mut Extractor,
+    scratch: &mut Scratch,
+) -> Outcome<Option<Vec<u64>>> {
+    rows.visit(row, sketcher, scratch, |like| {
+        let mut set = match like {
+            None => return Ok(None),
+            Some(Like::Bytes(text)) => {
+                let mut set = Vec::new();
+                extractor.extract(text, Media::Plain, &mut set)?;
+                set
+            }
+            Some(Like::Features(set)) => set.to_vec(),
+            Some(_) => return Err(Error::Undefined { measure: "the set of a signature" }),
+        };
+        set.sort_unstable();
+        set.dedup();
+        Ok(Some(set))
+    })
+}
