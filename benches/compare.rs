@@ -14,7 +14,7 @@ use criterion::{Criterion, Throughput};
 use ratio::{Contender, Ratio};
 use ringer::internals::kernel::{Kernel, Rows};
 use ringer::scheme::Slots;
-use ringer::{Parameters, Scheme, presets};
+use ringer::{Scheme, presets};
 use testkit::random::Random;
 
 const ROWS: usize = 1_000_000;
@@ -59,7 +59,7 @@ struct Data {
 
 impl Data {
     fn new(samples: u32, bits: u8) -> Data {
-        let p = Parameters { samples, bits, slots: Slots::NONE, ..presets::PRECISE };
+        let p = presets::PRECISE.with_samples(samples).with_bits(bits).with_slots(Slots::NONE);
         let scheme = Scheme::new(p).unwrap();
         let (words, others) =
             (scheme.first_words(), scheme.words_per_signature() - scheme.first_words());

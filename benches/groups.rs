@@ -24,7 +24,7 @@ fn set(w2: &Workload, i: u64) -> workload::Set {
 }
 
 fn filled(path: &Path, scheme: &Scheme, w2: &Workload) -> Database {
-    let options = Options { cache_bytes: 64 << 20, threads: 1, ..Options::default() };
+    let options = Options::default().with_cache_bytes(64 << 20).with_threads(1);
     if path.exists() {
         return Database::open(path, options).unwrap();
     }

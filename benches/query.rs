@@ -23,7 +23,7 @@ const QUERIES: u64 = 500;
 const ROUNDS: usize = 10;
 
 fn options(sets: u64) -> Options {
-    Options { cache_bytes: 400 * sets as usize + (64 << 20), threads: 1, ..Options::default() }
+    Options::default().with_cache_bytes(400 * sets as usize + (64 << 20)).with_threads(1)
 }
 
 fn key(i: u64) -> [u8; 16] {
@@ -110,7 +110,7 @@ fn bench_spread(folder: &Path, sets: u64) {
     let w2 = Workload::new(sets);
     let path = folder.join(format!("spread-{sets}.ringer"));
     let options =
-        Options { memtable_rows: 1 << 16, merge: false, background: false, ..options(sets) };
+        options(sets).with_memtable_rows(1 << 16).with_merge(false).with_background(false);
     let _ = std::fs::remove_file(&path);
     let db = Database::create(&path, &Scheme::near_duplicate(), options).unwrap();
     let fresh = sets.min(1 << 16) - 1;
@@ -144,7 +144,7 @@ fn bench_spread(folder: &Path, sets: u64) {
 /// with a plain read of all their words. Queries have ten sets near them, or none.
 fn bench_scan(folder: &Path, sets: u64) {
     let w2 = Workload::new(sets);
-    let without_index = |bits| Parameters { bits, slots: Slots::NONE, ..presets::PRECISE };
+    let without_index = |bits| presets::PRECISE.with_bits(bits).with_slots(Slots::NONE);
     let schemes = [1, 2, 4, 8].map(without_index);
     for parameters in schemes.into_iter().chain([presets::NEAR_DUPLICATE]) {
         let Parameters { samples, bits, .. } = parameters;
@@ -250,7 +250,7 @@ fn random(scheme: &Arc<Scheme>, i: u64, keep: u64) -> Signature {
 /// Inserts in durable commits of a thousand. Returns the new database and the microseconds per set.
 fn insert(path: &Path, make: &dyn Fn(u64) -> Signature) -> (Database, f64) {
     let _ = std::fs::remove_file(path);
-    let options = Options { background: false, ..options(HOSTILE_SETS) };
+    let options = options(HOSTILE_SETS).with_background(false);
     let db = Database::create(path, &Scheme::near_duplicate(), options).unwrap();
     let mut seconds = 0.0;
     for first in (0..HOSTILE_SETS).step_by(1000) {

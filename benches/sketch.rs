@@ -36,7 +36,10 @@ fn densify<const K: usize>(bins: &mut [u32; K]) {
 fn sketcher(samples: u32, cardinality: CardinalityField) -> Sketcher {
     let slots = Slots::NONE;
     Sketcher::new(
-        &Scheme::new(Parameters { samples, cardinality, slots, ..presets::PRECISE }).unwrap(),
+        &Scheme::new(
+            presets::PRECISE.with_samples(samples).with_cardinality(cardinality).with_slots(slots),
+        )
+        .unwrap(),
     )
 }
 
@@ -108,8 +111,11 @@ fn lazy(report: &mut Ratio, samples: u32, size: usize) {
     let [independent, lazy, one] = [Sampler::Independent, Sampler::Lazy, Sampler::OnePermutation]
         .map(|sampler| {
             let (cardinality, slots) = (CardinalityField::None, Slots::NONE);
-            let parameters =
-                Parameters { sampler, samples, cardinality, slots, ..presets::PRECISE };
+            let parameters = presets::PRECISE
+                .with_sampler(sampler)
+                .with_samples(samples)
+                .with_cardinality(cardinality)
+                .with_slots(slots);
             Sketcher::new(&Scheme::new(parameters).unwrap())
         });
     report.compare(
@@ -130,7 +136,7 @@ fn every_bin(report: &mut Ratio, preset: Parameters, size: usize) {
     let sets: Vec<Vec<u64>> = sets(size).into_iter().take((400_000 / size).min(40_000)).collect();
     let [one, every] = [Sampler::OnePermutation, Sampler::EveryBin].map(|sampler| {
         let slots = Slots::NONE;
-        Sketcher::new(&Scheme::new(Parameters { sampler, slots, ..preset }).unwrap())
+        Sketcher::new(&Scheme::new(preset.with_sampler(sampler).with_slots(slots)).unwrap())
     });
     let one_by_one = |sketcher: &Sketcher| {
         for set in &sets {

@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use ringer::internals::format::signature_page;
 use ringer::scheme::Slots;
-use ringer::{Database, LogKind, Options, Parameters, Scheme, Signature, presets};
+use ringer::{Database, LogKind, Options, Scheme, Signature, presets};
 use testkit::random::Random;
 
 const PER_COMMIT: u64 = 1000;
@@ -41,7 +41,7 @@ struct Bench {
 
 impl Bench {
     fn new(folder: &Path) -> Bench {
-        let parameters = Parameters { slots: Slots::NONE, ..presets::PRECISE };
+        let parameters = presets::PRECISE.with_slots(Slots::NONE);
         let rows = std::env::var("RINGER_BENCH_ROWS").map_or(1_000_000, |n| n.parse().unwrap());
         Bench { folder: folder.into(), scheme: Arc::new(Scheme::new(parameters).unwrap()), rows }
     }
@@ -156,7 +156,7 @@ impl Bench {
             let kinds = [LogKind::Plain, LogKind::Sled];
             let [log, other] = kinds.map(|log| {
                 let path = self.path(&format!("single-{log:?}.ringer"));
-                let options = Options { memtable_rows, log, ..Options::default() };
+                let options = Options::default().with_memtable_rows(memtable_rows).with_log(log);
                 (Database::create(&path, &self.scheme, options).unwrap(), path)
             });
             let [large, small] = ["bare-4096", "bare-small"].map(|name| {

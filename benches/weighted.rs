@@ -10,7 +10,7 @@ use std::hint::black_box;
 
 use ratio::Ratio;
 use ringer::scheme::{CardinalityField, Sampler, Slots};
-use ringer::{Parameters, Scheme, Sketcher, presets};
+use ringer::{Scheme, Sketcher, presets};
 use testkit::random::{Random, mix};
 
 type Weights = Vec<(u64, f64)>;
@@ -72,9 +72,12 @@ fn plain_signs(set: &[(u64, f64)], sums: &mut [f64]) {
 fn sketcher(sampler: Sampler, samples: u32) -> Sketcher {
     let bits = if sampler == Sampler::SignProjection { 1 } else { 8 };
     let (cardinality, slots) = (CardinalityField::None, Slots::NONE);
-    let measure = sampler.measure();
-    let parameters =
-        Parameters { sampler, measure, samples, bits, cardinality, slots, ..presets::PRECISE };
+    let parameters = presets::PRECISE
+        .with_sampler(sampler)
+        .with_samples(samples)
+        .with_bits(bits)
+        .with_cardinality(cardinality)
+        .with_slots(slots);
     Sketcher::new(&Scheme::new(parameters).unwrap())
 }
 

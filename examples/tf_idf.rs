@@ -46,14 +46,14 @@ fn main() -> Result<(), AnyError> {
     let index = Index::new(&sets);
     println!("of the ten nearest        bytes  exhaustive    by index  one bit off");
     let slots = Slots { count: 93, ..presets::COSINE.slots };
-    let more = Parameters { samples: 1024, slots, ..presets::COSINE };
+    let more = presets::COSINE.with_samples(1024).with_slots(slots);
     for (name, parameters) in [("cosine", presets::COSINE), ("cosine, k = 1,024", more)] {
         let folder = tempfile::tempdir()?;
         let db = load(&folder.path().join("x.ringer"), parameters, &sets)?;
         report(name, &db.snapshot(), &sets, &index, Index::cosines, true)?;
     }
     let slots = Slots { count: 85, ..presets::WEIGHTED.slots };
-    let more = Parameters { samples: 256, slots, ..presets::WEIGHTED };
+    let more = presets::WEIGHTED.with_samples(256).with_slots(slots);
     for (name, parameters) in [("weighted", presets::WEIGHTED), ("weighted, k = 256", more)] {
         let folder = tempfile::tempdir()?;
         let db = load(&folder.path().join("x.ringer"), parameters, &sets)?;

@@ -13,7 +13,7 @@
 use std::error::Error;
 
 use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
-use ringer::{Database, Like, Options, Parameters, Scheme, presets, resemblance_of};
+use ringer::{Database, Like, Options, Scheme, presets, resemblance_of};
 
 /// A word and its documents.
 type Posting = (String, Vec<u64>);
@@ -21,15 +21,15 @@ type Posting = (String, Vec<u64>);
 /// Returns a scheme of 256 samples of 4 bits with exact set sizes. It has no index: words that share a tenth of their
 /// documents are already of interest, and only a scan finds them. A scan of 27,000 words takes a millisecond.
 fn scheme(documents: u64) -> ringer::Result<Scheme> {
-    Scheme::new(Parameters {
-        sampler: Sampler::OnePermutation,
-        universe: Universe::Bounded(documents),
-        samples: 256,
-        bits: 4,
-        cardinality: CardinalityField::Exact,
-        slots: Slots::NONE,
-        ..presets::PRECISE
-    })
+    Scheme::new(
+        presets::PRECISE
+            .with_sampler(Sampler::OnePermutation)
+            .with_universe(Universe::Bounded(documents))
+            .with_samples(256)
+            .with_bits(4)
+            .with_cardinality(CardinalityField::Exact)
+            .with_slots(Slots::NONE),
+    )
 }
 
 /// Makes up documents about three subjects. Words of a subject occur together more often than others.

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 /// assert_eq!((options.cache_bytes, options.threads), (1 << 30, 4));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Options {
     /// Size of the page cache in bytes. Default 64 MiB.
     pub cache_bytes: usize,

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
 use ringer::scheme::{CardinalityField, Features, Sampler};
-use ringer::{Parameters, Scheme, Sketcher, presets};
+use ringer::{Scheme, Sketcher, presets};
 use testkit::attacks::arguments::{Files, given};
 
 /// Returns a new folder for each input, in memory if possible.
@@ -61,10 +61,9 @@ fn readings() -> &'static [(bool, bool, Sketcher)] {
                 let weighted = sampler != Sampler::OnePermutation;
                 let preset = match sampler {
                     Sampler::SignProjection => presets::COSINE,
-                    _ => Parameters { cardinality: CardinalityField::None, ..presets::PRECISE },
+                    _ => presets::PRECISE.with_cardinality(CardinalityField::None),
                 };
-                let measure = sampler.measure();
-                let scheme = Parameters { features, sampler, measure, ..preset };
+                let scheme = preset.with_features(features).with_sampler(sampler);
                 let Ok(scheme) = Scheme::new(scheme) else { continue };
                 for json in [false, true] {
                     readings.push((json, weighted, Sketcher::new(&scheme)));

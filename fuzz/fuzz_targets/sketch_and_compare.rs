@@ -5,7 +5,7 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use ringer::scheme::{CardinalityField, Measure, Packing, Sampler, Slots, Universe};
-use ringer::{Error, Parameters, Scheme, Sketcher, presets};
+use ringer::{Error, Scheme, Sketcher, presets};
 
 #[derive(Arbitrary, Debug)]
 struct Input {
@@ -23,18 +23,15 @@ struct Input {
 
 fuzz_target!(|input: Input| {
     let sampler = Sampler::ALL[usize::from(input.sampler) % Sampler::ALL.len()];
-    let parameters = Parameters {
-        measure: sampler.measure(),
-        sampler,
-        packing: if input.pairs { Packing::XorPairs } else { Packing::LowBits },
-        universe: input.universe.map_or(Universe::Open, Universe::Bounded),
-        seed: input.seed,
-        samples: u32::from(input.samples),
-        bits: input.bits,
-        cardinality: CardinalityField::ALL[usize::from(input.field) % 5],
-        slots: Slots::NONE,
-        ..presets::PRECISE
-    };
+    let parameters = presets::PRECISE
+        .with_sampler(sampler)
+        .with_packing(if input.pairs { Packing::XorPairs } else { Packing::LowBits })
+        .with_universe(input.universe.map_or(Universe::Open, Universe::Bounded))
+        .with_seed(input.seed)
+        .with_samples(u32::from(input.samples))
+        .with_bits(input.bits)
+        .with_cardinality(CardinalityField::ALL[usize::from(input.field) % 5])
+        .with_slots(Slots::NONE);
     let Ok(scheme) = Scheme::new(parameters) else { return };
     let sketcher = Sketcher::new(&scheme);
     weighted(&sketcher, &input);

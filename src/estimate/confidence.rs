@@ -2,6 +2,7 @@
 
 /// The two confidence levels of intervals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Confidence {
     /// 95 %: the interval that is reported beside every estimate.
     P95,

@@ -13,6 +13,7 @@ use crate::scheme::{Measure, Packing, Scheme};
 
 /// The law by which samples agree. It increases with the similarity, except as noted at [`Law::HalfBit`].
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum Law {
     /// Samples of sets, weighted or not: `P = C1 + (1 - C2) R` (equation 5).
     Minwise(Chance),

@@ -37,9 +37,9 @@ impl Media {
 /// ```
 /// use ringer::Sketcher;
 /// use ringer::features::{Extractor, Media};
-/// use ringer::scheme::{Features, Parameters, Scheme, presets};
+/// use ringer::scheme::{Features, Scheme, presets};
 ///
-/// let scheme = Scheme::new(Parameters { features: Features::TEXT, ..presets::NEAR_DUPLICATE })?;
+/// let scheme = Scheme::new(presets::NEAR_DUPLICATE.with_features(Features::TEXT))?;
 /// let (mut extractor, sketcher) = (Extractor::of_scheme(&scheme), Sketcher::new(&scheme));
 /// let (mut plain, mut page) = (Vec::new(), Vec::new());
 /// extractor.extract(b"A rose is a rose is a rose.", Media::Plain, &mut plain)?;

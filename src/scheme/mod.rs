@@ -36,6 +36,7 @@ use crate::limits::{
 /// # Ok::<(), ringer::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Parameters {
     /// How documents become sets of features.
     pub features: Features,

@@ -13,7 +13,7 @@ const D: u64 = 1 << 16;
 
 fn sketcher(change: impl Fn(&mut Parameters)) -> Sketcher {
     let sampler = Sampler::OnePermutation;
-    let mut p = Parameters { sampler, slots: Slots::NONE, ..presets::PRECISE };
+    let mut p = presets::PRECISE.with_sampler(sampler).with_slots(Slots::NONE);
     change(&mut p);
     Sketcher::new(&Scheme::new(p).unwrap())
 }

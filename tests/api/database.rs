@@ -89,7 +89,7 @@ fn a_second_writer_is_refused_at_once_and_readers_are_not() {
 fn a_bulk_load_appears_at_once_and_the_last_of_equal_keys_counts() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("corpus.ringer");
-    let options = Options { build_bytes: 4096, ..Options::default() };
+    let options = Options::default().with_build_bytes(4096);
     let db = Database::create(&path, &scheme(), options).unwrap();
     db.put("k0005", &set(1)).unwrap();
     let before = db.snapshot();
@@ -151,7 +151,7 @@ fn files_of_others_are_left_alone() {
 fn many_sets_at_once_are_the_same_as_one_by_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("corpus.ringer");
-    let options = Options { threads: 2, ..Options::default() };
+    let options = Options::default().with_threads(2);
     let db = Database::create(&path, &scheme(), options).unwrap();
     let sets: Vec<(String, Vec<u64>)> = (0..500).map(|i| (format!("{i}"), set(i))).collect();
     let mut batch = db.batch();
@@ -214,7 +214,7 @@ fn the_log_directory_has_the_permissions_of_the_file() {
         for log in [LogKind::Plain, LogKind::Sled] {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("corpus.ringer");
-            let options = Options { log, ..Options::default() };
+            let options = Options::default().with_log(log);
             let db = Database::create(&path, &scheme(), options).unwrap();
             std::fs::set_permissions(&path, PermissionsExt::from_mode(file)).unwrap();
             db.put("a", &set(1)).unwrap();
@@ -230,7 +230,7 @@ fn the_log_directory_has_the_permissions_of_the_file() {
 fn no_commit_is_forgotten_where_an_empty_memtable_is_too_large() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("corpus.ringer");
-    let options = Options { memtable_bytes: 1, background: false, ..Options::default() };
+    let options = Options::default().with_memtable_bytes(1).with_background(false);
     let db = Database::create(&path, &scheme(), options.clone()).unwrap();
     for n in 0..10_u64 {
         db.put(format!("put {n}"), &set(n)).unwrap();
@@ -253,7 +253,7 @@ fn no_commit_is_forgotten_where_an_empty_memtable_is_too_large() {
 fn stat_counts_what_the_writer_has_done_since_it_was_opened() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("corpus.ringer");
-    let options = Options { background: false, merge: false, ..Options::default() };
+    let options = Options::default().with_background(false).with_merge(false);
     let db = Database::create(&path, &scheme(), options.clone()).unwrap();
     for i in 0..3 {
         db.put(format!("key{i}"), &set(i)).unwrap();

@@ -20,7 +20,7 @@ fn there_is_one_default_scheme() {
 #[test]
 fn a_database_in_memory_answers_as_one_in_a_file() {
     let folder = tempfile::tempdir().unwrap();
-    let options = Options { memtable_rows: 40, build_bytes: 1 << 14, ..Options::default() };
+    let options = Options::default().with_memtable_rows(40).with_build_bytes(1 << 14);
     let scheme = Scheme::precise();
     let path = folder.path().join("x.ringer");
     let file = Database::create(path, &scheme, options.clone()).unwrap();
@@ -71,7 +71,7 @@ fn a_database_in_memory_is_packed_into_a_real_file() {
     db.close().unwrap();
     let saved = Database::open(&path, Options::default()).unwrap();
     assert!(saved.get("a").unwrap().is_some());
-    let sled = Options { log: LogKind::Sled, ..Options::default() };
+    let sled = Options::default().with_log(LogKind::Sled);
     let refused = Database::in_memory_with(&Scheme::default(), sled);
     assert!(matches!(refused, Err(Error::InvalidArgument { .. })));
 }

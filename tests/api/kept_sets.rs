@@ -20,11 +20,11 @@ const PATH: &str = "/kept.ringer";
 const OTHER: &str = "/other.ringer";
 
 fn keeping(bits: u8) -> Parameters {
-    Parameters { elements: Elements::Kept { bits }, ..presets::NEAR_DUPLICATE }
+    presets::NEAR_DUPLICATE.with_elements(Elements::Kept { bits })
 }
 
 fn options() -> Options {
-    Options { background: false, merge: false, ..Options::default() }
+    Options::default().with_background(false).with_merge(false)
 }
 
 /// Returns set `n`: empty, equal to another, small, dense, or over several pages.
@@ -121,7 +121,8 @@ fn sets_survive_every_way_through_a_database() {
 fn rows_share_an_id_only_if_their_sets_are_equal() {
     let slots = Slots { count: 1, samples_per_slot: 1, value_bits: 1, min_matches: 1 };
     let cardinality = CardinalityField::None;
-    let p = Parameters { samples: 1, bits: 1, slots, cardinality, ..keeping(64) };
+    let p =
+        keeping(64).with_samples(1).with_bits(1).with_slots(slots).with_cardinality(cardinality);
     let (_, layer, db) = create(&Scheme::new(p).unwrap());
     let mut truth = Rows::new();
     for n in 0..400 {
@@ -156,10 +157,18 @@ fn every_scheme_of_sets_can_keep_them() {
         keeping(64),
         keeping(33),
         keeping(8),
-        Parameters { sampler: lazy, ..keeping(64) },
-        Parameters { sampler: one, slots, universe: bounded, cardinality: linear, ..keeping(64) },
-        Parameters { sampler: one, slots, universe: bounded, cardinality: linear, ..keeping(12) },
-        Parameters { cardinality: CardinalityField::Exact, ..keeping(20) },
+        keeping(64).with_sampler(lazy),
+        keeping(64)
+            .with_sampler(one)
+            .with_slots(slots)
+            .with_universe(bounded)
+            .with_cardinality(linear),
+        keeping(12)
+            .with_sampler(one)
+            .with_slots(slots)
+            .with_universe(bounded)
+            .with_cardinality(linear),
+        keeping(20).with_cardinality(CardinalityField::Exact),
     ] {
         let (_, layer, db) = create(&Scheme::new(p).unwrap());
         let set = |n: u64| set(n).into_iter().map(|x| x % (1 << 20)).collect::<Vec<_>>();

@@ -222,7 +222,10 @@ fn race(layer: &Arc<dyn FileLayer>, path: &Path, options: Options, commits: u64)
 fn every_read_of_a_key_matches_its_history_in_memory() {
     for (background, cache_bytes, memtable_rows) in [(true, 1 << 15, 40), (false, 0, 7)] {
         let layer: Arc<dyn FileLayer> = Arc::new(MemoryFiles::new());
-        let options = Options { background, cache_bytes, memtable_rows, ..Options::default() };
+        let options = Options::default()
+            .with_background(background)
+            .with_cache_bytes(cache_bytes)
+            .with_memtable_rows(memtable_rows);
         race(&layer, Path::new("/corpus.ringer"), options, cases(300, 40_000));
     }
 }
@@ -232,7 +235,7 @@ fn every_read_of_a_key_matches_its_history_on_disk() {
     for log in [LogKind::Plain, LogKind::Sled] {
         let folder = tempfile::tempdir().unwrap();
         let layer: Arc<dyn FileLayer> = Arc::new(RealFiles);
-        let options = Options { memtable_rows: 60, log, ..Options::default() };
+        let options = Options::default().with_memtable_rows(60).with_log(log);
         race(&layer, &folder.path().join("corpus.ringer"), options, cases(60, 40_000));
     }
 }

@@ -17,7 +17,7 @@ const KINDS: [LogKind; 2] = [LogKind::Plain, LogKind::Sled];
 const COMMITS: u64 = 60;
 
 fn options(log: LogKind) -> Options {
-    Options { log, background: false, memtable_rows: 40, ..Options::default() }
+    Options::default().with_log(log).with_background(false).with_memtable_rows(40)
 }
 
 fn key(i: u64) -> String {
@@ -146,7 +146,7 @@ fn a_truncated_log_is_refused_and_salvaged_to_a_prefix() {
                 };
                 assert!(readable < COMMITS && marked == Some(COMMITS));
             }
-            let salvage = Options { recovery: Recovery::Salvage, ..options(chosen) };
+            let salvage = options(chosen).with_recovery(Recovery::Salvage);
             let db = Database::open(&path, salvage).unwrap();
             let report = db.open_report().clone();
             let (first, last) = report.commits_lost.unwrap();
@@ -183,7 +183,7 @@ fn a_log_on_disk_is_trimmed_by_checkpoints() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("corpus.ringer");
     for background in [true, false] {
-        let options = Options { background, ..options(LogKind::Plain) };
+        let options = options(LogKind::Plain).with_background(background);
         let db = match path.exists() {
             true => Database::open(&path, options).unwrap(),
             false => Database::create(&path, &Scheme::precise(), options).unwrap(),

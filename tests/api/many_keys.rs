@@ -59,13 +59,11 @@ fn check(db: &Database, snapshot: &Snapshot, map: &Map, random: &mut Random) {
 fn thousands_of_keys_of_all_lengths_are_found_counted_and_in_order() {
     for (round, memtable_rows, background) in [(1, 5000, false), (2, 700, true), (3, 100, false)] {
         let (layer, path) = (Arc::new(MemoryFiles::new()), Path::new("/corpus.ringer"));
-        let options = Options {
-            memtable_rows,
-            background,
-            build_bytes: 100_000,
-            cache_bytes: 200_000,
-            ..Options::default()
-        };
+        let options = Options::default()
+            .with_memtable_rows(memtable_rows)
+            .with_background(background)
+            .with_build_bytes(100_000)
+            .with_cache_bytes(200_000);
         let scheme = Scheme::precise();
         let db = Database::create_in(layer.clone(), path, &scheme, options.clone());
         let mut db = db.unwrap();

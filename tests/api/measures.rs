@@ -37,9 +37,9 @@ fn pair(number: u64, union: u64, shared: u64) -> [Vec<u64>; 2] {
 fn half_bits_have_the_error_of_the_formula_and_less_than_whole_bits() {
     const K: u32 = 256;
     const PAIRS: u64 = 4_000;
-    let half = Parameters { slots: Slots::NONE, samples: K, ..presets::HALF_BIT };
-    let whole = Parameters { packing: Packing::LowBits, ..half };
-    let independent = Parameters { sampler: Sampler::Independent, ..half };
+    let half = presets::HALF_BIT.with_slots(Slots::NONE).with_samples(K);
+    let whole = half.with_packing(Packing::LowBits);
+    let independent = half.with_sampler(Sampler::Independent);
     let sketchers = [half, whole, independent].map(|p| Sketcher::new(&scheme(p)));
     let chance = Chance::sparse(1);
     for shared in some(&[80_u64, 60, 75, 95, 90, 99], 3) {
@@ -91,14 +91,14 @@ fn half_bits_correct_for_a_full_universe() {
     let chance = Chance::dense(1, share, share);
     let (mut sum, mut squares) = (0.0, 0.0);
     for seed in 0..RUNS {
-        let sketcher = Sketcher::new(&scheme(Parameters {
-            universe: Universe::Bounded(D),
-            sampler: Sampler::Independent,
-            cardinality: CardinalityField::Exact,
-            slots: Slots::NONE,
-            seed,
-            ..presets::HALF_BIT
-        }));
+        let sketcher = Sketcher::new(&scheme(
+            presets::HALF_BIT
+                .with_universe(Universe::Bounded(D))
+                .with_sampler(Sampler::Independent)
+                .with_cardinality(CardinalityField::Exact)
+                .with_slots(Slots::NONE)
+                .with_seed(seed),
+        ));
         let [a, b] = [&first, &second].map(|set| sketcher.sketch(set).unwrap());
         let estimate = a.resemblance(&b).unwrap();
         sum += estimate.value - r;

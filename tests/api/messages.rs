@@ -9,7 +9,7 @@ use ringer::error::IoCause;
 use ringer::scheme::{
     CardinalityField, Elements, Ends, Features, Measure, Packing, Sampler, Slots, Universe,
 };
-use ringer::{Clustering, Database, Error, Like, LogKind, Options, Parameters, Scheme, presets};
+use ringer::{Clustering, Database, Error, Like, LogKind, Options, Scheme, presets};
 
 /// At least one example of each variant. Optional parts of a message have one with and one without.
 fn examples() -> Vec<Error> {
@@ -86,6 +86,8 @@ fn declared() -> BTreeSet<String> {
 /// One change of valid parameters for each way in which a scheme can be rejected.
 fn rejected_schemes() -> Vec<Error> {
     let plain = presets::PRECISE.with_sampler(Sampler::OnePermutation);
+    let mut cosine = plain;
+    cosine.measure = Measure::Cosine;
     let bounded = plain.with_universe(Universe::Bounded(1 << 16));
     let slots = |change: fn(&mut Slots)| {
         let mut slots = plain.slots;
@@ -109,7 +111,7 @@ fn rejected_schemes() -> Vec<Error> {
         bounded.with_features(Features::Tokens),
         bounded.with_cardinality(CardinalityField::None),
         plain.with_universe(Universe::Bounded(8191)),
-        Parameters { measure: Measure::Cosine, ..plain },
+        cosine,
         bounded.with_sampler(Sampler::Lazy),
         presets::WEIGHTED.with_cardinality(log8),
         presets::COSINE.with_bits(2),

@@ -64,16 +64,14 @@ fn options() -> impl Strategy<Value = Options> {
     let log = prop::sample::select(vec![LogKind::Plain, LogKind::Sled]);
     (1..8_usize, memory, bytes, cache, any::<bool>(), prop::bool::weighted(0.9), log).prop_map(
         |(memtable_rows, memtable_bytes, build_bytes, cache_bytes, background, merge, log)| {
-            Options {
-                memtable_rows,
-                memtable_bytes,
-                build_bytes,
-                cache_bytes,
-                background,
-                merge,
-                log,
-                ..Options::default()
-            }
+            Options::default()
+                .with_memtable_rows(memtable_rows)
+                .with_memtable_bytes(memtable_bytes)
+                .with_build_bytes(build_bytes)
+                .with_cache_bytes(cache_bytes)
+                .with_background(background)
+                .with_merge(merge)
+                .with_log(log)
         },
     )
 }
@@ -147,7 +145,7 @@ impl World {
     /// Adapts the options to the file system: sled needs real files.
     fn fit(&self, options: Options) -> Options {
         match self {
-            World::Memory(_) => Options { log: LogKind::Plain, ..options },
+            World::Memory(_) => options.with_log(LogKind::Plain),
             World::Disk(..) => options,
         }
     }

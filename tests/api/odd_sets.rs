@@ -12,14 +12,12 @@ fn every_scheme() -> Vec<Scheme> {
             for samples in [64, 100, 128] {
                 let cardinality = CardinalityField::Log8;
                 let slots = Slots::NONE;
-                let p = Parameters {
-                    sampler,
-                    universe,
-                    samples,
-                    cardinality,
-                    slots,
-                    ..presets::PRECISE
-                };
+                let p = presets::PRECISE
+                    .with_sampler(sampler)
+                    .with_universe(universe)
+                    .with_samples(samples)
+                    .with_cardinality(cardinality)
+                    .with_slots(slots);
                 all.push(Scheme::new(p).unwrap());
             }
         }
@@ -79,16 +77,16 @@ fn an_element_outside_the_universe_is_named() {
 /// Schemes that differ in anything reject each other's signatures, in every function (SIG-6).
 #[test]
 fn signatures_of_different_schemes_are_never_compared() {
-    let base = Parameters { sampler: Sampler::OnePermutation, ..presets::PRECISE };
+    let base = presets::PRECISE.with_sampler(Sampler::OnePermutation);
     let others = [
-        Parameters { seed: 1, ..base },
-        Parameters { bits: 5, ..base },
-        Parameters { samples: 129, ..base },
-        Parameters { sampler: Sampler::Independent, ..base },
-        Parameters { sampler: Sampler::EveryBin, ..base },
-        Parameters { cardinality: CardinalityField::Exact, ..base },
-        Parameters { universe: Universe::Bounded(1 << 20), ..base },
-        Parameters { slots: Slots::NONE, ..base },
+        base.with_seed(1),
+        base.with_bits(5),
+        base.with_samples(129),
+        base.with_sampler(Sampler::Independent),
+        base.with_sampler(Sampler::EveryBin),
+        base.with_cardinality(CardinalityField::Exact),
+        base.with_universe(Universe::Bounded(1 << 20)),
+        base.with_slots(Slots::NONE),
     ];
     let sketch = |p: Parameters| Sketcher::new(&Scheme::new(p).unwrap()).sketch(&[1, 2]).unwrap();
     let a = sketch(base);
@@ -113,7 +111,7 @@ fn signatures_of_different_schemes_are_never_compared() {
 
 #[test]
 fn measures_need_sizes() {
-    let p = Parameters { cardinality: CardinalityField::None, ..presets::PRECISE };
+    let p = presets::PRECISE.with_cardinality(CardinalityField::None);
     let sketcher = Sketcher::new(&Scheme::new(p).unwrap());
     let (a, b) = (sketcher.sketch(&[1, 2]).unwrap(), sketcher.sketch(&[2, 3]).unwrap());
     let c = a.compare(&b).unwrap();
@@ -130,7 +128,7 @@ fn bits_are_nested() {
     for sampler in [Sampler::OnePermutation, Sampler::Independent] {
         let set: Vec<u64> = (0..77).collect();
         let sketch = |bits: u8| -> Signature {
-            let p = Parameters { bits, sampler, slots: Slots::NONE, ..presets::PRECISE };
+            let p = presets::PRECISE.with_bits(bits).with_sampler(sampler).with_slots(Slots::NONE);
             Sketcher::new(&Scheme::new(p).unwrap()).sketch(&set).unwrap()
         };
         let full = sketch(16);
@@ -149,7 +147,7 @@ fn copies_are_remixed() {
     let repetitions = 3000;
     let mut sum = 0.0;
     for seed in 0..repetitions {
-        let p = Parameters { seed, bits: 1, slots: Slots::NONE, ..presets::PRECISE };
+        let p = presets::PRECISE.with_seed(seed).with_bits(1).with_slots(Slots::NONE);
         let sketcher = Sketcher::new(&Scheme::new(p).unwrap());
         let a = sketcher.sketch(&[1, 2, 3]).unwrap();
         let b = sketcher.sketch(&[4, 5]).unwrap();

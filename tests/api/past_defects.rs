@@ -49,7 +49,7 @@ fn commits_continue_after_a_bulk_load() {
 #[test]
 fn a_segment_built_before_a_checkpoint_and_added_after_it_can_be_opened() {
     let files = MemoryFiles::new();
-    let options = Options { build_bytes: 1, ..Options::default() };
+    let options = Options::default().with_build_bytes(1);
     let (db, mut history) = (create(&files, options), History::new());
     let mut load = db.bulk_load();
     load.put(&oracle::KEYS[5], &oracle::SETS[3]).unwrap();
@@ -67,7 +67,7 @@ fn a_segment_built_before_a_checkpoint_and_added_after_it_can_be_opened() {
 #[test]
 fn a_crash_while_a_log_is_made_or_removed_leaves_nothing_behind() {
     let files = FaultyFiles::new();
-    let db = create(&files, Options { background: false, ..Options::default() });
+    let db = create(&files, Options::default().with_background(false));
     commit(&db, &[(1, Some(1))]).unwrap();
     db.close().unwrap();
     let mut seen = 0;
@@ -93,7 +93,7 @@ fn a_first_commit_that_fails_leaves_nothing_and_can_be_tried_again() {
     let mut again_after_failure = 0;
     for (fails, again) in (0..12).flat_map(|fails| [(fails, false), (fails, true)]) {
         let files = FaultyFiles::new();
-        let db = create(&files, Options { background: false, ..Options::default() });
+        let db = create(&files, Options::default().with_background(false));
         files.arm(Fault::after(fails, Failure::Full));
         let failed = commit(&db, &[(1, Some(1))]).is_err();
         files.disarm();
@@ -116,7 +116,7 @@ fn a_vacuum_that_fails_leaves_no_copy_and_all_as_it_was() {
     let mut failures = 0;
     for fails in 0..40 {
         let files = FaultyFiles::new();
-        let options = Options { background: false, memtable_rows: 2, ..Options::default() };
+        let options = Options::default().with_background(false).with_memtable_rows(2);
         let (db, mut history) = (create(&files, options), History::new());
         for changes in [&[(1, Some(1)), (2, Some(5))][..], &[(1, None)], &[(4, Some(0))]] {
             assert_eq!(commit(&db, changes).unwrap(), history.commit(changes));
@@ -177,7 +177,7 @@ fn a_reader_that_finds_another_database_in_its_place_reads_that_one() {
 fn a_bulk_load_that_outlives_its_database_is_committed_or_refused() {
     for round in 0..200 {
         let files = MemoryFiles::new();
-        let db = create(&files, Options { memtable_rows: 1, ..Options::default() });
+        let db = create(&files, Options::default().with_memtable_rows(1));
         commit(&db, &[(1, Some(1))]).unwrap();
         commit(&db, &[(1, Some(2)), (2, Some(3))]).unwrap();
         let mut load = db.bulk_load();
@@ -205,7 +205,7 @@ fn a_bulk_load_that_outlives_its_database_is_committed_or_refused() {
 fn nothing_is_written_once_a_database_is_closed() {
     for round in 0..300 {
         let files = MemoryFiles::new();
-        let options = Options { background: false, build_bytes: 1, ..Options::default() };
+        let options = Options::default().with_background(false).with_build_bytes(1);
         let db = create(&files, options);
         let mut load = db.bulk_load();
         for (i, key) in oracle::KEYS.iter().enumerate() {

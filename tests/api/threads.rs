@@ -202,13 +202,11 @@ fn race(layer: &Arc<dyn FileLayer>, path: &Path, options: Options, commits: u64)
 fn changes_that_race_merges_and_checkpoints_in_memory_are_kept() {
     for (background, cache_bytes, memtable_rows) in [(true, 0, 3), (false, 1 << 20, 20)] {
         let layer: Arc<dyn FileLayer> = Arc::new(MemoryFiles::new());
-        let options = Options {
-            background,
-            cache_bytes,
-            memtable_rows,
-            build_bytes: 500,
-            ..Options::default()
-        };
+        let options = Options::default()
+            .with_background(background)
+            .with_cache_bytes(cache_bytes)
+            .with_memtable_rows(memtable_rows)
+            .with_build_bytes(500);
         race(&layer, Path::new("/corpus.ringer"), options, 400);
     }
 }
@@ -220,8 +218,11 @@ fn changes_that_race_merges_and_checkpoints_on_disk_are_kept() {
     {
         let folder = tempfile::tempdir().unwrap();
         let layer: Arc<dyn FileLayer> = Arc::new(RealFiles);
-        let options =
-            Options { background, memtable_rows, log, build_bytes: 500, ..Options::default() };
+        let options = Options::default()
+            .with_background(background)
+            .with_memtable_rows(memtable_rows)
+            .with_log(log)
+            .with_build_bytes(500);
         race(&layer, &folder.path().join("corpus.ringer"), options, cases(40, 100));
     }
 }
@@ -232,7 +233,7 @@ fn commits_of_many_threads_are_durable_and_numbered_without_a_gap() {
     const COMMITS: u64 = 40;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("corpus.ringer");
-    let options = Options { background: false, memtable_rows: 100, ..Options::default() };
+    let options = Options::default().with_background(false).with_memtable_rows(100);
     let db = Database::create(&path, &Scheme::precise(), options.clone()).unwrap();
     let start = std::time::Instant::now();
     let mut sequences: Vec<(u64, Vec<u8>)> = thread::scope(|scope| {
@@ -274,7 +275,7 @@ fn commits_of_many_threads_are_durable_and_numbered_without_a_gap() {
 fn batches_of_many_threads_have_the_sequences_that_are_reported() {
     let layer: Arc<dyn FileLayer> = Arc::new(MemoryFiles::new());
     let (path, scheme) = (Path::new("/corpus.ringer"), Scheme::precise());
-    let options = Options { memtable_rows: 5, ..Options::default() };
+    let options = Options::default().with_memtable_rows(5);
     let db = Database::create_in(layer, path, &scheme, options).unwrap();
     thread::scope(|scope| {
         for thread in 0..6_u64 {
@@ -306,7 +307,7 @@ fn batches_of_many_threads_have_the_sequences_that_are_reported() {
 fn concurrent_opens_give_one_writer_at_a_time() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("corpus.ringer");
-    let options = Options { background: false, ..Options::default() };
+    let options = Options::default().with_background(false);
     drop(Database::create(&path, &Scheme::precise(), options.clone()).unwrap());
     let (writing, refused) = (AtomicU64::new(0), AtomicU64::new(0));
     thread::scope(|scope| {

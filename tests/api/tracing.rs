@@ -94,7 +94,7 @@ fn number(line: &str, field: &str) -> u64 {
 fn every_step_gives_a_span_and_an_event() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.ringer");
-    let options = Options { background: false, merge: false, ..Options::default() };
+    let options = Options::default().with_background(false).with_merge(false);
     let set = |i: u64| (i..i + 40).collect::<Vec<u64>>();
     Lines::start();
     let db = Database::create(&path, &Scheme::precise(), options).unwrap();

@@ -9,7 +9,6 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use rayon::prelude::*;
-use ringer::Options;
 use ringer::internals::store::file_layer::faulty::{CrashKind, CrashWalk, FaultyFiles};
 use ringer::internals::store::file_layer::memory::MemoryFiles;
 
@@ -166,7 +165,7 @@ fn a_power_cut_after_a_kill_takes_nothing_that_was_acknowledged() {
 /// acknowledged commit.
 #[test]
 fn crashes_while_checkpoints_and_merges_run_beside_commits() {
-    let options = Options { background: true, memtable_rows: 5, ..history::options() };
+    let options = history::options().with_background(true).with_memtable_rows(5);
     let mut images = 0;
     for round in 0..cases(1, 3) {
         let mut history = History::with(options.clone());

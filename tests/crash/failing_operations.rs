@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use ringer::internals::store::file_layer::faulty::{CrashKind, Failure, Fault, FaultyFiles};
 use ringer::internals::store::file_layer::memory::MemoryFiles;
-use ringer::{Database, Error, Options, Result};
+use ringer::{Database, Error, Result};
 
 use history::{
     AsLayer, Contents, History, Model, Operation, PACKED, PATH, Step, create, fill, is_of_the_disk,
@@ -253,7 +253,7 @@ fn operations() -> (usize, usize) {
 fn a_full_disk_stops_checkpoints_until_there_is_space() {
     for background in [false, true] {
         let files = MemoryFiles::new().with_file("/d/other", "");
-        let options = Options { background, ..history::options() };
+        let options = history::options().with_background(background);
         let layer = files.layer();
         let db = Database::create_in(layer, Path::new(PATH), &scheme(), options);
         let db = db.unwrap();

@@ -40,7 +40,7 @@ struct Original {
 fn original() -> Original {
     let files = MemoryFiles::new().with_file("/d/other", "");
     let layer = Arc::new(files.clone());
-    let options = Options { merge: false, memtable_rows: 1000, ..history::options() };
+    let options = history::options().with_merge(false).with_memtable_rows(1000);
     let db = Database::create_in(layer, Path::new(PATH), &scheme(), options);
     let db = db.unwrap();
     let key = |i: u64| match i {
@@ -79,7 +79,7 @@ fn original() -> Original {
 }
 
 fn options_of_readers() -> Options {
-    Options { cache_bytes: 1 << 20, ..Options::default() }
+    Options::default().with_cache_bytes(1 << 20)
 }
 
 /// Asserts that an error says what is wrong with the file.
@@ -259,7 +259,7 @@ fn check_log_damage(damaged: &MemoryFiles, model: &Model, checkpointed: u64) -> 
     }
     assert!(bytes_of(&copy) == before, "a refused open changed bytes");
 
-    let options = Options { recovery: Recovery::Salvage, ..history::options() };
+    let options = history::options().with_recovery(Recovery::Salvage);
     let layer = Arc::new(damaged.clone());
     let db = Database::open_in(layer, Path::new(PATH), options).unwrap();
     let report = db.open_report().clone();

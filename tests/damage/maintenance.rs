@@ -11,20 +11,20 @@ use ringer::internals::store::file_layer::FileLayer;
 use ringer::internals::store::file_layer::faulty::FaultyFiles;
 use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::scheme::Slots;
-use ringer::{Database, Depth, Error, Options, Parameters, Reader, Scheme, Signature, presets};
+use ringer::{Database, Depth, Error, Options, Reader, Scheme, Signature, presets};
 
 const PATH: &str = "/corpus.ringer";
 
 type Rows = BTreeMap<Vec<u8>, Signature>;
 
 fn options() -> Options {
-    Options { background: false, merge: false, ..Options::default() }
+    Options::default().with_background(false).with_merge(false)
 }
 
 /// Builds three segments of 150 sets each, of which some are replaced, deleted, empty or equal.
 fn database() -> (Vec<u8>, Rows) {
     let slots = Slots { count: 8, samples_per_slot: 4, value_bits: 8, min_matches: 1 };
-    let p = Parameters { samples: 64, bits: 2, slots, ..presets::PRECISE };
+    let p = presets::PRECISE.with_samples(64).with_bits(2).with_slots(slots);
     let layer = MemoryFiles::new();
     let scheme = Scheme::new(p).unwrap();
     let shared: Arc<dyn FileLayer> = Arc::new(layer.clone());

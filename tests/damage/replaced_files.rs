@@ -58,7 +58,7 @@ fn set(n: u64) -> Vec<u64> {
 }
 
 fn options() -> Options {
-    Options { background: false, ..Options::default() }
+    Options::default().with_background(false)
 }
 
 /// The files of a killed writer in `killed`, with commits in the write-ahead log, and the same database closed in

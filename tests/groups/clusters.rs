@@ -121,7 +121,7 @@ fn rows(db: &Database) -> Rows {
 fn clusters_are_those_of_the_definition_wherever_rows_live() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.ringer");
-    let options = Options { background: false, merge: false, ..Options::default() };
+    let options = Options::default().with_background(false).with_merge(false);
     let db = Database::create(&path, &Scheme::near_duplicate(), options.clone()).unwrap();
     let rows = rows(&db);
     let all: Vec<_> = rows.iter().collect();
@@ -177,7 +177,7 @@ fn conditions_reach_the_pairs() {
 fn sets_that_join_make_the_same_clusters() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.ringer");
-    let options = Options { background: false, memtable_rows: 100, ..Options::default() };
+    let options = Options::default().with_background(false).with_memtable_rows(100);
     let db = Database::create(&path, &Scheme::near_duplicate(), options).unwrap();
     let rows = rows(&db);
     let min = 0.6;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use all_pairs::{All, GO_ON, brute_force, expanded, options, set, what};
 use query_oracle::{PLANS, Rows, crafted};
 use ringer::scheme::{CardinalityField, Packing, Sampler, Slots, Universe};
-use ringer::{Database, Found, Like, Options, Pairs, Parameters, Plan, Scheme, Snapshot, presets};
+use ringer::{Database, Found, Like, Pairs, Plan, Scheme, Snapshot, presets};
 
 /// Expands pairs and groups into pairs of keys here, not in the library, and asserts the promised order.
 fn grouped(pairs: Pairs<'_>) -> All {
@@ -129,22 +129,20 @@ fn check(snapshot: &Snapshot, rows: &Rows, mins: &[f64], at: &str) {
 }
 
 fn schemes() -> Vec<Scheme> {
-    let dense = Parameters {
-        universe: Universe::Bounded(1 << 14),
-        cardinality: CardinalityField::Exact,
-        sampler: Sampler::Independent,
-        samples: 40,
-        bits: 2,
-        slots: Slots { count: 10, samples_per_slot: 4, value_bits: 8, min_matches: 1 },
-        ..presets::PRECISE
-    };
-    let without = Parameters { slots: Slots::NONE, ..presets::PRECISE };
-    let few = Parameters {
-        samples: 130,
-        bits: 1,
-        slots: Slots { count: 13, samples_per_slot: 10, value_bits: 9, min_matches: 2 },
-        ..presets::PRECISE
-    };
+    let dense = presets::PRECISE
+        .with_universe(Universe::Bounded(1 << 14))
+        .with_cardinality(CardinalityField::Exact)
+        .with_sampler(Sampler::Independent)
+        .with_samples(40)
+        .with_bits(2)
+        .with_slots(Slots { count: 10, samples_per_slot: 4, value_bits: 8, min_matches: 1 });
+    let without = presets::PRECISE.with_slots(Slots::NONE);
+    let few = presets::PRECISE.with_samples(130).with_bits(1).with_slots(Slots {
+        count: 13,
+        samples_per_slot: 10,
+        value_bits: 9,
+        min_matches: 2,
+    });
     let all = [
         presets::NEAR_DUPLICATE,
         presets::PRECISE,
@@ -154,16 +152,14 @@ fn schemes() -> Vec<Scheme> {
         dense,
         without,
         few,
-        Parameters { sampler: Sampler::Lazy, ..presets::PRECISE },
+        presets::PRECISE.with_sampler(Sampler::Lazy),
         presets::WEIGHTED,
         presets::COSINE,
         presets::HALF_BIT,
-        Parameters {
-            slots: Slots { count: 12, samples_per_slot: 3, value_bits: 3, min_matches: 2 },
-            packing: Packing::XorPairs,
-            bits: 1,
-            ..dense
-        },
+        dense
+            .with_slots(Slots { count: 12, samples_per_slot: 3, value_bits: 3, min_matches: 2 })
+            .with_packing(Packing::XorPairs)
+            .with_bits(1),
     ];
     all.map(|parameters| Scheme::new(parameters).unwrap()).into()
 }
@@ -222,7 +218,7 @@ fn pairs_are_those_of_the_definition_wherever_rows_live() {
         check(&db.snapshot(), &rows, &[0.6], "compact");
         assert_eq!(expanded(old.pairs(0.3)), before, "an old snapshot");
         db.close().unwrap();
-        let db = Database::open_read_only(&path, Options { cache_bytes: 0, ..options() }).unwrap();
+        let db = Database::open_read_only(&path, options().with_cache_bytes(0)).unwrap();
         check(&db.snapshot(), &rows, &[0.9], "reopened without a cache");
     }
 }
@@ -231,14 +227,12 @@ fn pairs_are_those_of_the_definition_wherever_rows_live() {
 /// Such pairs are not missed.
 #[test]
 fn half_bits_of_full_sets() {
-    let parameters = Parameters {
-        universe: Universe::Bounded(700),
-        cardinality: CardinalityField::Exact,
-        sampler: Sampler::Independent,
-        samples: 64,
-        slots: Slots { count: 12, samples_per_slot: 3, value_bits: 3, min_matches: 1 },
-        ..presets::HALF_BIT
-    };
+    let parameters = presets::HALF_BIT
+        .with_universe(Universe::Bounded(700))
+        .with_cardinality(CardinalityField::Exact)
+        .with_sampler(Sampler::Independent)
+        .with_samples(64)
+        .with_slots(Slots { count: 12, samples_per_slot: 3, value_bits: 3, min_matches: 1 });
     let folder = tempfile::tempdir().unwrap();
     let scheme = Scheme::new(parameters).unwrap();
     let db = Database::create(folder.path().join("x"), &scheme, options()).unwrap();
@@ -268,13 +262,11 @@ fn long_runs_change_nothing() {
     ] {
         let [count, samples_per_slot, value_bits, min_matches] = slots;
         let slots = Slots { count, samples_per_slot, value_bits: value_bits as u8, min_matches };
-        let parameters = Parameters {
-            samples: k,
-            bits,
-            slots,
-            cardinality: CardinalityField::None,
-            ..presets::PRECISE
-        };
+        let parameters = presets::PRECISE
+            .with_samples(k)
+            .with_bits(bits)
+            .with_slots(slots)
+            .with_cardinality(CardinalityField::None);
         let scheme = Arc::new(Scheme::new(parameters).unwrap());
         let mut random = Random(u64::from(k));
         let near: Vec<u16> = (0..k).map(|_| random.below(1 << bits) as u16).collect();

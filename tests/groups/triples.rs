@@ -17,9 +17,7 @@ use std::path::Path;
 use query_oracle::{Brute, Rows};
 use ringer::internals::estimate::many::Patterns;
 use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
-use ringer::{
-    Database, Error, Options, Parameters, Scheme, Signature, Triple, presets, resemblance_of,
-};
+use ringer::{Database, Error, Options, Scheme, Signature, Triple, presets, resemblance_of};
 
 /// Returns the triples of distinct signatures by definition: all pairs and all three together reach their thresholds.
 fn brute_force(rows: &Rows, min: f64, min_pair: f64) -> BTreeMap<[Vec<u8>; 3], f64> {
@@ -112,7 +110,7 @@ fn triples_are_those_of_the_definition() {
 #[test]
 fn one_bit_is_too_few() {
     let folder = tempfile::tempdir().unwrap();
-    let parameters = Parameters { bits: 1, slots: Slots::NONE, ..presets::PRECISE };
+    let parameters = presets::PRECISE.with_bits(1).with_slots(Slots::NONE);
     let scheme = Scheme::new(parameters).unwrap();
     let db = Database::create(folder.path().join("x"), &scheme, Options::default()).unwrap();
     let error = Err(Error::TooFewBits { sets: 3, bits: 1, needed: 2 });
@@ -180,14 +178,14 @@ fn triples_of_words_agree_with_exact_resemblance() {
     let truth: Vec<_> = truth.iter().filter(|(words, _)| known(words)).collect();
     assert!(truth.len() > 40, "only {} triples", truth.len());
     for bits in some(&[2, 4], 2) {
-        let scheme = Scheme::new(Parameters {
-            sampler: Sampler::Independent,
-            bits,
-            universe: Universe::Bounded(D),
-            cardinality: CardinalityField::Exact,
-            slots: Slots::NONE,
-            ..presets::PRECISE
-        })
+        let scheme = Scheme::new(
+            presets::PRECISE
+                .with_sampler(Sampler::Independent)
+                .with_bits(bits)
+                .with_universe(Universe::Bounded(D))
+                .with_cardinality(CardinalityField::Exact)
+                .with_slots(Slots::NONE),
+        )
         .unwrap();
         let place = tempfile::tempdir().unwrap();
         let db = Database::create(place.path().join("words"), &scheme, Options::default()).unwrap();

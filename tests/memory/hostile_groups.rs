@@ -29,7 +29,7 @@ fn scheme() -> Arc<Scheme> {
 
 /// Commits the sets. A commit uses memory for its own rows only, however many equal ones came before.
 fn filled(path: &Path, signature: impl Fn(&Database, u64) -> Signature) -> Database {
-    let options = Options { memtable_rows: 30_000, background: false, ..Options::default() };
+    let options = Options::default().with_memtable_rows(30_000).with_background(false);
     let db = Database::create(path, &scheme(), options).unwrap();
     let mut most = 0;
     for first in (0..SETS).step_by(COMMIT as usize) {

@@ -11,8 +11,8 @@ use allocations::taking;
 use ringer::internals::format::signature_page;
 use ringer::scheme::{CardinalityField, Sampler, Slots};
 use ringer::{
-    Answer, Database, Explanation, Like, Options, Parameters, Plan, Query, Scheme, Signature,
-    Sketcher, Snapshot, presets,
+    Answer, Database, Explanation, Like, Options, Plan, Query, Scheme, Signature, Sketcher,
+    Snapshot, presets,
 };
 
 const SETS: u64 = 100_000;
@@ -61,13 +61,13 @@ fn wherever_rows_live(
 ) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.ringer");
-    let options = Options { memtable_rows: 30_000, background: false, ..Options::default() };
+    let options = Options::default().with_memtable_rows(30_000).with_background(false);
     let db = filled(&path, options, signature);
     check(&db, "as it came");
     db.compact().unwrap();
     check(&db, "compacted");
     db.close().unwrap();
-    let options = Options { cache_bytes: 0, ..Options::default() };
+    let options = Options::default().with_cache_bytes(0);
     check(&Database::open(&path, options).unwrap(), "no cache");
 }
 
@@ -265,8 +265,11 @@ fn strangers_that_share_no_slot_are_not_compared() {
 fn repeats_of_a_stream_take_no_memory() {
     for sampler in [Sampler::Lazy, Sampler::OnePermutation, Sampler::Independent] {
         for cardinality in [CardinalityField::None, CardinalityField::Log8] {
-            let parameters = Parameters { sampler, cardinality, samples: 32, ..presets::PRECISE };
-            let parameters = Parameters { slots: Slots::NONE, ..parameters };
+            let parameters = presets::PRECISE
+                .with_sampler(sampler)
+                .with_cardinality(cardinality)
+                .with_samples(32);
+            let parameters = parameters.with_slots(Slots::NONE);
             let sketcher = Sketcher::new(&Scheme::new(parameters).unwrap());
             let (signature, taken) = taking(|| {
                 let mut stream = sketcher.stream();

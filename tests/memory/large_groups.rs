@@ -73,7 +73,7 @@ fn filled(
     scheme: &Scheme,
     mut make: impl FnMut(&Database, u64) -> Signature,
 ) -> Database {
-    let options = Options { background: false, ..Options::default() };
+    let options = Options::default().with_background(false);
     let db = Database::create(path, scheme, options).unwrap();
     let mut load = db.bulk_load();
     for i in 0..SETS - 10_000 {

@@ -43,7 +43,7 @@ fn readers_beside_a_writing_process_see_complete_states_and_no_error() {
             thread::yield_now();
         }
         let mut known = Known::new();
-        let options = || Options { cache_bytes: 1 << (8 * round), ..Options::default() };
+        let options = || Options::default().with_cache_bytes(1 << (8 * round));
         let reader = Database::open_read_only(&path, options()).unwrap();
         let mut last = known.check(&reader.snapshot());
         let mut held = reader.snapshot();

@@ -196,7 +196,7 @@ fn commits_continue_when_there_is_space_again() {
         };
         let path = place.path().join("corpus.ringer");
         let ballast = place.path().join("ballast");
-        let options = || Options { log: kind, ..Options::default() };
+        let options = || Options::default().with_log(kind);
         let db = Database::create(&path, &Scheme::precise(), options()).unwrap();
         let large = |first: u64| {
             let mut batch = db.batch();

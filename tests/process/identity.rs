@@ -14,7 +14,7 @@ use ringer::{Database, Error, LogKind, Options, Scheme};
 const KINDS: [LogKind; 2] = [LogKind::Plain, LogKind::Sled];
 
 fn options(log: LogKind) -> Options {
-    Options { background: false, log, ..Options::default() }
+    Options::default().with_background(false).with_log(log)
 }
 
 fn create(path: &Path, kind: LogKind) -> Database {
@@ -190,7 +190,7 @@ fn fork_with_open_handles() {
         for background in [false, true] {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("a.ringer");
-            let options = Options { background, ..options(kind) };
+            let options = options(kind).with_background(background);
             let db = Database::create(&path, &Scheme::precise(), options.clone()).unwrap();
             put(&db, "1").unwrap();
             let mut db = Some(db);

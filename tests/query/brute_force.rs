@@ -5,7 +5,7 @@ use testkit::random::Random;
 
 use query_oracle::{Brute, Request, Rows, compare_plans};
 use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
-use ringer::{Database, Like, Options, Parameters, Scheme, presets};
+use ringer::{Database, Like, Options, Scheme, presets};
 
 /// Returns schemes of all shapes: presets, one bit, few and many slots, hashed values, bounded universes, weights,
 /// vectors, half bits.
@@ -22,30 +22,25 @@ fn schemes() -> Vec<Scheme> {
         presets::RDC,
         presets::ALTA_VISTA,
         presets::BING,
-        Parameters { samples: 200, bits: 1, slots: slots(20, 10, 10, 1), ..near },
-        Parameters { samples: 64, bits: 2, slots: slots(64, 1, 2, 9), ..near },
-        Parameters { samples: 128, bits: 8, slots: slots(128, 1, 8, 3), ..near },
-        Parameters { samples: 100, bits: 6, slots: slots(33, 3, 9, 2), ..near },
-        Parameters { slots: Slots::NONE, ..near },
-        Parameters {
-            universe: Universe::Bounded(1 << 16),
-            cardinality: CardinalityField::Linear8,
-            sampler: Sampler::Independent,
-            samples: 64,
-            slots: slots(16, 4, 16, 1),
-            ..near
-        },
-        Parameters { sampler: Sampler::Lazy, ..near },
+        near.with_samples(200).with_bits(1).with_slots(slots(20, 10, 10, 1)),
+        near.with_samples(64).with_bits(2).with_slots(slots(64, 1, 2, 9)),
+        near.with_samples(128).with_bits(8).with_slots(slots(128, 1, 8, 3)),
+        near.with_samples(100).with_bits(6).with_slots(slots(33, 3, 9, 2)),
+        near.with_slots(Slots::NONE),
+        near.with_universe(Universe::Bounded(1 << 16))
+            .with_cardinality(CardinalityField::Linear8)
+            .with_sampler(Sampler::Independent)
+            .with_samples(64)
+            .with_slots(slots(16, 4, 16, 1)),
+        near.with_sampler(Sampler::Lazy),
         presets::WEIGHTED,
         presets::COSINE,
         presets::HALF_BIT,
-        Parameters {
-            universe: Universe::Bounded(1 << 16),
-            cardinality: CardinalityField::Exact,
-            sampler: Sampler::Independent,
-            slots: slots(20, 10, 10, 1),
-            ..presets::HALF_BIT
-        },
+        presets::HALF_BIT
+            .with_universe(Universe::Bounded(1 << 16))
+            .with_cardinality(CardinalityField::Exact)
+            .with_sampler(Sampler::Independent)
+            .with_slots(slots(20, 10, 10, 1)),
     ];
     all.into_iter().map(|parameters| Scheme::new(parameters).unwrap()).collect()
 }
@@ -119,14 +114,12 @@ fn answers_are_those_of_brute_force_whatever_happens_to_the_rows() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.ringer");
         let mut random = Random(i as u64 + 1);
-        let options = Options {
-            memtable_rows: [50, 200, 100_000][i % 3],
-            cache_bytes: [0, 100_000, 64 << 20][i % 3],
-            build_bytes: [0, 1 << 20][i % 2],
-            background: i % 2 == 0,
-            merge: i % 4 == 0,
-            ..Options::default()
-        };
+        let options = Options::default()
+            .with_memtable_rows([50, 200, 100_000][i % 3])
+            .with_cache_bytes([0, 100_000, 64 << 20][i % 3])
+            .with_build_bytes([0, 1 << 20][i % 2])
+            .with_background(i % 2 == 0)
+            .with_merge(i % 4 == 0);
         let mut db = Database::create(&path, &scheme, options.clone()).unwrap();
         let mut rows = Rows::new();
         for round in 0..6 {

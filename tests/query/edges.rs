@@ -12,19 +12,17 @@ use ringer::internals::format::signature_page;
 use ringer::internals::store::memtable::Memtable;
 use ringer::internals::store::state::State;
 use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
-use ringer::{
-    Database, Error, Like, Options, Parameters, Plan, Query, Scheme, Signature, Sketcher, presets,
-};
+use ringer::{Database, Error, Like, Options, Plan, Query, Scheme, Signature, Sketcher, presets};
 
 fn scheme(samples: u32, bits: u8, slots: (u16, u16, u8, u16)) -> Scheme {
     let (count, samples_per_slot, value_bits, min_matches) = slots;
     let slots = Slots { count, samples_per_slot, value_bits, min_matches };
-    Scheme::new(Parameters { samples, bits, slots, ..presets::PRECISE }).unwrap()
+    Scheme::new(presets::PRECISE.with_samples(samples).with_bits(bits).with_slots(slots)).unwrap()
 }
 
 fn create(scheme: &Scheme) -> (tempfile::TempDir, Database) {
     let folder = tempfile::tempdir().unwrap();
-    let options = Options { background: false, ..Options::default() };
+    let options = Options::default().with_background(false);
     let db = Database::create(folder.path().join("x.ringer"), scheme, options).unwrap();
     (folder, db)
 }
@@ -85,7 +83,7 @@ fn conditions_that_make_no_sense_are_refused() {
 
 #[test]
 fn a_scheme_without_slots_is_scanned() {
-    let parameters = Parameters { slots: Slots::NONE, ..presets::PRECISE };
+    let parameters = presets::PRECISE.with_slots(Slots::NONE);
     let (_folder, db) = create(&Scheme::new(parameters).unwrap());
     let mut rows = Rows::new();
     for n in 0..40_u64 {
@@ -116,7 +114,7 @@ fn lists_of_many_segments_are_located_in_batches() {
     let wide = scheme(128, 16, (128, 1, 16, 1));
     for scheme in [Scheme::near_duplicate(), wide] {
         let folder = tempfile::tempdir().unwrap();
-        let options = Options { background: false, merge: false, ..Options::default() };
+        let options = Options::default().with_background(false).with_merge(false);
         let db = Database::create(folder.path().join("x.ringer"), &scheme, options).unwrap();
         let mut rows = Rows::new();
         for n in 0..37_u64 {
@@ -142,13 +140,13 @@ fn lists_of_many_segments_are_located_in_batches() {
 /// A nonempty set can have the same signature words as the empty one. It is a different set and is found.
 #[test]
 fn a_signature_of_zeros_is_not_that_of_the_empty_set() {
-    let scheme = Scheme::new(Parameters {
-        samples: 16,
-        bits: 2,
-        slots: Slots { count: 8, samples_per_slot: 2, value_bits: 4, min_matches: 1 },
-        cardinality: CardinalityField::None,
-        ..presets::PRECISE
-    });
+    let scheme = Scheme::new(
+        presets::PRECISE
+            .with_samples(16)
+            .with_bits(2)
+            .with_slots(Slots { count: 8, samples_per_slot: 2, value_bits: 4, min_matches: 1 })
+            .with_cardinality(CardinalityField::None),
+    );
     let scheme = Arc::new(scheme.unwrap());
     let words = scheme.words_per_signature();
     let zeros = signature_page::signature(&scheme, vec![0; words].into(), 0).unwrap();
@@ -230,15 +228,15 @@ fn the_largest_and_the_smallest_schemes_give_right_answers() {
 /// In a bounded universe the resemblance depends on the sizes, so rows with equal planes can differ.
 #[test]
 fn sizes_count_in_a_bounded_universe() {
-    let scheme = Scheme::new(Parameters {
-        universe: Universe::Bounded(4096),
-        cardinality: CardinalityField::Exact,
-        sampler: Sampler::Independent,
-        samples: 24,
-        bits: 1,
-        slots: Slots { count: 6, samples_per_slot: 4, value_bits: 4, min_matches: 2 },
-        ..presets::PRECISE
-    });
+    let scheme = Scheme::new(
+        presets::PRECISE
+            .with_universe(Universe::Bounded(4096))
+            .with_cardinality(CardinalityField::Exact)
+            .with_sampler(Sampler::Independent)
+            .with_samples(24)
+            .with_bits(1)
+            .with_slots(Slots { count: 6, samples_per_slot: 4, value_bits: 4, min_matches: 2 }),
+    );
     let (_folder, db) = create(&scheme.unwrap());
     let (mut random, mut rows) = (Random(8), Rows::new());
     for n in 0..600_u64 {
@@ -362,7 +360,7 @@ fn small_caches_change_no_answer() {
         .map(|query| requests.map(|request| Brute::new(query).answer(&rows, None, request)))
         .collect();
     for cache_bytes in [0, 1, 10_000, 70_000, 140_000, 400_000, 1 << 22] {
-        let db = Database::open(&path, Options { cache_bytes, ..Options::default() }).unwrap();
+        let db = Database::open(&path, Options::default().with_cache_bytes(cache_bytes)).unwrap();
         std::thread::scope(|scope| {
             for thread in 0..3 {
                 let (db, queries, right) = (&db, &queries, &right);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use query_oracle::{Brute, Request, Rows, compare_all, compare_plans, crafted, found};
 use ringer::query::PartPlan;
 use ringer::scheme::{CardinalityField, Slots};
-use ringer::{Database, Like, Options, Parameters, Plan, Scheme, Signature, presets};
+use ringer::{Database, Like, Options, Plan, Scheme, Signature, presets};
 
 /// Returns a scheme for handmade samples.
 pub(crate) fn scheme(samples: u32, bits: u8, slots: [u16; 4]) -> Arc<Scheme> {
@@ -18,19 +18,24 @@ pub(crate) fn scheme(samples: u32, bits: u8, slots: [u16; 4]) -> Arc<Scheme> {
         Slots { count, samples_per_slot, value_bits: value_bits.try_into().unwrap(), min_matches };
     let cardinality = CardinalityField::None;
     Arc::new(
-        Scheme::new(Parameters { samples, bits, slots, cardinality, ..presets::PRECISE }).unwrap(),
+        Scheme::new(
+            presets::PRECISE
+                .with_samples(samples)
+                .with_bits(bits)
+                .with_slots(slots)
+                .with_cardinality(cardinality),
+        )
+        .unwrap(),
     )
 }
 
 /// Disables all background work and automatic maintenance.
 pub(crate) fn options() -> Options {
-    Options {
-        memtable_rows: 1 << 20,
-        memtable_bytes: 1 << 30,
-        background: false,
-        merge: false,
-        ..Options::default()
-    }
+    Options::default()
+        .with_memtable_rows(1 << 20)
+        .with_memtable_bytes(1 << 30)
+        .with_background(false)
+        .with_merge(false)
 }
 
 pub(crate) struct Place {
@@ -232,7 +237,7 @@ fn every_row_is_found_by_all_of_its_slots() {
     ] {
         let scheme = scheme(24, bits, slots);
         let mut random = Random(values);
-        let mut place = Place::new(&scheme, Options { cache_bytes, ..options() });
+        let mut place = Place::new(&scheme, options().with_cache_bytes(cache_bytes));
         let rows: Vec<_> = (0..3000_u32)
             .map(|i| {
                 let samples: Vec<u16> = (0..24).map(|_| random.below(values) as u16).collect();
@@ -295,10 +300,8 @@ fn deleted_duplicates_are_not_found() {
     let scheme = scheme(32, 4, [8, 2, 8, 1]);
     for round in 0..6 {
         let mut random = Random(round);
-        let mut place = Place::new(
-            &scheme,
-            Options { cache_bytes: [0, 1 << 20][round as usize % 2], ..options() },
-        );
+        let mut place =
+            Place::new(&scheme, options().with_cache_bytes([0, 1 << 20][round as usize % 2]));
         // A few signatures that differ a little.
         let all: Vec<Signature> = (0..6_usize)
             .map(|n| {

@@ -1,6 +1,6 @@
 //! A scan compares two planes first and the others only where needed. That changes no answer.
 
-use ringer::{Like, Options, Signature};
+use ringer::{Like, Signature};
 use testkit::query_oracle::{Request, crafted};
 use testkit::random::Random;
 use testkit::scale::some;
@@ -28,7 +28,7 @@ fn two_passes_change_no_answer() {
             crafted(&scheme, &near.iter().map(chance).collect::<Vec<_>>())
         };
         let cache_bytes = if small_cache { 200_000 } else { 1 << 26 };
-        let mut place = Place::new(&scheme, Options { cache_bytes, ..options() });
+        let mut place = Place::new(&scheme, options().with_cache_bytes(cache_bytes));
         let key = |n: u64| format!("{:05}", n * 7919 % ROWS).into_bytes();
         let strange: Vec<u16> = near.iter().map(|near| near ^ 3).collect();
         let lone: Vec<u16> = near.iter().map(|near| near ^ 2).collect();

@@ -146,13 +146,11 @@ fn queries_that_race_everything_in_memory_are_those_of_their_commit() {
     for (background, cache_bytes, memtable_rows) in
         [(true, 0, 6), (true, 20_000, 30), (false, 1 << 20, 20)]
     {
-        let options = Options {
-            background,
-            cache_bytes,
-            memtable_rows,
-            build_bytes: 500,
-            ..Options::default()
-        };
+        let options = Options::default()
+            .with_background(background)
+            .with_cache_bytes(cache_bytes)
+            .with_memtable_rows(memtable_rows)
+            .with_build_bytes(500);
         race(Arc::new(MemoryFiles::new()), Path::new("/corpus.ringer"), options, 1500);
     }
 }
@@ -161,7 +159,8 @@ fn queries_that_race_everything_in_memory_are_those_of_their_commit() {
 fn queries_that_race_everything_on_disk_are_those_of_their_commit() {
     for log in [LogKind::Plain, LogKind::Sled] {
         let folder = tempfile::tempdir().unwrap();
-        let options = Options { log, memtable_rows: 15, cache_bytes: 3000, ..Options::default() };
+        let options =
+            Options::default().with_log(log).with_memtable_rows(15).with_cache_bytes(3000);
         race(Arc::new(RealFiles), &folder.path().join("corpus.ringer"), options, 150);
     }
 }

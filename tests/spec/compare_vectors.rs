@@ -4,8 +4,7 @@
 use ringer::scheme::{Elements, Sampler, Slots};
 use ringer::sketch::SlotReader;
 use ringer::{
-    Comparison, Database, Error, Estimate, Like, Options, Parameters, Scheme, Signature, Sketcher,
-    presets,
+    Comparison, Database, Error, Estimate, Like, Options, Scheme, Signature, Sketcher, presets,
 };
 
 use super::vectors::{number, rows, sampled, universe, weights};
@@ -19,23 +18,22 @@ fn scheme(columns: &[&str]) -> Scheme {
         panic!("{columns:?}")
     };
     let (sampler, packing) = sampled(sampler);
-    Scheme::new(Parameters {
-        measure: sampler.measure(),
-        sampler,
-        packing,
-        universe: universe(place),
-        seed: number(seed),
-        samples: number(k),
-        bits: number(b),
-        cardinality: cardinality.parse().unwrap(),
-        slots: Slots {
-            count: number(count),
-            samples_per_slot: number(g),
-            value_bits: number(v),
-            min_matches: number(m),
-        },
-        ..presets::PRECISE
-    })
+    Scheme::new(
+        presets::PRECISE
+            .with_sampler(sampler)
+            .with_packing(packing)
+            .with_universe(universe(place))
+            .with_seed(number(seed))
+            .with_samples(number(k))
+            .with_bits(number(b))
+            .with_cardinality(cardinality.parse().unwrap())
+            .with_slots(Slots {
+                count: number(count),
+                samples_per_slot: number(g),
+                value_bits: number(v),
+                min_matches: number(m),
+            }),
+    )
     .unwrap()
 }
 
@@ -114,12 +112,12 @@ fn rankings() {
             "0" => Elements::None,
             bits => Elements::Kept { bits: number(bits) },
         };
-        let scheme = Scheme::new(Parameters { elements, ..*scheme(&row[..10]) }).unwrap();
+        let scheme = Scheme::new((*scheme(&row[..10])).with_elements(elements)).unwrap();
         let [sets, key, least_slots, threshold, top, expected] = row[11..] else {
             panic!("{row:?}")
         };
         let folder = tempfile::tempdir().unwrap();
-        let options = Options { background: false, ..Options::default() };
+        let options = Options::default().with_background(false);
         let db = Database::create(folder.path().join("x.ringer"), &scheme, options).unwrap();
         for (key, set) in sets.split(';').map(|set| set.split_once('=').unwrap()) {
             let set: Vec<u64> = weights(set).iter().map(|(x, _)| *x).collect();

@@ -20,7 +20,7 @@ use ringer::{Database, Error, Options, Result, Scheme};
 const PATH: &str = "/corpus.ringer";
 
 fn options() -> Options {
-    Options { background: false, merge: false, ..Options::default() }
+    Options::default().with_background(false).with_merge(false)
 }
 
 fn create(files: &MemoryFiles) -> Database {

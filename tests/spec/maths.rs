@@ -7,7 +7,7 @@ use ringer::internals::estimate::pair::{Agreement, Sampling};
 use ringer::internals::estimate::small_sets::variance_factor;
 use ringer::internals::estimate::{Chance, Estimate, chance, half_bit, planning};
 use ringer::scheme::{Cardinality, Sampler, Slots};
-use ringer::{Parameters, Scheme, presets};
+use ringer::{Scheme, presets};
 
 /// Asserts that `value` agrees with `printed` to within half a unit of the last digit.
 #[track_caller]
@@ -338,7 +338,7 @@ fn recall_of_one_slot_rules() {
         let slots =
             Slots { count, samples_per_slot: g, value_bits: bits * g as u8, min_matches: 1 };
         let sampler = Sampler::Independent;
-        let p = Parameters { bits, slots, sampler, ..presets::PRECISE };
+        let p = presets::PRECISE.with_bits(bits).with_slots(slots).with_sampler(sampler);
         let scheme = Scheme::new(p).unwrap();
         values.iter().for_each(|(r, expected)| printed(planning::found(&scheme, *r), expected));
     }

@@ -45,24 +45,22 @@ fn schemes() {
             panic!("{row:?}")
         };
         let (sampler, packing) = sampled(sampler);
-        let parameters = Parameters {
-            features: kind.parse().unwrap(),
-            measure: sampler.measure(),
-            sampler,
-            packing,
-            universe: universe(place),
-            seed: number(seed),
-            samples: number(k),
-            bits: number(b),
-            cardinality: cardinality.parse().unwrap(),
-            slots: Slots {
+        let parameters = Parameters::default()
+            .with_features(kind.parse().unwrap())
+            .with_sampler(sampler)
+            .with_packing(packing)
+            .with_universe(universe(place))
+            .with_seed(number(seed))
+            .with_samples(number(k))
+            .with_bits(number(b))
+            .with_cardinality(cardinality.parse().unwrap())
+            .with_slots(Slots {
                 count: number(l),
                 samples_per_slot: number(g),
                 value_bits: number(v),
                 min_matches: number(m),
-            },
-            elements: Elements::None,
-        };
+            })
+            .with_elements(Elements::None);
         let scheme = Scheme::new(parameters).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(scheme.to_bytes().to_vec(), hex_bytes(bytes), "{name}");
         assert_eq!(format!("{:016x}", scheme.fingerprint()), print, "{name}");
@@ -113,17 +111,17 @@ fn signatures() {
             panic!("{row:?}")
         };
         let (sampler, packing) = sampled(sampler);
-        let scheme = Scheme::new(Parameters {
-            sampler,
-            packing,
-            universe: universe(place),
-            seed: number(seed),
-            samples: number(k),
-            bits: number(b),
-            cardinality: cardinality.parse().unwrap(),
-            slots: Slots::NONE,
-            ..presets::PRECISE
-        })
+        let scheme = Scheme::new(
+            presets::PRECISE
+                .with_sampler(sampler)
+                .with_packing(packing)
+                .with_universe(universe(place))
+                .with_seed(number(seed))
+                .with_samples(number(k))
+                .with_bits(number(b))
+                .with_cardinality(cardinality.parse().unwrap())
+                .with_slots(Slots::NONE),
+        )
         .unwrap_or_else(|error| panic!("{row:?}: {error}"));
         let elements = elements(set, scheme.universe);
         let sketcher = Sketcher::new(&scheme);
@@ -171,16 +169,15 @@ fn weighted_signatures() {
     for row in rows(include_str!("../../format-spec/vectors/weighted.tsv")) {
         let [name, seed, k, b, set, empty, planes] = row[..] else { panic!("{row:?}") };
         let (sampler, packing) = sampled(name);
-        let scheme = Scheme::new(Parameters {
-            sampler,
-            packing,
-            measure: sampler.measure(),
-            seed: number(seed),
-            samples: number(k),
-            bits: number(b),
-            slots: Slots::NONE,
-            ..presets::WEIGHTED
-        })
+        let scheme = Scheme::new(
+            presets::WEIGHTED
+                .with_sampler(sampler)
+                .with_packing(packing)
+                .with_seed(number(seed))
+                .with_samples(number(k))
+                .with_bits(number(b))
+                .with_slots(Slots::NONE),
+        )
         .unwrap_or_else(|error| panic!("{row:?}: {error}"));
         let weights = weights(set);
         let sketcher = Sketcher::new(&scheme);
@@ -217,7 +214,12 @@ fn slots() {
         };
         let (samples, bits, cardinality) = (number(k), number(b), CardinalityField::None);
         let sampler = Sampler::OnePermutation;
-        let scheme = Parameters { sampler, samples, bits, slots, cardinality, ..presets::PRECISE };
+        let scheme = presets::PRECISE
+            .with_sampler(sampler)
+            .with_samples(samples)
+            .with_bits(bits)
+            .with_slots(slots)
+            .with_cardinality(cardinality);
         let scheme = Scheme::new(scheme).unwrap();
         let elements = elements(set, scheme.universe);
         let signature = Sketcher::new(&scheme).sketch(&elements).unwrap();
@@ -351,7 +353,7 @@ fn kept_sets() {
     for row in rows(include_str!("../../format-spec/vectors/elements.tsv")) {
         let [seed, bits, set, kept, bytes] = row[..] else { panic!("{row:?}") };
         let elements = Elements::Kept { bits: number(bits) };
-        let parameters = Parameters { seed: number(seed), elements, ..presets::PRECISE };
+        let parameters = presets::PRECISE.with_seed(number(seed)).with_elements(elements);
         let scheme = Scheme::new(parameters).unwrap();
         let signature = Sketcher::new(&scheme).sketch(&elements_of(set)).unwrap();
         let expected: Vec<u64> = kept.split(',').filter(|n| !n.is_empty()).map(number).collect();

@@ -17,7 +17,7 @@ use ringer::internals::estimate::Chance;
 use ringer::internals::estimate::many::Patterns;
 use ringer::internals::estimate::small_sets::variance_factor;
 use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
-use ringer::{Parameters, Scheme, Signature, Sketcher, presets, resemblance_of};
+use ringer::{Scheme, Signature, Sketcher, presets, resemblance_of};
 
 const D: u64 = 1 << 16;
 
@@ -51,15 +51,15 @@ fn postings(folder: &Path, wanted: &[(Vec<String>, f64)]) -> HashMap<String, Vec
 }
 
 fn scheme(sampler: Sampler, bits: u8, seed: u64) -> Scheme {
-    Scheme::new(Parameters {
-        sampler,
-        bits,
-        seed,
-        universe: Universe::Bounded(D),
-        cardinality: CardinalityField::Exact,
-        slots: Slots::NONE,
-        ..presets::PRECISE
-    })
+    Scheme::new(
+        presets::PRECISE
+            .with_sampler(sampler)
+            .with_bits(bits)
+            .with_seed(seed)
+            .with_universe(Universe::Bounded(D))
+            .with_cardinality(CardinalityField::Exact)
+            .with_slots(Slots::NONE),
+    )
     .expect("a valid scheme")
 }
 

@@ -5,22 +5,20 @@ use testkit::random::{Random, mix};
 use testkit::scale::some;
 
 use ringer::scheme::{CardinalityField, Sampler, Slots};
-use ringer::{Parameters, Scheme, Sketcher, presets};
+use ringer::{Scheme, Sketcher, presets};
 
 fn draw(random: &mut Random, count: usize) -> Vec<u64> {
     (0..count).map(|_| random.word()).collect()
 }
 
 fn sketcher(samples: u32, bits: u8, seed: u64) -> Sketcher {
-    let parameters = Parameters {
-        sampler: Sampler::EveryBin,
-        cardinality: CardinalityField::None,
-        slots: Slots::NONE,
-        samples,
-        bits,
-        seed,
-        ..presets::PRECISE
-    };
+    let parameters = presets::PRECISE
+        .with_sampler(Sampler::EveryBin)
+        .with_cardinality(CardinalityField::None)
+        .with_slots(Slots::NONE)
+        .with_samples(samples)
+        .with_bits(bits)
+        .with_seed(seed);
     Sketcher::new(&Scheme::new(parameters).expect("a possible scheme"))
 }
 

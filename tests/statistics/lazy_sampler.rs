@@ -7,19 +7,17 @@ use proptest::prelude::*;
 use rayon::prelude::*;
 use ringer::internals::estimate::Chance;
 use ringer::scheme::{CardinalityField, Sampler, Slots};
-use ringer::{Parameters, Scheme, Sketcher, presets};
+use ringer::{Scheme, Sketcher, presets};
 use testkit::scale::cases;
 
 fn sketcher(sampler: Sampler, samples: u32, seed: u64) -> Sketcher {
-    let parameters = Parameters {
-        sampler,
-        samples,
-        seed,
-        bits: 16,
-        cardinality: CardinalityField::None,
-        slots: Slots::NONE,
-        ..presets::PRECISE
-    };
+    let parameters = presets::PRECISE
+        .with_sampler(sampler)
+        .with_samples(samples)
+        .with_seed(seed)
+        .with_bits(16)
+        .with_cardinality(CardinalityField::None)
+        .with_slots(Slots::NONE);
     Sketcher::new(&Scheme::new(parameters).expect("a valid scheme"))
 }
 

@@ -247,7 +247,7 @@ fn check_recall(real: &Real, parameters: Parameters, min_matches: Option<u32>) {
     pairs.iter().for_each(|(a, b, r)| by_query.entry(*a).or_default().push((*b, *r)));
     let seeds: Vec<[Bin; 11]> = (1..=seeds())
         .map(|seed| {
-            let scheme = Scheme::new(Parameters { seed, ..parameters }).unwrap();
+            let scheme = Scheme::new(parameters.with_seed(seed)).unwrap();
             let (db, _folder) = database(&scheme, used.iter().map(|i| &real.sets[*i]));
             query_all(real, &db.snapshot(), &by_query, min_matches)
         })

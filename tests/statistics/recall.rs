@@ -202,7 +202,8 @@ fn neighbours_of_slot_values_are_found_as_promised() {
     let slots = Slots { count: 20, samples_per_slot: 10, value_bits: 10, min_matches: 1 };
     let near = |min_matches| Request { min_matches, within_hamming_1: true };
     for sampler in [Sampler::Independent, Sampler::OnePermutation] {
-        let parameters = Parameters { samples: 200, bits: 1, slots, sampler, ..presets::PRECISE };
+        let parameters =
+            presets::PRECISE.with_samples(200).with_bits(1).with_slots(slots).with_sampler(sampler);
         let requests = [near(None), near(Some(4)), near(Some(10))];
         check_all(parameters, Pairs { all: 1200, at_once: 100 }, &requests);
     }
@@ -216,7 +217,7 @@ fn every_seed_finds_what_it_promises() {
     let all = cases(5_000, 40_000);
     for seed in [presets::DEFAULT_SEED, 1, 2, 3] {
         let sampler = Sampler::OnePermutation;
-        let parameters = Parameters { seed, sampler, ..presets::NEAR_DUPLICATE };
+        let parameters = presets::NEAR_DUPLICATE.with_seed(seed).with_sampler(sampler);
         let scheme = Scheme::new(parameters).unwrap();
         let sketcher = Sketcher::new(&scheme);
         let slots = sketcher.slot_reader();
@@ -257,7 +258,8 @@ fn promised_recall_uses_the_set_size() {
     let fields = [CardinalityField::None, CardinalityField::Exact];
     let samplers = [Sampler::OnePermutation, Sampler::EveryBin];
     for (cardinality, sampler) in fields.iter().flat_map(|f| samplers.map(|s| (*f, s))) {
-        let parameters = Parameters { cardinality, sampler, ..presets::NEAR_DUPLICATE };
+        let parameters =
+            presets::NEAR_DUPLICATE.with_cardinality(cardinality).with_sampler(sampler);
         let scheme = Scheme::new(parameters).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.ringer");
@@ -287,7 +289,7 @@ fn accidental_matches_in_a_million_sets_are_as_many_as_expected() {
     const QUERIES: u64 = 20;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.ringer");
-    let options = Options { build_bytes: 1 << 30, ..Options::default() };
+    let options = Options::default().with_build_bytes(1 << 30);
     let db = Database::create(path, &Scheme::rdc(), options).unwrap();
     let mut load = db.bulk_load();
     let mut random = Random(1);

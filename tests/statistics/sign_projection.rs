@@ -14,14 +14,17 @@ use std::f64::consts::PI;
 
 use rayon::prelude::*;
 use ringer::scheme::Slots;
-use ringer::{Parameters, Scheme, Sketcher, presets};
+use ringer::{Scheme, Sketcher, presets};
 use testkit::random::Random;
 
 const K: u32 = 256;
 
 fn sketcher(seed: u64) -> Sketcher {
     let (samples, slots) = (K, Slots::NONE);
-    Sketcher::new(&Scheme::new(Parameters { seed, samples, slots, ..presets::COSINE }).unwrap())
+    Sketcher::new(
+        &Scheme::new(presets::COSINE.with_seed(seed).with_samples(samples).with_slots(slots))
+            .unwrap(),
+    )
 }
 
 /// Assigns coordinates to elements that do not start at 0.

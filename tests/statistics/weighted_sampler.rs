@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use rayon::prelude::*;
 use ringer::features::{DocumentFrequencies, tokens};
 use ringer::scheme::{CardinalityField, Sampler, Slots};
-use ringer::{Parameters, Scheme, Signature, Sketcher, presets};
+use ringer::{Scheme, Signature, Sketcher, presets};
 use statrs::distribution::{Binomial, DiscreteCDF};
 use testkit::random::Random;
 
@@ -27,7 +27,8 @@ const BITS: [u32; 4] = [1, 2, 8, 16];
 
 fn sketcher(seed: u64) -> Sketcher {
     let (samples, bits, slots) = (K, 16, Slots::NONE);
-    let parameters = Parameters { seed, samples, bits, slots, ..presets::WEIGHTED };
+    let parameters =
+        presets::WEIGHTED.with_seed(seed).with_samples(samples).with_bits(bits).with_slots(slots);
     Sketcher::new(&Scheme::new(parameters).unwrap())
 }
 
@@ -163,15 +164,13 @@ fn multiplicities_agree_with_the_expanded_multiset() {
             .map(|seed| {
                 let (sampler, samples, bits) = (Sampler::Independent, K, 16);
                 let (cardinality, slots) = (CardinalityField::None, Slots::NONE);
-                let plain = Parameters {
-                    sampler,
-                    seed,
-                    samples,
-                    bits,
-                    cardinality,
-                    slots,
-                    ..presets::PRECISE
-                };
+                let plain = presets::PRECISE
+                    .with_sampler(sampler)
+                    .with_seed(seed)
+                    .with_samples(samples)
+                    .with_bits(bits)
+                    .with_cardinality(cardinality)
+                    .with_slots(slots);
                 let plain = Sketcher::new(&Scheme::new(plain).unwrap());
                 let [a, b] = [&a, &b].map(|set| plain.sketch(&expanded(set)).unwrap());
                 a.count_equal(&b).unwrap()

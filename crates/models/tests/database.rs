@@ -23,7 +23,11 @@ const KEYS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
 /// Little memory: memtables of two rows, and a page cache that has to evict.
 fn options(background: bool, cache_bytes: usize) -> Options {
-    Options { background, cache_bytes, memtable_rows: 2, build_bytes: 200, ..Options::default() }
+    Options::default()
+        .with_background(background)
+        .with_cache_bytes(cache_bytes)
+        .with_memtable_rows(2)
+        .with_build_bytes(200)
 }
 
 fn create(files: &MemoryFiles, options: &Options) -> Database {

@@ -114,7 +114,7 @@ fn set_bits(text: &str) -> Result<HashSet<u64>> {
 
 /// A database of all sets, with one compacted segment and the default cache, and the numbers of keys.
 fn filled(path: &Path, scheme: &Scheme, w2: &Workload) -> Result<(Snapshot, Keys, Database)> {
-    let options = Options { threads: 1, background: false, ..Options::default() };
+    let options = Options::default().with_threads(1).with_background(false);
     let database = Database::create(path, scheme, options)?;
     let sketcher = Sketcher::new(scheme);
     let (mut load, mut numbers) = (database.bulk_load(), Keys::new());

@@ -39,11 +39,9 @@ pub(crate) const SCHEMES: &[(&str, Parameters)] = &[
     ("ringer precise", presets::PRECISE),
     (
         "ringer k = 128, b = 8, 23 slots",
-        Parameters {
-            samples: 128,
-            slots: Slots { count: 23, ..presets::NEAR_DUPLICATE.slots },
-            ..presets::NEAR_DUPLICATE
-        },
+        presets::NEAR_DUPLICATE
+            .with_samples(128)
+            .with_slots(Slots { count: 23, ..presets::NEAR_DUPLICATE.slots }),
     ),
 ];
 
@@ -57,7 +55,7 @@ const SCANNED: &[(&str, Parameters)] = &[
 ];
 
 const fn without_index(bits: u8) -> Parameters {
-    Parameters { bits, slots: Slots::NONE, ..presets::PRECISE }
+    presets::PRECISE.with_bits(bits).with_slots(Slots::NONE)
 }
 
 /// The filled database.
@@ -85,13 +83,11 @@ impl Ringer {
         let scheme = Scheme::new(*parameters)?;
         let sketcher = Sketcher::new(&scheme);
         let room = MOST_BYTES * w2.len() as usize;
-        let options = Options {
-            cache_bytes: room,
-            build_bytes: room,
-            threads: 1,
-            background: false,
-            ..Options::default()
-        };
+        let options = Options::default()
+            .with_cache_bytes(room)
+            .with_build_bytes(room)
+            .with_threads(1)
+            .with_background(false);
 
         let mut best = (0.0, 0.0);
         for _ in 0..rounds {

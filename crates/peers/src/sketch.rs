@@ -56,7 +56,7 @@ fn case(preset: Parameters, elements: usize, mut rensa: Option<&mut Rensa>) -> R
     let all: Vec<u64> = (0..count * elements).map(|_| random.word()).collect();
     let sets: Vec<&[u64]> = all.chunks(elements).collect();
     let sketcher = |sampler, cardinality| {
-        let parameters = Parameters { sampler, cardinality, ..preset };
+        let parameters = preset.with_sampler(sampler).with_cardinality(cardinality);
         Scheme::new(parameters).map(|scheme| Sketcher::new(&scheme))
     };
     let one = sketcher(Sampler::OnePermutation, preset.cardinality)?;

@@ -9,7 +9,7 @@ use std::hint::black_box;
 use ::gaoya::minhash::{MinHasher, MinHasher32};
 use ::ringer::features::{Ends, ShingleReader};
 use ::ringer::scheme::CardinalityField;
-use ::ringer::{Parameters, Scheme, Sketcher, presets};
+use ::ringer::{Scheme, Sketcher, presets};
 
 use crate::Result;
 use crate::measure::Watch;
@@ -42,7 +42,7 @@ pub(crate) fn run() -> Result<()> {
     let texts = texts();
     let sizes = Sketcher::new(&Scheme::precise());
     let cardinality = CardinalityField::None;
-    let no_sizes = Scheme::new(Parameters { cardinality, ..presets::PRECISE })?;
+    let no_sizes = Scheme::new(presets::PRECISE.with_cardinality(cardinality))?;
     let no_sizes = Sketcher::new(&no_sizes);
     let mut reader = ShingleReader::new(SHINGLE, Ends::Looped)?;
     let mut features = Vec::new();

@@ -14,7 +14,7 @@ use crate::query_oracle::{Brute, Rows};
 pub const GO_ON: ControlFlow<()> = ControlFlow::Continue(());
 
 pub fn options() -> Options {
-    Options { background: false, merge: false, ..Options::default() }
+    Options::default().with_background(false).with_merge(false)
 }
 
 /// Maps a pair of keys to its common slots, its equal samples, and whether reaching the threshold is uncertain.

@@ -13,8 +13,7 @@ use ringer::internals::store::file_layer::{Access, FileLayer};
 use ringer::internals::store::state_file;
 use ringer::scheme::{CardinalityField, Slots};
 use ringer::{
-    Answer, Database, Error, Like, Options, Pair, Parameters, Plan, Reader, Result, Scheme,
-    Snapshot, Stored,
+    Answer, Database, Error, Like, Options, Pair, Plan, Reader, Result, Scheme, Snapshot, Stored,
 };
 
 use crate::damaged::Damaged;
@@ -56,22 +55,20 @@ pub struct CompleteFile {
 
 /// Slots of one 2-bit sample. They have few values, so a popular value has a long list.
 fn scheme() -> Scheme {
-    let parameters = Parameters {
-        samples: 64,
-        bits: 2,
-        cardinality: CardinalityField::Log8,
-        slots: Slots { count: 5, samples_per_slot: 1, value_bits: 2, min_matches: 3 },
-        ..ringer::presets::PRECISE
-    };
+    let parameters = ringer::presets::PRECISE
+        .with_samples(64)
+        .with_bits(2)
+        .with_cardinality(CardinalityField::Log8)
+        .with_slots(Slots { count: 5, samples_per_slot: 1, value_bits: 2, min_matches: 3 });
     Scheme::new(parameters).unwrap()
 }
 
 fn options() -> Options {
-    Options { merge: false, background: false, memtable_rows: 10_000, ..Options::default() }
+    Options::default().with_merge(false).with_background(false).with_memtable_rows(10_000)
 }
 
 pub fn options_of_readers() -> Options {
-    Options { cache_bytes: 1 << 20, ..Options::default() }
+    Options::default().with_cache_bytes(1 << 20)
 }
 
 /// Returns a set. Most elements are in all sets, so that most sets share a slot value.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use ringer::internals::maintenance::{check, create, repair, salvage};
 use ringer::internals::store::file_layer::FileLayer;
 use ringer::internals::store::file_layer::memory::MemoryFiles;
-use ringer::{Database, Depth, Options, Reader, Recovery, Result, Signature};
+use ringer::{Database, Depth, Reader, Recovery, Result, Signature};
 
 use crate::history::{self, History, PATH, Step, bytes_of, names_of, scheme, script};
 
@@ -193,6 +193,6 @@ pub fn cut_short() -> (MemoryFiles, Rows) {
 }
 
 pub fn open_salvaging(layer: &Layer) -> Result<Database> {
-    let options = Options { recovery: Recovery::Salvage, ..history::options() };
+    let options = history::options().with_recovery(Recovery::Salvage);
     Database::open_in(Arc::clone(layer), Path::new(PATH), options)
 }

@@ -9,8 +9,8 @@ use std::sync::LazyLock;
 use ringer::scheme::Elements;
 use ringer::sketch::SlotReader;
 use ringer::{
-    Committed, Comparison, Database, Error, Like, Parameters, Plan, Scheme, Signature, Sketcher,
-    Snapshot, Stored, presets,
+    Committed, Comparison, Database, Error, Like, Plan, Scheme, Signature, Sketcher, Snapshot,
+    Stored, presets,
 };
 
 /// Maps a key to the number of the set stored there and the commit that stored it.
@@ -77,7 +77,7 @@ pub fn scheme() -> Scheme {
 /// Returns the same scheme with or without kept sets.
 pub fn scheme_keeping(kept: bool) -> Scheme {
     let elements = if kept { Elements::EXACT } else { Elements::None };
-    Scheme::new(Parameters { elements, ..presets::PRECISE }).unwrap()
+    Scheme::new(presets::PRECISE.with_elements(elements)).unwrap()
 }
 
 /// One operation on a key: store this set, or delete the key.

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
-use ringer::{Parameters, Scheme, Signature, Sketcher, presets};
+use ringer::{Scheme, Signature, Sketcher, presets};
 
 /// The number of samples of every signature in these tests.
 pub const K: u32 = 128;
@@ -58,16 +58,16 @@ impl Regions {
 pub fn scheme(sampler: Sampler, universe: Universe, seed: u64) -> Scheme {
     let bits =
         if sampler == Sampler::OnePermutation && universe != Universe::Open { 8 } else { 16 };
-    Scheme::new(Parameters {
-        sampler,
-        universe,
-        seed,
-        bits,
-        samples: K,
-        cardinality: CardinalityField::Exact,
-        slots: Slots::NONE,
-        ..presets::PRECISE
-    })
+    Scheme::new(
+        presets::PRECISE
+            .with_sampler(sampler)
+            .with_universe(universe)
+            .with_seed(seed)
+            .with_bits(bits)
+            .with_samples(K)
+            .with_cardinality(CardinalityField::Exact)
+            .with_slots(Slots::NONE),
+    )
     .expect("a valid scheme")
 }
 

@@ -9,7 +9,7 @@ use testkit::scale::cases;
 use ringer::internals::format::log_part::{LogId, encode_id};
 use ringer::internals::maintenance::{check, salvage};
 use ringer::internals::store::file_layer::memory::MemoryFiles;
-use ringer::{Database, Depth, Error, LogKind, Options, Reader, Recovery, Result};
+use ringer::{Database, Depth, Error, LogKind, Reader, Recovery, Result};
 
 use super::{all_hold, one_in};
 use testkit::attacks::seeds::{PATH, UNCLEAN, UNCLEAN_LOG, key, options};
@@ -114,7 +114,7 @@ fn write(db: &Database) -> Result<()> {
 fn opened(file: &[u8], id: &[u8], log: &[u8], recovery: Recovery) -> bool {
     let layer = layer_of(file, id, log);
     let before = contents(&layer);
-    let options = Options { recovery, ..options() };
+    let options = options().with_recovery(recovery);
     let opened = match Database::open_in(layer.share(), Path::new(PATH), options) {
         Ok(db) => {
             for error in [write(&db), db.close()].into_iter().filter_map(Result::err) {

@@ -53,17 +53,17 @@ pub(crate) fn all() -> Vec<Golden> {
         measured("weighted", presets::WEIGHTED),
         measured("vectors", presets::COSINE),
         measured("halves", presets::HALF_BIT),
-        measured("visits", Parameters { sampler: Sampler::EveryBin, ..presets::NEAR_DUPLICATE }),
+        measured("visits", presets::NEAR_DUPLICATE.with_sampler(Sampler::EveryBin)),
         kept(),
         kept20(),
     ]
 }
 
 /// Parameters of schemes that predate the default sampler.
-const PLAIN: Parameters = Parameters { sampler: Sampler::OnePermutation, ..presets::PRECISE };
+const PLAIN: Parameters = presets::PRECISE.with_sampler(Sampler::OnePermutation);
 
 fn mixed() -> Golden {
-    let scheme = scheme(Parameters { samples: 64, bits: 2, slots: Slots::NONE, ..PLAIN });
+    let scheme = scheme(PLAIN.with_samples(64).with_bits(2).with_slots(Slots::NONE));
     let first = vec![
         put("apple", 1000..1010),
         put("banana", 2000..2020),
@@ -88,13 +88,13 @@ fn mixed() -> Golden {
 }
 
 fn bounded() -> Golden {
-    let scheme = scheme(Parameters {
-        universe: Universe::Bounded(20_000),
-        samples: 100,
-        cardinality: CardinalityField::Linear4,
-        slots: Slots::NONE,
-        ..PLAIN
-    });
+    let scheme = scheme(
+        PLAIN
+            .with_universe(Universe::Bounded(20_000))
+            .with_samples(100)
+            .with_cardinality(CardinalityField::Linear4)
+            .with_slots(Slots::NONE),
+    );
     let commit = vec![
         put("1 set", 0..5000),
         put("2 set", 2500..7500),
@@ -106,14 +106,14 @@ fn bounded() -> Golden {
 }
 
 fn exact16() -> Golden {
-    let scheme = scheme(Parameters {
-        sampler: Sampler::Independent,
-        samples: 64,
-        bits: 16,
-        cardinality: CardinalityField::Exact,
-        slots: Slots { count: 6, samples_per_slot: 10, value_bits: 32, min_matches: 2 },
-        ..PLAIN
-    });
+    let scheme = scheme(
+        PLAIN
+            .with_sampler(Sampler::Independent)
+            .with_samples(64)
+            .with_bits(16)
+            .with_cardinality(CardinalityField::Exact)
+            .with_slots(Slots { count: 6, samples_per_slot: 10, value_bits: 32, min_matches: 2 }),
+    );
     let commit =
         vec![put([1], 0..1), put([1, 0], 0..300), put([2], 0..301), put([0xFF, 0xFF], 0..0)];
     Golden { name: "exact16", scheme, groups: vec![vec![commit]] }
@@ -122,14 +122,14 @@ fn exact16() -> Golden {
 /// Many sets, each one element larger than the last. They share most slot values, which gives long lists beside short
 /// ones.
 fn lists() -> Golden {
-    let scheme = scheme(Parameters {
-        samples: 64,
-        bits: 2,
-        cardinality: CardinalityField::Exact,
-        slots: Slots { count: 4, samples_per_slot: 4, value_bits: 8, min_matches: 1 },
-        seed: 2,
-        ..PLAIN
-    });
+    let scheme = scheme(
+        PLAIN
+            .with_samples(64)
+            .with_bits(2)
+            .with_cardinality(CardinalityField::Exact)
+            .with_slots(Slots { count: 4, samples_per_slot: 4, value_bits: 8, min_matches: 1 })
+            .with_seed(2),
+    );
     // Sets of similar size are not adjacent in key order, so the lists have gaps.
     let key = |i: u64| [((i * 7 % 520) >> 8) as u8, (i * 7 % 520) as u8];
     let mut commit: Vec<Operation> = (0..520).map(|i| put(key(i), 0..i)).collect();
@@ -159,7 +159,7 @@ fn kept20() -> Golden {
 
 fn keeping(bits: u8) -> Scheme {
     let elements = Elements::Kept { bits };
-    scheme(Parameters { samples: 64, bits: 2, slots: Slots::NONE, elements, ..PLAIN })
+    scheme(PLAIN.with_samples(64).with_bits(2).with_slots(Slots::NONE).with_elements(elements))
 }
 
 /// Bags of numbers, under a preset for other measures. Two have similar sets and one is empty.
@@ -178,7 +178,7 @@ fn measured(name: &'static str, preset: Parameters) -> Golden {
 impl Golden {
     /// Creates the database. Apart from its random id it is the same each time.
     pub(crate) fn make(&self, path: &Path) {
-        let options = Options { background: false, merge: false, ..Options::default() };
+        let options = Options::default().with_background(false).with_merge(false);
         let db = Database::create(path, &self.scheme, options).expect("a new database");
         for group in &self.groups {
             for commit in group {

@@ -21,9 +21,7 @@ use databases::Golden;
 use edit::Edit;
 use rejects::{NEED_CHECK, Reject};
 use ringer::scheme::Slots;
-use ringer::{
-    Database, Depth, Error, Options, Parameters, Reader, Scheme, Sketcher, Snapshot, presets,
-};
+use ringer::{Database, Depth, Error, Options, Reader, Scheme, Sketcher, Snapshot, presets};
 
 fn specification() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("format-spec")
@@ -38,7 +36,7 @@ fn golden_bytes(name: &str) -> Vec<u8> {
 }
 
 fn options() -> Options {
-    Options { background: false, ..Options::default() }
+    Options::default().with_background(false)
 }
 
 fn open(path: &Path) -> Result<Reader, Error> {
@@ -342,9 +340,9 @@ fn both_readers_agree_on_large_postings() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("large.ringer");
     let slots = Slots { count: 3, samples_per_slot: 1, value_bits: 1, min_matches: 1 };
-    let few = Parameters { samples: 64, bits: 1, slots, ..presets::PRECISE };
+    let few = presets::PRECISE.with_samples(64).with_bits(1).with_slots(slots);
     let slots = Slots { count: 8, samples_per_slot: 2, value_bits: 8, min_matches: 1 };
-    let many = Parameters { samples: 64, bits: 4, slots, ..presets::PRECISE };
+    let many = presets::PRECISE.with_samples(64).with_bits(4).with_slots(slots);
     for (parameters, sets) in [(few, 50_000_u64), (many, 9_000)] {
         let _ = fs::remove_file(&path);
         let scheme = Scheme::new(parameters).unwrap();

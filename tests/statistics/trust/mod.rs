@@ -121,7 +121,7 @@ fn check(name: &str, sets: &[Vec<u64>], base: impl Fn(Parameters) -> Parameters 
         for min in [0.5, 0.8] {
             let sets = if min == 0.5 { &sets[..sets.len().min(SETS)] } else { sets };
             let seeds: Vec<u64> = (0..SEEDS).map(|seed| 1000 + seed).collect();
-            let one = |seed: &u64| tally(sets, Parameters { seed: *seed, ..base(parameters) }, min);
+            let one = |seed: &u64| tally(sets, base(parameters).with_seed(*seed), min);
             let mut all = Tally::default();
             for some in seeds.chunks(cases(2, seeds.len())) {
                 let found: Vec<Tally> = some.par_iter().map(one).collect();
@@ -243,11 +243,11 @@ fn reported_words_are_covered() {
     });
     let sets = distinct(sets.filter(|set| set.len() > 2), SETS);
     for field in [CardinalityField::Log8, CardinalityField::Exact] {
-        check(&format!("words, {field}"), &sets, |parameters| Parameters {
-            universe: Universe::Bounded(1 << 16),
-            sampler: Sampler::OnePermutation,
-            cardinality: field,
-            ..parameters
+        check(&format!("words, {field}"), &sets, |parameters| {
+            parameters
+                .with_universe(Universe::Bounded(1 << 16))
+                .with_sampler(Sampler::OnePermutation)
+                .with_cardinality(field)
         });
     }
 }

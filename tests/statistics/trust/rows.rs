@@ -18,7 +18,7 @@ fn compare(parameters: Parameters, a: &[u64], b: &[u64]) -> Comparison {
 fn one_element_in_two_is_a_half() {
     for sampler in [Sampler::OnePermutation, Sampler::EveryBin] {
         for seed in (0..200).chain([1_551_558_416_824_163_349]) {
-            let parameters = Parameters { sampler, seed, ..presets::NEAR_DUPLICATE };
+            let parameters = presets::NEAR_DUPLICATE.with_sampler(sampler).with_seed(seed);
             let comparison = compare(parameters, &[8], &[8, 60]);
             let estimate = comparison.similarity();
             assert!(estimate.low <= 0.5 && estimate.high == 0.5, "{sampler} {seed}: {estimate}");
@@ -38,11 +38,11 @@ fn one_element_in_two_is_a_half() {
 /// misses the truth more often than stated.
 #[test]
 fn containment_of_few_in_many_has_a_possible_error() {
-    let few = Parameters { samples: 64, bits: 1, slots: Slots::NONE, ..presets::PRECISE };
+    let few = presets::PRECISE.with_samples(64).with_bits(1).with_slots(Slots::NONE);
     for (parameters, inside, all) in [(presets::PRECISE, 20_u64, 2000_u64), (few, 3, 300)] {
         let (mut covered, seeds) = (0, 200);
         for seed in 0..seeds {
-            let parameters = Parameters { seed, ..parameters };
+            let parameters = parameters.with_seed(seed);
             let (a, b): (Vec<u64>, Vec<u64>) = ((0..inside).collect(), (0..all).collect());
             let comparison = compare(parameters, &a, &b);
             let containment = comparison.containment_of_first().unwrap();
@@ -68,13 +68,11 @@ fn containment_of_few_in_many_has_a_possible_error() {
 /// If 85 of 100 two-bit samples agree, the resemblance is exactly .8 and reaches the threshold .8.
 #[test]
 fn an_estimate_at_the_threshold_reaches_it() {
-    let parameters = Parameters {
-        samples: 100,
-        bits: 2,
-        cardinality: CardinalityField::None,
-        slots: Slots { count: 25, samples_per_slot: 4, value_bits: 8, min_matches: 1 },
-        ..presets::PRECISE
-    };
+    let parameters = presets::PRECISE
+        .with_samples(100)
+        .with_bits(2)
+        .with_cardinality(CardinalityField::None)
+        .with_slots(Slots { count: 25, samples_per_slot: 4, value_bits: 8, min_matches: 1 });
     let folder = tempfile::tempdir().unwrap();
     let scheme = Scheme::new(parameters).unwrap();
     let path = folder.path().join("x.ringer");
@@ -104,18 +102,16 @@ fn an_estimate_at_the_threshold_reaches_it() {
 #[test]
 fn many_bins_of_a_bounded_universe_state_their_bias() {
     let d = 1_u64 << 20;
-    let parameters = Parameters {
-        samples: 16_384,
-        sampler: Sampler::OnePermutation,
-        universe: Universe::Bounded(d),
-        cardinality: CardinalityField::Exact,
-        slots: Slots::NONE,
-        ..presets::PRECISE
-    };
+    let parameters = presets::PRECISE
+        .with_samples(16_384)
+        .with_sampler(Sampler::OnePermutation)
+        .with_universe(Universe::Bounded(d))
+        .with_cardinality(CardinalityField::Exact)
+        .with_slots(Slots::NONE);
     let (mut sum, mut covered, seeds) = (0.0, 0, 60);
     for seed in 0..seeds {
         let set = |from: u64| (from..from + 6000).map(|i| i * 151 % d).collect::<Vec<u64>>();
-        let comparison = compare(Parameters { seed, ..parameters }, &set(0), &set(3000));
+        let comparison = compare(parameters.with_seed(seed), &set(0), &set(3000));
         let (r, estimate) = (3000.0 / 9000.0, comparison.similarity());
         sum += comparison.unbiased().value - r;
         covered += usize::from(estimate.low <= r && r <= estimate.high);
@@ -253,7 +249,7 @@ fn certain_is_estimated_is_possible() {
             let common = f * (seed % 5) / 4;
             let set = |from: u64| (from..from + f).collect::<Vec<u64>>();
             let comparison =
-                compare(Parameters { seed, ..presets::NEAR_DUPLICATE }, &set(0), &set(f - common));
+                compare(presets::NEAR_DUPLICATE.with_seed(seed), &set(0), &set(f - common));
             for t in [0.1, 0.5, 0.8, 1.0] {
                 let [certain, estimated, possible] =
                     [Accept::Certain, Accept::Estimate, Accept::Possible]
@@ -268,7 +264,7 @@ fn certain_is_estimated_is_possible() {
 /// A database with kept sets answers exactly, from memtables and segments, without any sources.
 #[test]
 fn kept_sets_make_exact_answers() {
-    let kept = Parameters { elements: Elements::Kept { bits: 64 }, ..presets::NEAR_DUPLICATE };
+    let kept = presets::NEAR_DUPLICATE.with_elements(Elements::Kept { bits: 64 });
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.ringer");
     let db = Database::create(path, &Scheme::new(kept).unwrap(), Options::default()).unwrap();
@@ -314,6 +310,6 @@ fn kept_sets_make_exact_answers() {
         assert_eq!((three.value, three.std_error), (8.0 / 16.0, 0.0));
     }
     // Sets kept in fewer bits are not counted exactly: answers are estimates, and say so.
-    let few = Parameters { elements: Elements::Kept { bits: 16 }, ..presets::NEAR_DUPLICATE };
+    let few = presets::NEAR_DUPLICATE.with_elements(Elements::Kept { bits: 16 });
     assert!(!compare(few, &[1, 2, 3], &[1, 2]).is_exact());
 }

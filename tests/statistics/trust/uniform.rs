@@ -1,7 +1,7 @@
 //! Probabilities and promised recall, for sets of every size with known resemblance.
 
 use rayon::prelude::*;
-use ringer::{Accept, Database, Like, Options, Originals, Parameters, Scheme, Sketcher};
+use ringer::{Accept, Database, Like, Options, Originals, Scheme, Sketcher};
 use testkit::scale::some;
 
 use super::SCHEMES;
@@ -25,7 +25,7 @@ fn probabilities_are_calibrated() {
                         (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 11) as f64 / (1_u64 << 53) as f64;
                     let common = (r / (1.0 + r) * 2.0 * f as f64).round() as u64;
                     let exact = common as f64 / (2 * f - common) as f64;
-                    let scheme = Scheme::new(Parameters { seed, ..parameters }).unwrap();
+                    let scheme = Scheme::new(parameters.with_seed(seed)).unwrap();
                     let sketcher = Sketcher::new(&scheme);
                     let [a, b] = pair(f, common, i + 1).map(|set| sketcher.sketch(&set).unwrap());
                     let comparison = a.compare(&b).unwrap();
@@ -78,7 +78,7 @@ fn recall_is_as_promised() {
                 let exact = common as f64 / (f1 + f2 - common) as f64;
                 let folder = tempfile::tempdir().unwrap();
                 let seed = 3 + f * 1000 + (r * 100.0) as u64;
-                let scheme = Scheme::new(Parameters { seed, ..parameters }).unwrap();
+                let scheme = Scheme::new(parameters.with_seed(seed)).unwrap();
                 let path = folder.path().join("x.ringer");
                 let db = Database::create(path, &scheme, Options::default()).unwrap();
                 let first = |i: u64| ((i + 1) << 24..((i + 1) << 24) + f1).collect::<Vec<u64>>();

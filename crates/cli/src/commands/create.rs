@@ -105,19 +105,16 @@ impl Choices {
             (sampler, _) => sampler,
         };
         let sampler = self.sampler.unwrap_or(usual);
-        let parameters = Parameters {
-            features: self.features,
-            measure: sampler.measure(),
-            sampler,
-            packing: self.packing.unwrap_or(preset.packing),
-            universe: self.universe.map_or(preset.universe, Universe::Bounded),
-            seed: self.seed.unwrap_or(preset.seed),
-            samples: self.samples.unwrap_or(preset.samples),
-            bits: self.bits.unwrap_or(preset.bits),
-            cardinality: self.cardinality.unwrap_or(preset.cardinality),
-            elements: self.keep_sets.map_or(preset.elements, |bits| Elements::Kept { bits }),
-            ..preset
-        };
+        let parameters = preset
+            .with_features(self.features)
+            .with_sampler(sampler)
+            .with_packing(self.packing.unwrap_or(preset.packing))
+            .with_universe(self.universe.map_or(preset.universe, Universe::Bounded))
+            .with_seed(self.seed.unwrap_or(preset.seed))
+            .with_samples(self.samples.unwrap_or(preset.samples))
+            .with_bits(self.bits.unwrap_or(preset.bits))
+            .with_cardinality(self.cardinality.unwrap_or(preset.cardinality))
+            .with_elements(self.keep_sets.map_or(preset.elements, |bits| Elements::Kept { bits }));
         Scheme::new(self.with_slots(parameters)).map_err(exit::bad_argument)
     }
 
@@ -132,7 +129,7 @@ impl Choices {
         };
         let weighs = self.sampler.is_some_and(|sampler| sampler.measure() != Measure::Jaccard);
         let cardinality = if weighs { CardinalityField::None } else { preset.cardinality };
-        Parameters { cardinality, ..preset }
+        preset.with_cardinality(cardinality)
     }
 
     /// Applies the options for slots. Values that were not given follow from the others: as many slots as the samples suffice

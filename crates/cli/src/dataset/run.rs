@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use indicatif::ProgressBar;
 use ringer::scheme::{Features, Measure};
-use ringer::{Database, Parameters, Scheme, presets};
+use ringer::{Database, Scheme, presets};
 
 use super::arguments::DatasetArguments;
 use super::collect::{Collected, Collecting};
@@ -168,7 +168,7 @@ impl Job<'_> {
         let preset = self.arguments.preset.as_ref().and_then(named);
         let preset = preset.map_or(presets::DEFAULT, |(_, preset)| *preset);
         let features = self.features.unwrap_or(Features::TEXT);
-        let mut parameters = Parameters { features, ..preset }.with_random_seed();
+        let mut parameters = preset.with_features(features).with_random_seed();
         parameters.seed = self.seed.unwrap_or(parameters.seed);
         Scheme::new(parameters).map_err(exit::bad_argument)
     }

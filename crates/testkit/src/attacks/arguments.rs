@@ -70,19 +70,16 @@ pub struct Files(Vec<(&'static str, Vec<u8>)>);
 impl Files {
     pub fn new() -> ringer::Result<Files> {
         let small = Slots { count: 8, samples_per_slot: 2, value_bits: 8, min_matches: 1 };
-        let plain = Parameters { samples: 32, bits: 4, slots: small, ..presets::PRECISE };
-        let weighted = Parameters {
-            features: Features::Tokens,
-            measure: Measure::Weighted,
-            sampler: Sampler::Weighted,
-            cardinality: CardinalityField::None,
-            ..plain
-        };
+        let plain = presets::PRECISE.with_samples(32).with_bits(4).with_slots(small);
+        let weighted = plain
+            .with_features(Features::Tokens)
+            .with_sampler(Sampler::Weighted)
+            .with_cardinality(CardinalityField::None);
         let mut files = Vec::new();
         for (name, parameters) in [
-            ("tokens.ringer", Parameters { features: Features::Tokens, ..plain }),
+            ("tokens.ringer", plain.with_features(Features::Tokens)),
             ("ids.ringer", plain),
-            ("text.ringer", Parameters { features: Features::TEXT, ..plain }),
+            ("text.ringer", plain.with_features(Features::TEXT)),
             ("weighted.ringer", weighted),
         ] {
             files.push((name, database(parameters)?));

@@ -14,7 +14,7 @@ use ringer::internals::maintenance::salvage;
 use ringer::internals::store::file_layer::FileLayer;
 use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::internals::store::log;
-use ringer::{Database, Error, LogKind, Options, Reader, Recovery, Scheme, Signature};
+use ringer::{Database, Error, LogKind, Reader, Recovery, Scheme, Signature};
 
 use super::checksums;
 use super::input::Input;
@@ -122,7 +122,7 @@ fn expected(commits: &[(u64, Vec<u8>)]) -> Result<Rows, Error> {
 
 fn opened(log: &[u8], expected: &Result<Rows, Error>, recovery: Recovery) {
     let layer = layer_of(log);
-    let options = Options { recovery, ..options() };
+    let options = options().with_recovery(recovery);
     match Database::open_in(share(&layer), Path::new(PATH), options) {
         Ok(db) => {
             let expected = expected.as_ref().expect("a commit that says nothing was taken");

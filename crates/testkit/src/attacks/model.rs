@@ -14,8 +14,7 @@ use ringer::internals::store::file_layer::FileLayer;
 use ringer::internals::store::file_layer::faulty::{CrashKind, Failure, Fault, FaultyFiles};
 use ringer::scheme::Slots;
 use ringer::{
-    Database, Depth, Like, Options, Parameters, Reader, Result, Scheme, Signature, Sketcher,
-    Snapshot, presets,
+    Database, Depth, Like, Options, Reader, Result, Scheme, Signature, Sketcher, Snapshot, presets,
 };
 
 use super::input::Input;
@@ -68,7 +67,7 @@ fn scheme() -> &'static (Scheme, Sketcher) {
     static SCHEME: OnceLock<(Scheme, Sketcher)> = OnceLock::new();
     SCHEME.get_or_init(|| {
         let slots = Slots { count: 4, samples_per_slot: 2, value_bits: 3, min_matches: 1 };
-        let p = Parameters { samples: 16, bits: 2, slots, ..presets::PRECISE };
+        let p = presets::PRECISE.with_samples(16).with_bits(2).with_slots(slots);
         let scheme = Scheme::new(p).expect("a scheme that can be");
         let sketcher = Sketcher::new(&scheme);
         (scheme, sketcher)
@@ -166,14 +165,12 @@ impl Step {
 
 impl Run {
     fn new(choice: u8) -> Run {
-        let options = Options {
-            cache_bytes: 1 << 20,
-            build_bytes: if choice & 8 == 0 { 1 << 20 } else { 300 },
-            memtable_rows: [2, 5, 9, 1000][usize::from(choice % 4)],
-            background: false,
-            merge: choice & 4 == 0,
-            ..Options::default()
-        };
+        let options = Options::default()
+            .with_cache_bytes(1 << 20)
+            .with_build_bytes(if choice & 8 == 0 { 1 << 20 } else { 300 })
+            .with_memtable_rows([2, 5, 9, 1000][usize::from(choice % 4)])
+            .with_background(false)
+            .with_merge(choice & 4 == 0);
         let files = FaultyFiles::new();
         let layer: Arc<dyn FileLayer> = Arc::new(files.clone());
         let path = Path::new(PATH);

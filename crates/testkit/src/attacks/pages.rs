@@ -23,7 +23,7 @@ use ringer::internals::format::signature_page::{self, SignaturePage, SignatureSh
 use ringer::internals::format::tombstone_page::{self, TombstonePage};
 
 use ringer::scheme::Slots;
-use ringer::{Parameters, Scheme, presets};
+use ringer::{Scheme, presets};
 
 use super::input::Input;
 use super::records::scheme;
@@ -241,7 +241,7 @@ fn directory(page: Page, claims: Claims) {
 fn posting_shape(claims: Claims) -> PostingShape {
     let (count, value_bits) = (u16::from(claims.scheme >> 5) + 1, claims.scheme % 32 + 1);
     let slots = Slots { count, samples_per_slot: 8, value_bits, min_matches: 1 };
-    let p = Parameters { samples: 64, bits: 4, slots, ..presets::PRECISE };
+    let p = presets::PRECISE.with_samples(64).with_bits(4).with_slots(slots);
     PostingShape::of(&Scheme::new(p).expect("a scheme that can be"), claims.ids.max(1), false)
 }
 

@@ -14,7 +14,7 @@ use ringer::internals::format::manifest::Manifest;
 use ringer::internals::format::segment_header::SegmentHeader;
 use ringer::internals::format::superblock::{Slot, Superblock};
 use ringer::scheme::{CardinalityField, Elements, Sampler, Slots, Universe};
-use ringer::{Parameters, Scheme, presets};
+use ringer::{Scheme, presets};
 
 use super::checksums;
 use super::input::Input;
@@ -44,20 +44,18 @@ pub fn scheme(choice: u8) -> Arc<Scheme> {
     let cardinality = CardinalityField::ALL[usize::from(choice) % CardinalityField::ALL.len()];
     let (samples, bits) = [(64, 2), (12, 3), (1, 1), (130, 4)][usize::from(choice >> 4) % 4];
     let linear = matches!(cardinality, CardinalityField::Linear4 | CardinalityField::Linear8);
-    let p = Parameters {
-        sampler: if linear { Sampler::Independent } else { Sampler::OnePermutation },
-        universe: if linear { Universe::Bounded(1 << 20) } else { Universe::Open },
-        samples,
-        bits,
-        cardinality,
-        slots: Slots::NONE,
-        elements: match choice {
+    let p = presets::PRECISE
+        .with_sampler(if linear { Sampler::Independent } else { Sampler::OnePermutation })
+        .with_universe(if linear { Universe::Bounded(1 << 20) } else { Universe::Open })
+        .with_samples(samples)
+        .with_bits(bits)
+        .with_cardinality(cardinality)
+        .with_slots(Slots::NONE)
+        .with_elements(match choice {
             0..192 => Elements::None,
             _ if choice & 1 == 0 => Elements::EXACT,
             _ => Elements::Kept { bits: 20 },
-        },
-        ..presets::PRECISE
-    };
+        });
     Arc::new(Scheme::new(p).expect("a scheme that can be"))
 }
 

@@ -28,7 +28,7 @@ use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::internals::store::segment::postings::PostingsWriter;
 use ringer::internals::store::spill::SpillPlace;
 use ringer::scheme::{CardinalityField, Elements, Sampler, Slots, Universe};
-use ringer::{Database, Options, Parameters, Scheme, Signature, Sketcher, presets};
+use ringer::{Database, Options, Scheme, Signature, Sketcher, presets};
 
 /// The closed databases by name.
 pub const CLOSED: [(&str, &[u8]); 4] = [
@@ -49,14 +49,12 @@ pub const PATH: &str = "/corpus.ringer";
 
 /// The options of attacks: little memory and no threads.
 pub fn options() -> Options {
-    Options {
-        cache_bytes: 1 << 20,
-        build_bytes: 1 << 20,
-        memtable_rows: 500,
-        background: false,
-        merge: false,
-        ..Options::default()
-    }
+    Options::default()
+        .with_cache_bytes(1 << 20)
+        .with_build_bytes(1 << 20)
+        .with_memtable_rows(500)
+        .with_background(false)
+        .with_merge(false)
 }
 
 /// Returns key `n` of the seeds.
@@ -77,7 +75,7 @@ fn set(n: u64) -> Vec<u64> {
 
 fn plain_scheme() -> Scheme {
     let slots = Slots { count: 16, samples_per_slot: 2, value_bits: 4, min_matches: 1 };
-    let p = Parameters { samples: 64, bits: 2, slots, ..presets::PRECISE };
+    let p = presets::PRECISE.with_samples(64).with_bits(2).with_slots(slots);
     Scheme::new(p).expect("a scheme that can be")
 }
 
@@ -119,15 +117,13 @@ fn segments() -> Vec<u8> {
 }
 
 fn odd() -> Vec<u8> {
-    let p = Parameters {
-        sampler: Sampler::Independent,
-        universe: Universe::Bounded(1 << 16),
-        samples: 12,
-        bits: 3,
-        cardinality: CardinalityField::Linear4,
-        slots: Slots { count: 2, samples_per_slot: 2, value_bits: 1, min_matches: 1 },
-        ..presets::PRECISE
-    };
+    let p = presets::PRECISE
+        .with_sampler(Sampler::Independent)
+        .with_universe(Universe::Bounded(1 << 16))
+        .with_samples(12)
+        .with_bits(3)
+        .with_cardinality(CardinalityField::Linear4)
+        .with_slots(Slots { count: 2, samples_per_slot: 2, value_bits: 1, min_matches: 1 });
     let (layer, db) = create(&Scheme::new(p).expect("a scheme that can be"));
     let mut load = db.bulk_load();
     for n in 0..13 {
@@ -147,7 +143,8 @@ fn odd() -> Vec<u8> {
 fn kept() -> Vec<u8> {
     let slots = Slots { count: 2, samples_per_slot: 2, value_bits: 2, min_matches: 1 };
     let elements = Elements::EXACT;
-    let p = Parameters { samples: 12, bits: 2, slots, elements, ..presets::PRECISE };
+    let p =
+        presets::PRECISE.with_samples(12).with_bits(2).with_slots(slots).with_elements(elements);
     let (layer, db) = create(&Scheme::new(p).expect("a scheme that can be"));
     let mut load = db.bulk_load();
     for n in 0..20 {

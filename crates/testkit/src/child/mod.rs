@@ -167,14 +167,12 @@ pub fn be_the_child() {
 }
 
 fn open(path: &Path, random: &mut Random, log: LogKind) -> ringer::Result<Database> {
-    let options = Options {
-        memtable_rows: 1 + random.below(60) as usize,
-        build_bytes: 1 << random.below(16),
-        cache_bytes: 1 << random.below(22),
-        background: random.below(2) == 0,
-        log,
-        ..Options::default()
-    };
+    let options = Options::default()
+        .with_memtable_rows(1 + random.below(60) as usize)
+        .with_build_bytes(1 << random.below(16))
+        .with_cache_bytes(1 << random.below(22))
+        .with_background(random.below(2) == 0)
+        .with_log(log);
     if !path.exists() {
         match Database::create(path, &Scheme::precise(), options.clone()) {
             // Another process was faster.

@@ -17,8 +17,7 @@ use ringer::internals::store::file_layer::faulty::FaultyFiles;
 use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::scheme::{CardinalityField, Elements, Slots};
 use ringer::{
-    Database, Error, Like, Options, Parameters, Reader, Result, Scheme, Signature, Sketcher,
-    Snapshot,
+    Database, Error, Like, Options, Reader, Result, Scheme, Signature, Sketcher, Snapshot,
 };
 
 /// The path of the database.
@@ -30,26 +29,22 @@ pub const PACKED: &str = "/d/packed.ringer";
 /// Returns a scheme with small signatures and few slots, so that pages are small. Sets are kept, so that all kinds of
 /// pages occur.
 pub fn scheme() -> Scheme {
-    let parameters = Parameters {
-        samples: 64,
-        bits: 2,
-        cardinality: CardinalityField::Log8,
-        slots: Slots { count: 4, samples_per_slot: 4, value_bits: 8, min_matches: 1 },
-        elements: Elements::EXACT,
-        ..ringer::presets::PRECISE
-    };
+    let parameters = ringer::presets::PRECISE
+        .with_samples(64)
+        .with_bits(2)
+        .with_cardinality(CardinalityField::Log8)
+        .with_slots(Slots { count: 4, samples_per_slot: 4, value_bits: 8, min_matches: 1 })
+        .with_elements(Elements::EXACT);
     Scheme::new(parameters).unwrap()
 }
 
 /// Returns options under which checkpoints and merges run often, inside the calls.
 pub fn options() -> Options {
-    Options {
-        cache_bytes: 1 << 20,
-        memtable_rows: 8,
-        build_bytes: 700,
-        background: false,
-        ..Options::default()
-    }
+    Options::default()
+        .with_cache_bytes(1 << 20)
+        .with_memtable_rows(8)
+        .with_build_bytes(700)
+        .with_background(false)
 }
 
 /// Returns the elements of set `n`. Set 0 is empty.
