@@ -125,8 +125,8 @@ def nearest_possible(law, value, equal, k, size1, size2):  # COMPARE-11
     if below >= smaller or equal == 0:
         return resemblance(below)
     p, q = law.agreement(resemblance(below)), min(law.agreement(resemblance(below + 1)), 1.0)
-    even = 1.0
-    if q < 1:
+    even = 1.0 if q >= 1 else 0.0
+    if q < 1 and p > 0:
         less = math.log((1 - p) / (1 - q))
         even = less / (less + math.log(q / p))
     return resemblance(below + 1 if equal / k + TOLERANCE >= even else below)

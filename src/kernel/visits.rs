@@ -1,18 +1,19 @@
-//! Which elements go to a bin that is still open.
+//! Finds the elements that visit an open bin at a given time (SAMPLE-12).
 //!
-//! In: the first bin and the order of each element as bytes, how far each of 256 orders has come, and the ranks of at
-//! most 256 bins, which say which are open. Out: a bit for each element. Where the instruction set allows, tables of
-//! 256 bytes are looked up in registers, many elements at a time.
+//! In: the first bin and the order of each element, the step of each order at this time, and the rank of each bin. A
+//! bin is open if its rank is high enough. Out: a bit for each element. There are at most 256 bins and orders, so each
+//! number is a byte. Where the instruction set allows, the tables are held in registers, and many elements are looked
+//! up at a time.
 
 /// Elements per mask.
 pub(crate) const VISITS: usize = 32;
 
-/// Elements that move through at most 256 bins, padded to whole masks.
+/// The elements. Their number is a multiple of [`VISITS`].
 #[derive(Clone, Copy)]
 pub(crate) struct Visitors<'a> {
-    /// The first bin of each.
+    /// The first bin of each element.
     pub(crate) bins: &'a [u8],
-    /// The number of the order of each.
+    /// The order of each element.
     pub(crate) rows: &'a [u8],
 }
 

@@ -77,14 +77,13 @@ pub(crate) fn check_count(count: usize) -> Result<()> {
     ))
 }
 
-/// From this ratio of sizes on, the smaller set is searched for in the larger one. The search doubles its step until
-/// it passes the element, so it costs the logarithm of the distance.
+/// If one set is this many times as large as the other, a galloping search is faster than a merge.
 const GALLOP_FROM: usize = 16;
 
 /// The size of the intersection of two sets. Both slices must be strictly ascending.
 ///
-/// Sets of similar size are merged. If one is [much larger](GALLOP_FROM), each element of the smaller set is searched
-/// for in the larger one, starting where the last search ended.
+/// Sets of similar size are merged. If one is much larger, each element of the smaller set is searched for in the
+/// larger one, starting where the last search ended.
 ///
 /// ```
 /// use ringer::sketch::intersection_size;
@@ -110,6 +109,7 @@ fn merge(a: &[u64], b: &[u64]) -> usize {
     common
 }
 
+/// Each search doubles its step until it passes the element. Its cost is the logarithm of the distance.
 fn gallop(small: &[u64], mut large: &[u64]) -> usize {
     let mut common = 0;
     for x in small {
@@ -169,7 +169,7 @@ mod tests {
             let kept = keeping(bits).keep(set.clone());
             assert!(kept.is_sorted_by(|a, b| a < b) && kept.iter().all(|x| x >> bits == 0));
             assert!(kept.len() <= 256 || bits > 8);
-            // 1000 elements in 2^b places: about 1000 (1 - 1000 / 2^(b + 1)) of them stay, with b = 24 all but .03.
+            // About 1000^2 / 2^(bits + 1) of the 1000 elements collide: 0.03 if there are 24 bits.
             assert!(bits < 24 || kept.len() >= 998, "{bits}: {}", kept.len());
         }
         assert!(Keeping::of(&Scheme::precise()).is_none());

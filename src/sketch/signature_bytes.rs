@@ -1,7 +1,7 @@
 //! The bytes of a signature outside a database: what a program sends to another, or keeps in a column of its own.
 //!
-//! In: a signature. Out: bytes whose number depends on the scheme alone; and from such bytes, the signature. Normative:
-//! SIG-8 of `format-spec/signature.md`. The bytes do not name their scheme, so the caller must know it.
+//! Converts a signature to bytes and back. The number of bytes depends on the scheme alone. Normative: SIG-8 of
+//! `format-spec/signature.md`. The bytes do not name their scheme, so the caller must know it.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use super::sketcher::Sketcher;
 use crate::error::{Error, Result};
 use crate::scheme::Scheme;
 
-/// The last byte of the signature of the empty set, and of any other.
+/// The last byte says whether the set is empty.
 const EMPTY: u8 = 1;
 const NOT_EMPTY: u8 = 0;
 
-/// The bytes of the cardinality code.
+/// The number of bytes of a cardinality code.
 fn code_bytes(scheme: &Scheme) -> usize {
     scheme.cardinality.bits().div_ceil(8) as usize
 }
@@ -52,13 +52,13 @@ impl Sketcher {
     /// ```
     pub fn signature_from_bytes(&self, bytes: &[u8]) -> Result<Signature> {
         let (scheme, expected) = (self.scheme(), self.signature_bytes());
-        let refused = |limit: &str| Error::invalid("the bytes of a signature", limit);
+        let refused = |limit: &str| Error::invalid("the bytes of this signature", limit);
         if bytes.len() != expected {
             let what = format!("a signature of {} bytes", bytes.len());
             return Err(Error::invalid(what, format!("signatures of this scheme have {expected}")));
         }
         if scheme.elements.are_kept() {
-            return Err(refused("they do not include the set, which this scheme keeps"));
+            return Err(refused("this scheme keeps sets, which signature bytes do not include"));
         }
         let (words, rest) = bytes.split_at(scheme.words_per_signature() * 8);
         let planes: Box<[u64]> =
@@ -68,18 +68,18 @@ impl Sketcher {
         let empty = match mark {
             [NOT_EMPTY] => false,
             [EMPTY] => true,
-            _ => return Err(refused("the last one is neither 0 nor 1")),
+            _ => return Err(refused("the last byte must be 0 or 1")),
         };
         if empty && (code != 0 || planes.iter().any(|word| *word != 0)) {
-            return Err(refused("those of the empty set are 0"));
+            return Err(refused("the words and the cardinality code of the empty set must be 0"));
         }
         if !empty && !scheme.cardinality.is_valid_code(code) {
-            return Err(refused("they have a size that the scheme does not have"));
+            return Err(refused("the scheme has no such cardinality code"));
         }
         let unused = scheme.words_per_plane() as u32 * 64 - scheme.samples;
         let last_words = planes.chunks_exact(scheme.words_per_plane()).filter_map(<[u64]>::last);
         if last_words.into_iter().any(|word| word.leading_zeros() < unused) {
-            return Err(refused("they have bits past the last sample"));
+            return Err(refused("the bits past the last sample must be 0"));
         }
         let scheme = Arc::clone(self.shared_scheme());
         Ok(Signature::from_planes(scheme, planes, code, empty, None))
@@ -138,15 +138,15 @@ mod tests {
             refused(&bytes)
         };
         assert!(refused(&good[1..]).contains("signatures of this scheme have"));
-        assert!(changed(length - 1, 2).contains("neither 0 nor 1"));
-        assert!(changed(length - 1, 1).contains("those of the empty set are 0"));
-        assert!(changed(length - 2, 0).contains("a size that the scheme does not have"));
-        assert!(changed(15, 128).contains("bits past the last sample"));
+        assert!(changed(length - 1, 2).contains("must be 0 or 1"));
+        assert!(changed(length - 1, 1).contains("of the empty set must be 0"));
+        assert!(changed(length - 2, 0).contains("no such cardinality code"));
+        assert!(changed(15, 128).contains("bits past the last sample must be 0"));
         let keeping = Parameters { elements: Elements::EXACT, ..presets::PRECISE };
         let keeping = Sketcher::new(&Scheme::new(keeping).unwrap());
         let bytes = keeping.sketch(&[1]).unwrap().to_bytes();
         let error = keeping.signature_from_bytes(&bytes).unwrap_err().to_string();
-        assert!(error.contains("which this scheme keeps"), "{error}");
+        assert!(error.contains("this scheme keeps sets"), "{error}");
         let universe = Universe::Bounded(1 << 20);
         let cardinality = CardinalityField::Linear4;
         let bounded = Parameters { universe, cardinality, ..presets::PRECISE }

@@ -1,5 +1,5 @@
-//! Ringer beside other indexes for set similarity, in one run and on one thread. The README explains how to run it
-//! and what the figures mean.
+//! Compares Ringer with other indexes for set similarity, in one run and on one thread. The README explains how to run
+//! it and what the figures mean.
 
 mod dedup;
 mod gaoya;
@@ -23,17 +23,17 @@ use crate::table::Row;
 use testkit::workload::Workload;
 
 const USAGE: &str = "\
-usage: peers table [N [FILE]]   builds, asks and prints the table; rows of other programs from FILE
+usage: peers table [N [FILE]]   builds indexes, runs queries and prints a table of the results
        peers sketch [PYTHON SCRIPT]
-                                measures sets to signatures, beside rensa as SCRIPT (beside.py) runs it
-       peers text               measures raw text to signatures
-       peers dedup [N [FILE]]   finds duplicates and prints the table; rows of other programs from FILE
-       peers scans [N]          measures exhaustive queries, and writes rows for such a FILE
-       peers documents [N]      writes the sets in which duplicates are looked for: 200 words of 64 bits each
+                                measures how fast sets become signatures; with SCRIPT (beside.py), also in rensa
+       peers text               measures how fast texts become signatures
+       peers dedup [N [FILE]]   finds duplicates and prints a table of the results
+       peers scans [N]          measures exhaustive queries, and writes their rows of the table
+       peers documents [N]      writes the sets of `dedup`: 200 words of 64 bits each
        peers sets [N]           writes the sets: 200 words of 64 bits each
        peers signatures [N]     writes minwise signatures of the sets, then of the queries: 128 words of
                                 32 bits each
-N is the number of sets, 1,000,000 unless given.";
+N is the number of sets, 1,000,000 unless given. FILE has rows of other programs, which the table includes.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

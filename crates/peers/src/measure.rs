@@ -33,7 +33,7 @@ impl Watch {
         (self.wall.as_secs_f64(), self.processor.as_secs_f64())
     }
 
-    /// The rate of this many items in the time so far: thousands per second of wall and of processor time.
+    /// Thousands of items per second of wall time, and per second of processor time.
     pub(crate) fn rates(&self, things: u64) -> (f64, f64) {
         let rate = |time: Duration| things as f64 / time.as_secs_f64() / 1e3;
         (rate(self.wall), rate(self.processor))
@@ -95,8 +95,8 @@ impl Queries {
         }
     }
 
-    /// Times every query once, in reverse order, so that the first ones do not profit from what the previous round
-    /// left in the nearest caches.
+    /// Times every query once, in reverse order. Otherwise the first queries would find their data in the processor's
+    /// caches, left there by the previous round.
     pub(crate) fn round<C: Contender>(&mut self, w2: &Workload, contender: &C) {
         self.round_of(w2, contender, u64::MAX);
     }
@@ -114,7 +114,7 @@ impl Queries {
         self.rounds.push(times);
     }
 
-    /// The latency in microseconds that this share of the queries does not exceed, in the best round.
+    /// A percentile of the latencies, in microseconds: of the round in which it was lowest. `share` is from 0 to 1.
     pub(crate) fn percentile(&self, share: f64) -> f64 {
         let at = |times: &Vec<f64>| times[(share * (times.len() - 1) as f64) as usize];
         self.rounds.iter().map(at).fold(f64::INFINITY, f64::min)

@@ -1,6 +1,7 @@
-//! The conditions of queries and of pairs, and how runs over all sets end.
+//! The conditions of queries and of pairs.
 //!
-//! In: dicts of the Python part. Out: builders of the library with these conditions. Threads and progress are in `work`.
+//! In: dicts of the Python part. Out: builders of the library with these conditions. Also stops runs that the caller
+//! cancelled or that found too much. Threads and progress are in `work`.
 
 use std::ops::ControlFlow;
 

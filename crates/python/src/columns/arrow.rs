@@ -14,7 +14,7 @@ use pyo3_arrow::input::AnyArray;
 
 use crate::failure::{Failure, Outcome};
 
-/// The chunks of an Arrow column, or `None` if the object has none of the two methods.
+/// The chunks of an Arrow column, or `None` if the object has neither method.
 pub(super) fn chunks(data: &Bound<'_, PyAny>) -> Outcome<Option<Vec<ArrayRef>>> {
     let py = data.py();
     let methods = [intern!(py, "__arrow_c_array__"), intern!(py, "__arrow_c_stream__")];
@@ -25,7 +25,7 @@ pub(super) fn chunks(data: &Bound<'_, PyAny>) -> Outcome<Option<Vec<ArrayRef>>> 
     chunks.into_iter().map(plain).collect::<Outcome<_>>().map(Some)
 }
 
-/// An array without its encoding.
+/// Decodes a dictionary, and replaces a table of one column by the column.
 fn plain(array: ArrayRef) -> Outcome<ArrayRef> {
     match array.data_type() {
         DataType::Struct(fields) if fields.len() == 1 => {

@@ -40,7 +40,7 @@ pub struct FoundList<'r> {
     range: (u32, u32),
 }
 
-/// A slot and a value, as postings store it, whose list is wanted.
+/// The slot and the value of a wanted list. The value is scrambled, as in the postings (POST-L2).
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted {
     pub(super) slot: u32,
