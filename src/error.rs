@@ -89,8 +89,8 @@ pub enum Error {
 
     /// The signatures were made for another measure.
     #[error(
-        "{requested} cannot be computed from signatures of the measure `{measure}`; use a scheme whose \
-         sampler is made for it"
+        "{requested} cannot be computed from signatures of the measure `{measure}`; use a scheme of \
+         another measure"
     )]
     OtherMeasure {
         /// What was asked for.

@@ -181,7 +181,7 @@ impl Features {
             }
             Features::Spots { distance, chain } => {
                 let words = u32::from(distance) * u32::from(chain);
-                limit("words of substance in a spot", words, 1, MAX_SPOT_WORDS as u32)
+                limit("distance times chain of a spot", words, 1, MAX_SPOT_WORDS as u32)
             }
         }
     }

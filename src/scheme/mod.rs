@@ -318,7 +318,7 @@ fn check_measure(p: &Parameters) -> Result<(), Violation> {
         sampler.permutes() || universe == Universe::Open,
         "SCHEME-14",
         format!("sampler `{sampler}` in a bounded universe"),
-        "it does not permute a universe; choose independent, or the open universe".into(),
+        "this sampler needs the open universe; choose independent, or the open universe".into(),
     )?;
     rule(
         measure == Measure::Jaccard || p.cardinality == CardinalityField::None,
@@ -368,9 +368,7 @@ fn check_slots(p: &Parameters) -> Result<(), Violation> {
     let used = u32::from(count) * u32::from(samples_per_slot);
     let most = u32::from(MAX_VALUE_BITS).min(sample_bits);
     let broken = if count == 0 || samples_per_slot == 0 {
-        format!(
-            "without slots all four numbers must be 0, but {count} of {samples_per_slot} were given"
-        )
+        "a slot must have at least 1 sample; for no index, all four numbers must be 0".into()
     } else if used > p.samples {
         format!("slots can use at most the {} samples of a signature, not {used}", p.samples)
     } else if value_bits == 0 || u32::from(value_bits) > most {

@@ -61,8 +61,8 @@ fn errors_name_the_limit() {
     let chunks = |horizon| Features::Chunks { horizon };
     assert!(refused(|p| p.features = chunks(1)).contains("horizon of chunks = 1"));
     let spots = |distance, chain| Features::Spots { distance, chain };
-    assert!(refused(|p| p.features = spots(0, 3)).contains("words of substance in a spot = 0"));
-    assert!(refused(|p| p.features = spots(9, 8)).contains("words of substance in a spot = 72"));
+    assert!(refused(|p| p.features = spots(0, 3)).contains("distance times chain of a spot = 0"));
+    assert!(refused(|p| p.features = spots(9, 8)).contains("distance times chain of a spot = 72"));
     assert!(refused(|p| p.cardinality = CardinalityField::Linear8).contains("bounded"));
     assert!(refused(|p| p.universe = Universe::Bounded(1)).contains("at least 2"));
     let dense = |p: &mut Parameters| p.universe = Universe::Bounded(1 << 16);

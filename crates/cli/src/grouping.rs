@@ -116,7 +116,7 @@ pub(crate) fn ended(
     let compared = planning::found_by(scheme, min, least, false);
     if !(conditions.exhaustive || style.quiet) && scheme.slots.count > 0 && compared < GOOD_RECALL {
         exit::say(&format!(
-            "note: the index compares {:.0} % of the pairs at {} {min}, and more of the more similar ones; \
+            "note: the index compares {:.0} % of the pairs at {} {min}, and a larger share of more similar pairs; \
              --exhaustive compares all pairs",
             100.0 * compared,
             scheme.measure.similarity_name()

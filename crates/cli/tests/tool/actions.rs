@@ -19,7 +19,7 @@ fn folder() -> Tool {
     tool
 }
 
-/// All files below a folder with their contents, links with where they lead.
+/// Returns all files below a folder with their contents, and links with their targets.
 fn files(folder: &Path) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -101,7 +101,7 @@ fn actions_touch_the_files_that_are_not_kept() {
         ["gone/there/in/copy.txt", "gone/there/in/near.txt", "in/a.txt", "in/other.txt"]
     );
     assert_eq!(ran.json()[1], serde_json::json!({ "moved": "in/copy.txt", "kept": "in/a.txt" }));
-    // What was moved away is not searched when the folder is named again.
+    // The folder that files were moved to is not searched in the next run.
     let again = tool.run(&["dedup", ".", "--move", "gone/there", "--yes"]).with_status(0);
     assert!(again.err.contains("nothing to move"), "{}", again.err);
     let nothing = tool.run(&["dedup", "in", "--delete", "--yes"]).with_status(0);
@@ -131,7 +131,7 @@ fn links_replace_identical_files_only() {
     assert_eq!(number(&format!("in/sub/{long}")), number("in/a.txt"));
     assert_ne!(number("in/near.txt"), number("in/a.txt"));
     assert_eq!(names(&tool).len(), 5);
-    // Names of one file are one file now.
+    // Several names of one file count as one file.
     let again = tool.run(&["dedup", "in", "--link", "hard", "--yes"]).with_status(0);
     assert!(
         again.err.contains("found 1 group with 2 of 3 files\nnothing to link"),
@@ -234,7 +234,7 @@ fn nothing_happens_without_a_yes() {
 #[test]
 fn a_file_that_changes_meanwhile_is_left_alone() {
     let times = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();
-    /// What happens to a file while the tool asks.
+    /// A change of a file while the tool waits for confirmation.
     type Change = fn(&Path);
     let changes: [(&str, Change); 5] = [
         ("appended", |path| {
@@ -276,7 +276,7 @@ fn a_file_that_changes_meanwhile_is_left_alone() {
                 let place = format!("{action:?}, {changed} {name}: {}", ran.out);
                 assert_eq!(ran.status, Some(3), "{place}");
                 assert_eq!(ran.out.matches("warning: ").count(), left, "{place}");
-                // The other group is done, and everything that stays is as it was.
+                // The other group is processed, and every remaining file is unchanged.
                 let shown = files(&tool.path("in"));
                 let group = |name: &str| {
                     !["x.txt", "y.txt"].contains(&name) && (left == 2 || name != "z.txt")
@@ -305,7 +305,7 @@ fn names_that_exist_are_not_replaced_and_paths_stay_inside() {
         ["gone/in/copy.txt", "gone/in/near.txt", "in/a.txt", "in/copy.txt", "in/other.txt"]
     );
     assert_eq!(fs::read_to_string(tool.path("gone/in/copy.txt")).unwrap(), "mine");
-    // Neither an absolute path nor one through the parent leads out of the folder.
+    // Neither an absolute path nor `..` leads out of the folder.
     let tool = folder();
     let place = tool.path("in").to_string_lossy().into_owned();
     tool.run(&["dedup", "in/../in/a.txt", &place, "--move", "gone", "--yes"]).with_status(0);
@@ -393,7 +393,7 @@ fn folders_without_write_permission_are_left_alone() {
     }
 }
 
-/// Links to the kept file, by name or through a folder, are never taken for copies of it.
+/// Links to the kept file are never treated as copies of it.
 #[test]
 fn links_are_neither_kept_nor_removed() {
     let tool = Tool::new();

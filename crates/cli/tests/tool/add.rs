@@ -11,7 +11,7 @@ use run::{Tool, words};
 fn lines_of_sets_are_taken_and_bad_ones_are_said() {
     let tool = Tool::new();
     tool.run(&["create", "db.ringer", "--features", "tokens"]).with_status(0);
-    // A mark of byte order, CRLF, an empty line, no tab, no key, no elements, no end of line.
+    // A byte order mark, CRLF, an empty line, no tab, no key, no elements, no line end.
     let input =
         b"\xef\xbb\xbfone\ta b c\r\ntwo\ta b c d\n\nno tab here\n\tno key\nempty\t\nlast\tx";
     tool.write("sets.tsv", input);
@@ -29,7 +29,7 @@ fn lines_of_sets_are_taken_and_bad_ones_are_said() {
     assert_eq!((&found[0]["key"], &found[0]["resemblance"]), (&"one".into(), &1.0.into()));
     assert_eq!(tool.names(), ["db.ringer", "sets.tsv"]);
 
-    // What comes before the line that stops is stored, and that is said.
+    // Sets before the bad line are stored, and the note says so.
     tool.run(&["create", "strict.ringer", "--features", "tokens"]).with_status(0);
     let strict =
         tool.run(&["add", "strict.ringer", "--sets", "sets.tsv", "--strict"]).with_status(3);
@@ -98,7 +98,7 @@ fn json_lines() {
     assert!((sizes[0] - 2.0).abs() < 0.1 && (sizes[1] - 3.0).abs() < 0.2, "{sizes:?}");
 }
 
-/// Of a line that is too long to be held the rest is skipped, and the next one counts.
+/// The rest of a line that is too long is skipped, and the next line is read.
 #[test]
 fn a_line_of_65_mib_is_left_out() {
     let tool = Tool::new();
@@ -151,7 +151,7 @@ fn what_cannot_be_read_changes_nothing() {
         tool.run(arguments).with_status(2);
     }
     assert_eq!(tool.names(), ["db.ringer"]);
-    // A refused command may close the file anew, but all it holds is the same.
+    // A refused command may rewrite the superblocks, but not the contents.
     assert!(tool.keys("db.ringer").is_empty());
     assert_eq!(before.len(), std::fs::read(tool.path("db.ringer")).unwrap().len());
 }
@@ -176,7 +176,7 @@ fn files_of_all_kinds() {
     let filler = vec![b'x'; 1 << 20];
     (0..65).for_each(|_| (&huge).write_all(&filler).unwrap());
 
-    // The database lies in the folder that is added, and is no part of it.
+    // The database is inside the folder, and is not added to itself.
     tool.run(&["create", "in/db.ringer", "--preset", "precise"]).with_status(0);
     let added = tool.run(&["add", "in/db.ringer", "in"]).with_status(0);
     assert!(
@@ -262,8 +262,7 @@ fn commits_are_acknowledged_as_asked() {
     );
 }
 
-/// A commit that fails is not acknowledged, not even by the next one: what is said to be safe is there again
-/// when there is space.
+/// A failed commit is never acknowledged. Everything that was acknowledged is there when there is space again.
 #[cfg(target_os = "linux")]
 #[test]
 fn on_a_full_disk_only_what_is_safe_is_acknowledged() {
@@ -272,7 +271,7 @@ fn on_a_full_disk_only_what_is_safe_is_acknowledged() {
         tool.run(&["create", "db.ringer", "--features", "tokens"]).with_status(0);
         let lines: String = (0..20_000).map(|i| format!("key{i}\tx{i} y{i}\n")).collect();
         tool.write("sets.tsv", lines);
-        // No file may grow beyond half a megabyte; that is an error, not a signal.
+        // Limits the size of files to half a megabyte. With the signal ignored, writes return an error.
         let every = every.map_or(String::new(), |n| format!("--commit-every {n}"));
         let ringer = env!("CARGO_BIN_EXE_ringer");
         let script = format!(
@@ -298,7 +297,7 @@ fn on_a_full_disk_only_what_is_safe_is_acknowledged() {
     }
 }
 
-/// That nobody reads what is acknowledged does not end the work.
+/// The command ends its work even if nobody reads the acknowledgements.
 #[test]
 fn acknowledgements_that_nobody_reads_end_nothing() {
     let tool = Tool::new();
@@ -315,8 +314,8 @@ fn acknowledgements_that_nobody_reads_end_nothing() {
     assert_eq!(tool.keys("db.ringer").len(), 500);
 }
 
-/// Each line is acknowledged before the next one comes, what was acknowledged survives a kill, and the next
-/// command that writes brings the database in order.
+/// Each line is acknowledged before the next one is sent. Acknowledged sets survive a kill, and the next command that
+/// writes recovers the database.
 #[test]
 fn what_is_acknowledged_survives_a_kill() {
     let tool = Tool::new();
@@ -335,7 +334,7 @@ fn what_is_acknowledged_survives_a_kill() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    // A reader sees the last checkpoint, says so, and leaves everything as it is.
+    // A reader shows the last checkpoint, warns, and changes nothing.
     let seen = tool.run(&["keys", "db.ringer"]).with_status(0);
     assert!(
         seen.out.is_empty() && seen.err.contains("warning: 20 commits are only in the log"),
@@ -350,7 +349,7 @@ fn what_is_acknowledged_survives_a_kill() {
     assert_eq!(tool.names(), ["db.ringer"]);
 }
 
-/// An interrupt while the input is silent: what was read is stored, and the database is closed.
+/// An interrupt while the tool waits for input: what was read is stored, and the database is closed.
 #[cfg(unix)]
 #[test]
 fn an_interrupt_stores_what_was_read() {
@@ -364,7 +363,7 @@ fn an_interrupt_stores_what_was_read() {
         .spawn()
         .unwrap();
     let mut input = child.stdin.take().unwrap();
-    // The tenth waits for eight more, and half a line for its end.
+    // The commit of the tenth set waits for eight more, and the last line is incomplete.
     (0..10).for_each(|i| writeln!(input, "key{i}\ta b c{i}").unwrap());
     write!(input, "half\ta").unwrap();
     let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -376,7 +375,7 @@ fn an_interrupt_stores_what_was_read() {
     let err = run::text(&ended.stderr);
     assert_eq!(ended.status.code(), Some(130), "{err}");
     drop(input);
-    // The tenth, if it had been read by then: what is said is what is stored.
+    // The tenth set may or may not have been read. The message and the database must agree.
     let stored = tool.keys("db.ringer").len();
     assert!((9..=10).contains(&stored), "{stored}");
     assert!(err.contains(&format!("added {stored} sets")), "{stored}: {err}");
@@ -409,7 +408,7 @@ fn create_makes_what_is_asked_for() {
     ] {
         assert!(made.out.contains(said), "{said}: {}", made.out);
     }
-    // Slots that were not asked for follow what was.
+    // The default slots follow from the given options.
     for changed in [
         &["--samples", "16"][..],
         &["--bits", "1"],

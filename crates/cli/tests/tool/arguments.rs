@@ -1,9 +1,8 @@
-//! Command lines that nobody would type: the corpus of the fuzz target `arguments` and changes of it, given to the
-//! real binary.
+//! Unusual command lines for the real binary: the corpus of the fuzz target `arguments`, and random changes of it.
 //!
-//! In: arguments and lines from bytes, as the fuzz target reads them. Out: a documented status, no message of a bug,
-//! nothing beside the folder that the command ran in, no temporary file left. `RINGER_RANDOM` says how many changes are
-//! tried (default 150), `RINGER_RANDOM_START` where they start.
+//! Each ends with a documented status and without a message about a bug. It changes nothing outside its folder, and leaves
+//! no temporary file. `RINGER_RANDOM` is the number of changes (default 150), `RINGER_RANDOM_START` the number of the
+//! first one.
 #![cfg(unix)]
 
 use testkit::attacks;
@@ -16,7 +15,7 @@ use std::process::{Command, Stdio};
 use attacks::arguments::{Files, Given, given};
 use testkit::random::Random;
 
-/// Address space that a command may take: the sum of what its threads reserve and much more than it uses.
+/// The address space of a command: what its threads reserve, and much more than it uses.
 const MOST_KIB: u64 = 4 << 20;
 
 fn corpus() -> Vec<Vec<u8>> {
@@ -52,7 +51,7 @@ fn run(files: &Files, input: &[u8]) -> Option<i32> {
     status
 }
 
-/// An input with a few changes: arguments that go, come, change places, or get other bytes.
+/// Changes an input a little: removes, adds, swaps or edits arguments.
 fn change(random: &mut Random, input: &[u8], other: &[u8]) -> Vec<u8> {
     let end = input.iter().position(|byte| *byte == 1).unwrap_or(input.len());
     let (command, lines) = input.split_at(end);

@@ -137,7 +137,7 @@ fn odd_files_are_counted_and_the_rest_is_done() {
     let root = folder.path();
     symlink(root, root.join("loop")).unwrap();
     symlink(root.join("nowhere"), root.join("dangling")).unwrap();
-    // A pipe that nobody writes to: to open it would be to wait for ever.
+    // A pipe without a writer: opening it would block for ever.
     let made = Command::new("mkfifo").arg(root.join("pipe")).status();
     assert!(made.is_ok_and(|status| status.success()), "mkfifo");
     fs::write(root.join(OsStr::from_bytes(b"caf\xe9.txt")), words(1)).unwrap();
@@ -150,7 +150,7 @@ fn odd_files_are_counted_and_the_rest_is_done() {
     assert!(shown.contains("invalid.txt"), "{shown}");
 }
 
-/// The database that `--db` keeps can be asked and added to.
+/// The database of `--db` accepts queries and more files.
 #[test]
 fn the_database_can_be_kept() {
     let folder = folder();
@@ -163,7 +163,7 @@ fn the_database_can_be_kept() {
     assert_eq!((first.status.code(), text(&first.stdout)), (Some(0), String::new()));
     let second = dedup(&[path(&folder.path().join("sub"))]);
     assert!(text(&second.stdout).starts_with("group 1: 2 files\n"), "{}", text(&second.stdout));
-    // Of what was there before only what is like the files of this run, and marked: it may be gone.
+    // Of the stored files, only those that resemble files of this run are listed. They are marked, since they may be gone.
     let shown = text(&second.stdout);
     assert!(shown.contains("a.txt  (from an earlier run)") && !shown.contains("d.txt"), "{shown}");
     let other = dedup(&["--json", path(&folder.path().join("e.txt"))]);
@@ -175,7 +175,7 @@ fn the_database_can_be_kept() {
     assert_eq!(other.status.code(), Some(2), "{}", text(&other.stderr));
 }
 
-/// A database has a seed of its own unless it is given one; and with one, everything comes out the same.
+/// Each database has its own random seed. With `--seed`, the output is always the same.
 #[test]
 fn seeds_are_random_unless_they_are_given() {
     let folder = folder();

@@ -2,7 +2,7 @@
 //! Markdown file of the repository leads somewhere.
 //!
 //! Pages use three kinds of code blocks. `sh` blocks run one after the other in an empty folder, one folder per page. A `text`
-//! block is the standard output of the `sh` block before it; a line `...` in it stands for any lines. `rust` blocks
+//! block is the standard output of the `sh` block before it; a line `...` in it matches any lines. `rust` blocks
 //! are doc tests of the library.
 
 use std::collections::BTreeSet;
@@ -59,7 +59,7 @@ fn blocks(page: &str) -> Vec<Block<'_>> {
     found
 }
 
-/// Whether lines are those of a pattern in which `...` stands for any lines.
+/// Whether lines match a pattern in which `...` matches any lines.
 fn matches(pattern: &[&str], lines: &[&str]) -> bool {
     match pattern.split_first() {
         None => lines.is_empty(),
@@ -222,7 +222,7 @@ fn links_and_patterns_are_recognised() {
     assert!(!matches(&["a"], &["a", "b"]) && !matches(&["a", "b"], &["a"]));
 }
 
-/// The page of benchmarks is written by a script. Nobody may edit it.
+/// The page of benchmarks is exactly what its script writes.
 #[test]
 fn the_page_of_benchmarks_is_what_its_figures_give() {
     let script = root().join("benches/report");

@@ -1,4 +1,4 @@
-//! Adding to a database again and again: `--sync`, `--if-absent`, and what `add` says of sets that were stored before.
+//! Repeated adds: `--sync`, `--if-absent`, and what `add` reports about sets that were already stored.
 
 use std::fs;
 

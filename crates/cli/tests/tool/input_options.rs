@@ -1,4 +1,4 @@
-//! Which files and lines are read: exclusions, lists of files, compressed files, and what is said of other ones.
+//! Which files and lines are read: exclusions, lists of files, compressed files, and messages about other files.
 #![cfg(unix)]
 
 use std::fs;

@@ -1,5 +1,5 @@
-//! Documents that would take too much: the tool leaves them out, says which, and ends with the status of its contract;
-//! an interrupt is heard while it works on one document.
+//! Documents over a limit: the tool skips and lists them, and ends with the documented status. An interrupt works in the
+//! middle of a document, too.
 #![cfg(unix)]
 
 use crate::run;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use run::Tool;
 
-/// Three bytes that have 33 in their normal form.
+/// A character of 3 bytes whose normal form has 33.
 const LIGATURE: &str = "\u{FDFA}";
 
 #[test]
@@ -33,7 +33,7 @@ fn documents_over_a_limit_are_listed_and_counted() {
     assert_eq!(json[0]["left_out"]["over a limit"], 1);
     let added = tool.run(&["add", "db.ringer", "in", "--max-features", "7"]).with_status(6);
     assert!(added.err.contains("more than 7 features"), "{}", added.err);
-    // Nothing at all could be used.
+    // None of the input could be used.
     let added =
         tool.run(&["add", "db.ringer", "in/large.txt", "--max-text", "1000"]).with_status(3);
     assert!(added.err.contains("none of the input could be used"), "{}", added.err);
@@ -54,7 +54,7 @@ fn lines_over_a_limit_are_listed_and_counted() {
     assert!(added.err.contains("added 2 sets; skipped: 1 over a limit"), "{}", added.err);
 }
 
-/// Files that are cut into chunks are read piece by piece: they have a limit only where one is asked for.
+/// Files that become chunks are read in pieces, so they have no limit unless an option sets one.
 #[test]
 fn chunks_are_limited_where_that_is_asked_for() {
     let tool = Tool::new();
@@ -66,8 +66,8 @@ fn chunks_are_limited_where_that_is_asked_for() {
     tool.run(&["add", "db.ringer", "in"]).with_status(0);
 }
 
-/// One file of 60 MiB of ligatures took 8 GB and a minute, and an interrupt was heard after most of that. Here the
-/// address space is what 64 MiB of text may take, and the tool ends by itself: it has met the limit.
+/// A file of 60 MiB of ligatures took 8 GB and a minute, and an interrupt had to wait for most of it. Here the address
+/// space allows for 64 MiB of text, and the tool reports that the document is over the limit.
 #[test]
 fn a_text_that_grows_by_normalisation_takes_neither_memory_nor_patience() {
     let tool = Tool::new();
@@ -86,8 +86,7 @@ fn a_text_that_grows_by_normalisation_takes_neither_memory_nor_patience() {
     }
 }
 
-/// The tool ends by itself after an interrupt in the middle of one document, with what was read before: without that it
-/// would go on for minutes, because nothing limits the document.
+/// An interrupt ends the work on one document, which would take minutes without a limit. Earlier sets are stored.
 #[test]
 fn an_interrupt_is_heard_in_the_middle_of_a_document() {
     let tool = Tool::new();

@@ -1,4 +1,4 @@
-//! What the `ringer` command says, returns and refuses, command by command.
+//! Output, exit status and errors of the `ringer` command.
 
 #[cfg(unix)]
 mod actions;

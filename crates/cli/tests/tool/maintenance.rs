@@ -1,4 +1,4 @@
-//! The tool and files that are damaged, locked, read-only, or no databases at all; help and completions.
+//! Files that are damaged, locked, read-only or not databases; help and completions.
 
 use crate::run;
 
@@ -61,7 +61,7 @@ fn commands_that_write_leave_one_file() {
         assert_eq!(tool.keys(name), ["a", "b"]);
         tool.run(&["check", name, "--deep"]).with_status(0);
     }
-    // What stands there is left alone.
+    // Existing files are not replaced.
     tool.run(&["pack", "db.ringer", "packed.ringer"]).with_status(5);
     tool.run(&["salvage", "db.ringer", "saved.ringer"]).with_status(5);
 }
@@ -123,7 +123,7 @@ fn files_that_are_no_databases_are_refused() {
     assert_eq!(tool.names(), ["empty", "folder", "text"]);
 }
 
-/// Every byte of the data is damaged in turn, some of them: `check` finds it or no answer changes.
+/// A bit is flipped at 40 places, one at a time. Each time `check` finds it, or no answer changes.
 #[test]
 fn damage_is_found_said_and_mended_or_salvaged() {
     let sets: String = (0..400).map(|i| format!("key{i:03}\tx{i} y{} z\n", i / 2)).collect();
@@ -149,7 +149,7 @@ fn damage_is_found_said_and_mended_or_salvaged() {
                 }
                 assert_eq!(finding["file"], "bad.ringer");
             }
-            // Both superblocks would have to go for this.
+            // Only damage to both superblocks gives another status.
             other => panic!("byte {at}: status {other:?}, {}", check.err),
         }
         let salvaged = tool.run(&["salvage", "bad.ringer", "saved.ringer"]);
@@ -169,7 +169,7 @@ fn damage_is_found_said_and_mended_or_salvaged() {
     assert!(found > 10, "{found}");
 }
 
-/// A database of a killed program that was copied without the directory beside it.
+/// A copy of an open database without its log.
 #[test]
 fn a_salvage_that_misses_commits_says_so() {
     let tool = Tool::with_sets(SETS);
@@ -213,7 +213,7 @@ fn output_closed_early_is_no_error() {
         let err = run::text(&out.stderr);
         assert_eq!((out.status.code(), &*err), (Some(0), ""), "{command:?}");
     }
-    // That nobody reads the findings does not make them go away.
+    // The status reports the findings even if nobody reads them.
     let mut bad = fs::read(tool.path("db.ringer")).unwrap();
     let end = bad.len();
     bad[end - 2000..].iter_mut().for_each(|byte| *byte ^= 1);

@@ -1,4 +1,4 @@
-//! The tool on databases of weighted sets, of vectors and of half bits, and on those that keep sets.
+//! Databases of weighted sets, vectors and half bits, and databases that keep sets.
 
 use crate::run;
 
@@ -70,7 +70,7 @@ fn weighted_sets_from_creation_to_pairs() {
         (&"weighted".into(), &"weighted".into())
     );
 
-    // Without weights, how often an element comes.
+    // Without weights, the weight of an element is the number of its occurrences.
     tool.run(&["create", "t.ringer", "--sampler", "weighted", "--features", "tokens"])
         .with_status(0);
     fs::write(tool.path("t.tsv"), "a\tx x x y\nb\tx x x y\nc\tx y y y\n").unwrap();
@@ -88,7 +88,7 @@ fn weighted_sets_from_creation_to_pairs() {
     }
 }
 
-/// An array names every coordinate, also those that are not there.
+/// An array has every coordinate, including zeros.
 #[test]
 fn arrays_of_weights_may_have_zeros() {
     let tool = Tool::new();
@@ -215,7 +215,7 @@ fn samplers_and_packings_are_made_as_asked() {
     }
 }
 
-/// What `plan` says of half bits can be made, and finds what is nearly the same.
+/// A half-bit scheme of `plan` can be created, and finds near-duplicates.
 #[test]
 fn half_bits_are_planned_made_and_found() {
     let tool = Tool::new();
@@ -244,7 +244,7 @@ fn half_bits_are_planned_made_and_found() {
     tool.run(&["triples", "h.ringer", "--min", "0.5"]).with_status(6);
 }
 
-/// `--keep-sets` keeps the sets: their sizes are exact, and `stat` says what they take.
+/// With `--keep-sets`, sizes are exact, and `stat` shows the bytes of the sets.
 #[test]
 fn kept_sets_have_exact_sizes() {
     let tool = Tool::new();

@@ -1,5 +1,5 @@
-//! Links that somebody planted at names which the tool will use: companions, temporary names, targets. What they lead to
-//! stays as it is, whatever command runs and whether it works or refuses.
+//! Links that somebody planted at names that the tool uses: companions, temporary names, targets. No command changes what
+//! the links lead to, whether it succeeds or not.
 #![cfg(unix)]
 
 use crate::run;
@@ -12,7 +12,7 @@ use run::Tool;
 
 const SETS: &str = "a\tone two three four\nb\tone two three five\nc\tsix seven\n";
 
-/// Names beside a database, or beside what is to be written, that can be known beforehand.
+/// Predictable names beside a database or a target.
 const NAMES: [&str; 14] = [
     "db.ringer-lock",
     "db.ringer-new",
@@ -46,7 +46,7 @@ const COMMANDS: [&[&str]; 9] = [
 /// What a link leads to, in the folder of the victim.
 const TARGETS: [&str; 4] = ["file", "folder", "nothing", "database"];
 
-/// All names below a folder, with what is in them and who may use them.
+/// Returns all names below a folder, with contents, modes and owners.
 fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>, u32)> {
     use std::os::unix::fs::PermissionsExt;
     let mut all = Vec::new();
@@ -102,7 +102,7 @@ fn what_planted_links_lead_to_stays_as_it_is() {
                 } else {
                     refused += 1;
                 }
-                // A target that is said to be a database of one's own is used: through the link, as said.
+                // A link that the user passes as the database is followed.
                 let said = name == "out.ringer" && target == "database" && command[0] == "dedup";
                 assert!(said || contents(theirs.path()) == before, "{name} {target} {command:?}");
                 if said {

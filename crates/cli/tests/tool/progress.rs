@@ -1,4 +1,4 @@
-//! Progress without a terminal, and interrupts: what is printed, and what is said to be safe.
+//! Progress without a terminal, and what the tool prints after an interrupt.
 #![cfg(unix)]
 
 use std::io::{BufRead, BufReader, Write};
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::run::Tool;
 
-/// A load waits for more input. It prints lines meanwhile, and after an interrupt it says what is stored.
+/// A load that waits for input prints progress lines. After an interrupt, it says what is stored.
 #[test]
 fn a_line_is_printed_now_and_then_and_an_interrupt_says_what_is_safe() {
     let tool = Tool::with_sets("");

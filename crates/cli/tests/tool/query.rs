@@ -1,4 +1,4 @@
-//! What the tool answers: queries, keys, estimates, pairs, clusters and triples, against exact Jaccard.
+//! Queries, keys, estimates, pairs, clusters and triples of the tool, against exact Jaccard.
 
 use crate::run;
 
@@ -94,7 +94,7 @@ fn queries_of_every_form() {
         tool.run(&["query", "db.ringer", "--key", "a", "--min", "0.5", "--explain", "--json"]);
     let explained = explained.with_status(0).json();
     let plan = &explained[explained.len() - 1]["explain"];
-    // Sets at the threshold are seen nearly always, and pass about half of the time.
+    // Sets at the threshold are nearly always candidates, and about half of them pass.
     assert!((0.3..0.8).contains(&number(plan, "promised_recall")), "{plan}");
     assert!(plan["parts"].as_array().is_some_and(|parts| parts.len() == 1), "{plan}");
     let explained = tool.run(&["query", "db.ringer", "--key", "a", "--explain"]).with_status(0);
@@ -113,7 +113,7 @@ fn bad_queries_say_what_is_wrong() {
     assert_eq!(dash.err, "error: no set is stored under the key `-nobody`\n");
     tool.run(&["query", "db.ringer", "--set", "-a -b"]).with_status(1);
     let below = tool.run(&["query", "db.ringer", "--key", "a", "--min", "-1"]).with_status(2);
-    assert!(below.err.contains("it is from 0 to 1"), "{}", below.err);
+    assert!(below.err.contains("it must be from 0 to 1"), "{}", below.err);
     for wrong in [
         &[][..],
         &["--key", "a", "--set", "x"],
@@ -184,7 +184,7 @@ fn estimates_of_two_and_more() {
     tool.run(&["estimate", "db.ringer", "a"]).with_status(2);
     tool.run(&["estimate", "db.ringer", "a", "nobody"]).with_status(1);
 
-    // Without sizes there is a resemblance, and no more; empty sets have none.
+    // Without sizes only the resemblance can be estimated. Empty sets have none.
     tool.run(&["create", "rdc.ringer", "--features", "tokens", "--preset", "rdc"]).with_status(0);
     let sets = ranges(&[("a", 0), ("b", 1)], 100) + "empty\t\nempty too\t\n";
     tool.run_with(sets, &["add", "rdc.ringer", "--sets", "-"]).with_status(0);
@@ -250,7 +250,7 @@ fn pairs_clusters_and_triples_are_those_of_exact_jaccard() {
     tool.run(&["triples", "one.ringer", "--min", "0.5"]).with_status(6);
 }
 
-/// What slots would miss is said, and threes that are copies.
+/// Notes say what the slots miss, and count triples of equal sets.
 #[test]
 fn what_may_be_missing_is_said() {
     let tool = Tool::with_sets(&ranges(&[("a", 0), ("b", 0), ("c", 0)], 100));
@@ -262,7 +262,7 @@ fn what_may_be_missing_is_said() {
     assert!(copies.err.contains("1 group of sets with equal signatures"), "{}", copies.err);
 }
 
-/// A few copies are pairs; many are a group, which pairs name by its smallest key.
+/// Two equal sets are a pair. Many are a group, which pairs name by its smallest key.
 #[test]
 fn copies_are_pairs_or_groups() {
     let mut sets = ranges(&[("a", 0), ("b", 0), ("c", 0), ("d", 20)], 1000);
@@ -291,7 +291,7 @@ fn plan_draws_its_curve() {
     let tool = Tool::new();
     let plan = tool.run(&["plan", "--min", "0.8"]).with_status(0).out;
     assert!(plan.contains("probability to be found") && plan.contains("^ --min"), "{plan}");
-    // What it advises can be created.
+    // The proposed scheme can be created.
     let command = plan.lines().find(|line| line.contains("ringer create")).unwrap();
     let command: Vec<&str> = command.split_whitespace().skip(1).collect();
     tool.run(&command).with_status(0);
@@ -304,7 +304,7 @@ fn plan_draws_its_curve() {
     }
 }
 
-/// Text is compared by its words: HTML by what is visible of it.
+/// Texts are compared by their words, HTML by its visible text.
 #[test]
 fn texts_are_normalised() {
     let tool = Tool::new();

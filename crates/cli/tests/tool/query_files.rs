@@ -1,4 +1,4 @@
-//! Queries for several files, from standard input, and with explanations; caches and threads; what JSON has.
+//! Queries for several files and for standard input, explanations, caches and threads, and the fields of JSON.
 
 use crate::run::{Tool, words};
 

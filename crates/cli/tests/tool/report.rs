@@ -31,7 +31,7 @@ impl Page {
         page
     }
 
-    /// The page has no elements but its own, loads nothing, and may run nothing but its own script.
+    /// Asserts that the page has only its own elements, loads nothing, and runs only its own script.
     #[track_caller]
     fn check_safety(&self) {
         let html = &*self.html;
@@ -285,7 +285,7 @@ fn only_reports_are_replaced_and_a_page_is_complete_or_not_there() {
         .with_status(6);
     assert!(fs::read(tool.path("page.html")).unwrap() == before);
     assert_eq!(tool.names(), names);
-    // A page without groups is a page.
+    // A report without groups is a valid page.
     tool.run(&["dedup", "in/other.txt", "--report", "empty.html"]).with_status(0);
     assert_eq!(Page::read(&tool, "empty.html").total("groups"), 0);
 }

@@ -1,6 +1,6 @@
-//! Names that a database uses for its companion files (format-spec/file.md, STEP-12): what somebody else put there is
-//! refused and left as it is, and no database is made or opened under such a name. Names that are too long are refused
-//! before anything is made.
+//! The names of companion files (format-spec/file.md, STEP-12). Foreign files under such a name are refused and left
+//! unchanged, and no database can be created or opened under it. Names that are too long are refused before anything is
+//! created.
 #![cfg(unix)]
 
 use crate::run;
@@ -17,7 +17,7 @@ const SETS: &str = "a\tone two three four\nb\tone two three five\n";
 const ENDINGS: [&str; 7] =
     ["-lock", "-new", "-vacuum", "-hot", "-hot-new", "-hot-replay", "-hot-quarantine-3"];
 
-/// What somebody may have put under such a name.
+/// A foreign file or directory under such a name.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Thing {
     Text,
@@ -55,7 +55,7 @@ impl Thing {
     }
 }
 
-/// All names below a folder, with bytes, numbers and modes.
+/// Returns all names below a folder, with contents, inode numbers and modes.
 fn everything(folder: &Path) -> Vec<(PathBuf, Vec<u8>, u64, u32)> {
     let (mut all, mut folders) = (Vec::new(), vec![folder.to_path_buf()]);
     while let Some(folder) = folders.pop() {
@@ -72,7 +72,7 @@ fn everything(folder: &Path) -> Vec<(PathBuf, Vec<u8>, u64, u32)> {
     all
 }
 
-/// The first row of the defects: such a thing was deleted, locked and removed, or put aside, with status 0.
+/// An earlier version deleted, locked or moved such files, with status 0.
 #[test]
 fn what_has_a_companions_name_is_refused_and_left_as_it_is() {
     let original = Tool::with_sets(SETS);
@@ -98,7 +98,7 @@ fn what_has_a_companions_name_is_refused_and_left_as_it_is() {
             for command in commands {
                 let ran = tool.run(command);
                 let at = format!("{ending} {thing:?} {command:?}: {}", ran.err);
-                // A directory at the name of the lock is an error of the system.
+                // If the name of the lock is a directory, the system reports the error.
                 let expected = if ran.err.contains("lock") { [3, 5] } else { [5, 5] };
                 assert!(expected.contains(&ran.status.unwrap()), "{at}");
                 assert!(ran.err.contains(ending), "{at}");
@@ -149,13 +149,13 @@ fn no_database_is_made_or_opened_under_a_companions_name() {
         assert!(everything(&tool.path(".")) == before, "{name}");
         // Reading touches nothing.
         assert_eq!(tool.run(&["keys", &name]).status, Some(0));
-        // Alone it is a name like any other.
+        // Without a database beside it, such a name is an ordinary one.
         fs::remove_file(tool.path("db.ringer")).unwrap();
         assert_eq!(tool.run(&["delete", &name, "a"]).status, Some(0));
     }
 }
 
-/// A name whose companions have no room failed half-way and left a file that blocked the next create.
+/// With a name that was too long for its companions, create failed half-way and left a file that blocked the next try.
 #[test]
 fn a_name_that_is_too_long_is_refused_before_anything_is_made() {
     let folder = tempfile::tempdir().unwrap();
@@ -173,7 +173,7 @@ fn a_name_that_is_too_long_is_refused_before_anything_is_made() {
             (other, _) => panic!("{length}: {other:?}"),
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{length}");
-        // One that was copied there can be read, not written.
+        // A database that was copied to such a name can be read but not written.
         if length == 248 {
             let short = folder.path().join("short");
             Database::create(&short, &Scheme::precise(), Options::default())

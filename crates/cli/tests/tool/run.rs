@@ -13,7 +13,7 @@ pub(crate) struct Tool {
     pub(crate) folder: tempfile::TempDir,
 }
 
-/// What came of a command.
+/// The result of a command.
 pub(crate) struct Ran {
     pub(crate) status: Option<i32>,
     pub(crate) out: String,
@@ -29,7 +29,7 @@ impl Ran {
         self.out.lines().map(parse).collect()
     }
 
-    /// The same command, known to have ended with this status.
+    /// Asserts that the command ended with this status, and returns the same result.
     #[track_caller]
     pub(crate) fn with_status(self, status: i32) -> Ran {
         let Ran { out, err, .. } = &self;
@@ -43,7 +43,7 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The tool with these arguments, and with a fixed seed where it would draw one: estimates are the same in each run.
+/// Returns the tool with these arguments, and with a fixed seed instead of a random one.
 pub(crate) fn ringer(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ringer"));
     command.args(arguments);
@@ -54,7 +54,7 @@ pub(crate) fn ringer(arguments: &[&str]) -> Command {
     command
 }
 
-/// A text of 300 words that no other number gives.
+/// Returns a text of 300 words. Texts of different numbers differ.
 pub(crate) fn words(number: u64) -> String {
     let mut random = testkit::random::Random(number);
     (0..300).map(|_| format!("w{} ", random.below(1 << 16))).collect()
@@ -86,7 +86,7 @@ impl Tool {
         ran(&self.command(arguments).stdin(Stdio::null()).output().expect("the tool runs"))
     }
 
-    /// The same with something on standard input.
+    /// Runs a command with this standard input.
     pub(crate) fn run_with(&self, input: impl AsRef<[u8]>, arguments: &[&str]) -> Ran {
         let mut child = self
             .command(arguments)
@@ -95,12 +95,12 @@ impl Tool {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the tool runs");
-        // It may end without reading everything.
+        // The command may end before it reads everything.
         let _ = child.stdin.take().expect("piped").write_all(input.as_ref());
         ran(&child.wait_with_output().expect("it ends"))
     }
 
-    /// A database with these sets of tokens.
+    /// Creates a database with these sets of tokens.
     pub(crate) fn with_sets(sets: &str) -> Tool {
         let tool = Tool::new();
         tool.run(&["create", "db.ringer", "--features", "tokens"]).with_status(0);
@@ -117,14 +117,14 @@ impl Tool {
         names
     }
 
-    /// The keys of a database, as they are printed.
+    /// Returns the keys of a database, as `ringer keys` prints them.
     pub(crate) fn keys(&self, database: &str) -> Vec<String> {
         let listed = self.run(&["keys", database]).with_status(0);
         listed.out.lines().map(str::to_string).collect()
     }
 }
 
-/// What came of a command that has ended.
+/// Converts the output of a command that has ended.
 pub(crate) fn ran(output: &Output) -> Ran {
     Ran { status: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
 }

@@ -1,5 +1,5 @@
-//! Ten tasks of a new user, as a transcript: every command runs in a shell and prints what is written here, and `--help`
-//! lists every option that is used.
+//! Ten tasks of a new user, as a transcript. Every command runs in a shell and prints the expected text, and `--help` lists
+//! every option that is used.
 #![cfg(unix)]
 
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ impl User {
         ran(&shell.output().expect("a shell"))
     }
 
-    /// Options that the help of their command does not list.
+    /// Returns options that the help of their command does not list.
     fn unlisted(&mut self, line: &str) -> Vec<String> {
         let mut unlisted = Vec::new();
         for part in line.split(['|', ';', '&', '\n']) {

@@ -1,4 +1,4 @@
-//! Exact answers of the tool: files and lines that are read again, what has changed or is gone, and what thresholds accept.
+//! Exact answers of the tool: files and lines that are read again, that have changed or are gone, and thresholds.
 
 use crate::run;
 
@@ -71,7 +71,7 @@ fn pairs_are_decided_by_the_lines_they_came_from() {
     assert_eq!(found.json().len(), near.count());
 }
 
-/// Lines that are another set by now, or are missing, are named and left out.
+/// Lines that have changed or are missing are listed and left out.
 #[test]
 fn sources_that_changed_are_named() {
     let sets = chain();
@@ -117,7 +117,7 @@ fn dedup_prints_exact_resemblances_and_identical_files() {
     assert!((json[0]["min_resemblance"].as_f64().unwrap() - 295.0 / 305.0).abs() < 1e-12);
 }
 
-/// Lines that end with CRLF behind a mark of byte order are found again.
+/// Lines that end with CRLF, in a file with a byte order mark, are found again.
 #[test]
 fn lines_of_every_kind_are_found_again() {
     let sets = chain();

@@ -1,6 +1,6 @@
-//! The actions of `dedup` on files under `strace`: at each call that changes the disk the tool is killed, finds no space, or
-//! finds the device broken. The kept files are untouched, every content that identical files share is complete in at least
-//! one of them, and the next run finishes the work.
+//! Runs the actions of `dedup` under `strace`. At each call that changes the disk, the tool is killed, finds no space, or
+//! the device fails. The kept files are untouched, of identical files at least one is complete, and the next run finishes
+//! the work.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
@@ -23,7 +23,7 @@ fn folder() -> Tool {
     tool
 }
 
-/// The contents of all files below a folder, except those that are not complete yet.
+/// Returns the contents of all files below a folder, except temporary files.
 fn contents(folder: &Path, found: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).into_iter().flatten() {
         let path = entry.expect("a readable folder").path();
@@ -34,7 +34,7 @@ fn contents(folder: &Path, found: &mut BTreeSet<String>) {
     }
 }
 
-/// Injects into calls of an action, one in so many. `target` is where files are moved to.
+/// Tries failures at calls of an action. `target` is the folder that files are moved to.
 fn injected(action: &[&str], target: Option<&Path>, share: usize) {
     let arguments = [&["dedup", "in", "--yes"], action].concat();
     let clean = || target.map_or((), |target| drop(fs::remove_dir_all(target)));
@@ -72,7 +72,7 @@ fn injected(action: &[&str], target: Option<&Path>, share: usize) {
             assert!(action == ["--delete"] || found.contains(&near), "{place}: a content is lost");
         };
         check(&place);
-        // What is at the target already stays there, so that the next run may leave a copy alone.
+        // A file at the target is never replaced, so the next run may leave a file where it is.
         let again = tool.run(&arguments);
         let crossed =
             target.is_some() && again.status == Some(3) && again.err.contains(" exists; ");

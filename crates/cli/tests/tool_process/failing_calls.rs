@@ -1,8 +1,8 @@
-//! The real binary under `strace`: at each system call that changes the disk it is killed, finds no space, once or
-//! for good, or finds the device broken. It ends with a documented status and without a panic; what it acknowledged is
-//! there and nothing in part; a new file is whole or not there; and the next command goes on.
+//! Runs the real binary under `strace`. Each system call that changes the disk is a place for four failures: the process
+//! is killed, the call finds no space, all later calls find no space, or the device fails.
 //!
-//! A full run injects into every call of every command in every way, a quick one into one in 29.
+//! After each failure the status is documented, nothing panicked, acknowledged commits are complete, a new file is
+//! complete or absent, and the next command works. A full run tries every failure at every call, a quick run one in 29.
 #![cfg(target_os = "linux")]
 
 use crate::rows;
@@ -21,33 +21,33 @@ use inject::{Call, INJECTIONS, Injection};
 use rows::{Put, Rows, acknowledged, dump, lines, put};
 use run::{Ran, Tool, ran, words};
 
-/// One command, from what it starts, and what may be there afterwards.
+/// A command, the files that it starts from, and the states that it may leave.
 struct Scene {
     name: &'static str,
     start: Tool,
     command: Vec<&'static str>,
-    /// The database that it changes or makes.
+    /// The database that the command changes or creates.
     file: &'static str,
-    /// The rows before it, after each of its commits, and so at its end. Without the first one, the file is
-    /// whole or not there.
+    /// The rows before the command and after each of its commits. If the command creates the database, only the rows at
+    /// its end: the file is complete or absent.
     states: Vec<Rows>,
-    /// How many sets a commit has; 0 where nothing is acknowledged before the end.
+    /// The number of sets in a commit. 0 if the command acknowledges nothing before its end.
     every: u64,
-    /// What brings things in order afterwards, and its status.
+    /// The command that runs afterwards and recovers the database, and its status.
     again: (Vec<&'static str>, i32),
-    /// What may be there when a device error at the log made it go on without: it says so, with status 1.
+    /// The rows that may be left if the log could not be read. The command then warns, and its status is 1.
     without: Vec<Rows>,
 }
 
 const DB: &str = "db.ringer";
 const NEW: &str = "new.ringer";
 
-/// Sets number `first` and following under keys of which some are there already.
+/// Returns the sets from number `first` on. Some of their keys are already stored.
 fn puts(first: u64, count: u64) -> Vec<Put> {
     (first..first + count).map(|n| (format!("key{:02}", n * 7 % 23), n)).collect()
 }
 
-/// A database with two segments and hidden rows, the rows, and what sketches its sets.
+/// Creates a database with two segments and tombstones. Also returns its rows and its sketcher.
 fn start() -> (Tool, Rows, Sketcher) {
     let tool = Tool::new();
     tool.run(&["create", DB, "--features", "tokens"]).with_status(0);
@@ -62,18 +62,18 @@ fn start() -> (Tool, Rows, Sketcher) {
     (tool, rows, sketcher)
 }
 
-/// A database that a killed process left, with commits in its log; its rows before these, and after each.
+/// Creates a database that a killed process left, with commits in its log. Returns the rows before and after each.
 fn killed() -> (Tool, Vec<Rows>) {
     let (tool, rows, sketcher) = start();
     tool.write("more", lines(&puts(80, 9)));
     let add = ["add", DB, "--sets", "more", "--commit-every", "1", "--ack"];
-    // The first syncs make the log.
+    // The first syncs create the log.
     let call = Call { name: "fdatasync".into(), n: 12 };
     let (ran, hit) = inject_into(&tool, &add, &call, Injection::Kill);
     let safe = acknowledged(&ran.out);
     assert!(hit && (2..9).contains(&safe), "{safe}: {}", ran.err);
     assert!(tool.path("db.ringer-hot").exists());
-    // The process was killed before it could sync one more, which stands in the log all the same.
+    // The process was killed before it synced one more commit, which is in the log nevertheless.
     let mut states = vec![rows];
     for commit in puts(80, safe + 1) {
         let mut next = states.last().unwrap().clone();
@@ -83,7 +83,7 @@ fn killed() -> (Tool, Vec<Rows>) {
     (tool, states)
 }
 
-/// What came of a command of which one call was injected, and whether it was reached.
+/// Runs a command and lets one call fail. Returns the result, and whether the call was reached.
 fn inject_into(tool: &Tool, arguments: &[&str], call: &Call, how: Injection) -> (Ran, bool) {
     let command = tool.command(arguments);
     let (output, hit) = inject::run(&command, &tool.path(LOG), call, how);
@@ -92,7 +92,7 @@ fn inject_into(tool: &Tool, arguments: &[&str], call: &Call, how: Injection) -> 
 
 const LOG: &str = "calls.trace";
 
-/// Damages a file at these places.
+/// Damages the bytes of a file at these places.
 fn damage(tool: &Tool, name: &str, places: impl Fn(&[u8]) -> Vec<usize>) {
     let mut bytes = fs::read(tool.path(name)).unwrap();
     let places = places(&bytes);
@@ -109,7 +109,7 @@ fn change(name: &'static str, start: Tool, command: &[&'static str], states: Vec
     Scene { name, start, command, file: DB, states, every: 0, again, without: Vec::new() }
 }
 
-/// A command that makes a new database.
+/// A command that creates a database.
 fn making(name: &'static str, start: Tool, command: &[&'static str], rows: Rows) -> Scene {
     let command = command.to_vec();
     let again = (command.clone(), 0);
@@ -117,7 +117,7 @@ fn making(name: &'static str, start: Tool, command: &[&'static str], rows: Rows)
     Scene { name, start, command, file: NEW, states, every: 0, again, without }
 }
 
-/// Commands that add, delete and clean up, on closed and on killed databases.
+/// Commands that add, delete, compact or repair, on closed databases and on those of a killed process.
 fn changes() -> Vec<Scene> {
     let (tool, before, sketcher) = start();
     let more = puts(80, 12);
@@ -148,13 +148,13 @@ fn changes() -> Vec<Scene> {
     ]
 }
 
-/// Where the fences of a database are.
+/// Returns the offsets of the fence pages.
 fn fences(bytes: &[u8]) -> Vec<usize> {
     let units = 192..bytes.len() / 64;
     units.filter(|u| bytes[u * 64 + 4..u * 64 + 6] == [4, 1]).map(|u| u * 64 + 30).collect()
 }
 
-/// Commands that make databases, and that mend them.
+/// Commands that create or repair databases.
 fn makings() -> Vec<Scene> {
     let (tool, rows, _) = start();
     let empty = Tool::new();
@@ -185,20 +185,20 @@ fn makings() -> Vec<Scene> {
 }
 
 impl Scene {
-    /// A folder to work in, as it is before the command.
+    /// Copies the files that the command starts from into a new folder.
     fn folder(&self) -> Tool {
         let tool = Tool::new();
         folder::copy(self.start.folder.path(), tool.folder.path());
         tool
     }
 
-    /// Injects into calls of the command, one in so many. Gives how many calls there are, and how many injections there were.
+    /// Tries one in `share` of all failures. Returns the number of calls, and the number of failures that happened.
     fn run(&self, share: usize) -> (usize, usize) {
         let tool = self.folder();
         let (usual, calls) = inject::calls(&tool.command(&self.command), &tool.path(LOG));
         let usual = usual.status.code().expect("a status");
         let all = calls.iter().flat_map(|call| INJECTIONS.map(|how| (call, how)));
-        // Four ways for each call: an odd share takes turns in them.
+        // There are four failures for each call. Since `share` is odd, all four are tried in turn.
         let tries: Vec<_> = all.step_by(share).collect();
         let hits = AtomicUsize::new(0);
         tries.par_iter().panic_fuse().for_each(|(call, how)| {
@@ -221,7 +221,7 @@ impl Scene {
         (calls.len(), hits.into_inner())
     }
 
-    /// What is there after an injection, and after the next one.
+    /// Checks the files after a failure, and after the command that recovers them.
     fn check(&self, tool: &Tool, ran: &Ran, usual: i32, states: &[Rows], place: &str) {
         let others = |tool: &Tool| {
             let own = |name: &String| !name.starts_with(self.file);
@@ -233,7 +233,7 @@ impl Scene {
         untouched(tool);
         let done = ran.status == Some(usual);
         let last = states.len() - 1;
-        // A line is printed after each commit: at most one commit more than were told of is there.
+        // A line is printed after each commit, so at most one commit is stored that was not reported.
         let told = acknowledged(&ran.out).checked_div(self.every).unwrap_or(0) as usize;
         let (least, most) = if done { (last, last) } else { (told, last.min(told + 1)) };
         let there = tool.path(self.file).exists();
@@ -241,7 +241,7 @@ impl Scene {
         let making = self.file == NEW;
         let (again, status) = &self.again;
         let (again, status) = match making && there {
-            // What is there is left alone by another try; a writer goes on with it.
+            // The database exists: a second try refuses to replace it, and a writer can open it.
             true if self.states.len() == 1 => {
                 tool.run(again).with_status(5);
                 (&vec!["delete", NEW, "no such key"], 1)
@@ -266,14 +266,14 @@ impl Scene {
     }
 }
 
-/// A command ends as documented, whatever happens to it.
+/// Checks that the status and the message are documented ones.
 fn check_end(ran: &Ran, how: Injection, hit: bool, usual: i32, place: &str) {
     let text = format!("{place}: {:?}: {}", ran.status, ran.err);
     match (how, hit) {
         (Injection::Kill, true) => assert_eq!(ran.status, None, "{text}"),
         (_, true) => {
             assert!(ran.status == Some(usual) || ran.status == Some(3), "{text}");
-            // Where nothing can be written any more, nothing can be said.
+            // If all writes fail, the message cannot be printed either.
             let mute = how == Injection::NoSpaceFromNowOn && place.contains("at write ");
             let told = mute || ran.err.lines().any(|line| line.starts_with("error: "));
             assert!(ran.status == Some(usual) || told, "{text}");
@@ -282,7 +282,7 @@ fn check_end(ran: &Ran, how: Injection, hit: bool, usual: i32, place: &str) {
     }
 }
 
-/// One call in how many gets an injection.
+/// One failure in this many is tried.
 fn share() -> usize {
     cases(29, 1)
 }

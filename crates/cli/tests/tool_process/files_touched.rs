@@ -1,10 +1,10 @@
-//! What the real tool touches on disk when it is given forged databases: the database, its companions, what it is
-//! told to write, and nothing else, whatever a file says.
+//! Checks which files the tool touches when it opens forged databases: the database, its companions and its output, and
+//! nothing else, whatever the file says.
 //!
-//! In: changes of whole files with right checksums (see `crafted`), closed and with a log. Out: every name that
-//! a command gives to the operating system, as `strace` sees it. A name outside is only read, and only one that the
-//! same command reads for a whole database, too: libraries, and what the system says of itself. Temporary files are new,
-//! nobody else's, and gone at the end. Says that it shows nothing where there is no `strace`.
+//! In: database files with changed fields and correct checksums, closed or with a log. `strace` lists every path that a
+//! command passes to the operating system. Paths outside the folder are only read, and only those that the same command
+//! reads for an undamaged database, such as libraries. Temporary files are new, private, and removed at the end. The
+//! test is skipped, with a message, if `strace` is missing.
 #![cfg(target_os = "linux")]
 
 use crate::strace;
@@ -38,10 +38,10 @@ const COMMANDS: [&[&str]; 12] = [
     &["delete", "db.ringer", "key007xxx"],
 ];
 
-/// One change in so many of each file in a full run; a quick one makes a quarter of these.
+/// A full run tries one in this many changes of each file, a quick run a quarter of those.
 const ONE_IN: usize = 701;
 
-/// What a name in the folder may be: the input, or a database and what may follow its name.
+/// Whether the tool may touch this name in the folder: the input, a database, or a companion of one.
 fn is_own(name: &str) -> bool {
     let databases = ["db.ringer", "saved.ringer", "packed.ringer"];
     let companions = ["", "-new", "-lock", "-vacuum", "-hot", "-hot-new", "-hot-replay"];
@@ -56,7 +56,7 @@ fn is_own(name: &str) -> bool {
     name == "lines" || name == "." || rests.into_iter().any(beside)
 }
 
-/// A folder with one database in it, and one for temporary files.
+/// A folder with a database, and a folder for temporary files.
 struct Place {
     root: tempfile::TempDir,
 }
@@ -80,7 +80,7 @@ impl Place {
         Place { root }
     }
 
-    /// Runs a command, checks all that it touches inside, and gives what it touches outside.
+    /// Runs a command, checks what it touches in the two folders, and returns what it reads elsewhere.
     fn run(&self, command: &[&str]) -> BTreeSet<String> {
         let root = self.root.path();
         let (status, calls) = traced(command, &root.join("work"), &root.join("temporary"));
@@ -111,13 +111,13 @@ impl Place {
     }
 }
 
-/// What each command touches outside for a whole database.
+/// Returns what each command reads elsewhere if the database is undamaged.
 fn usual(file: &[u8], log: Option<&[u8]>) -> BTreeMap<usize, BTreeSet<String>> {
     let commands = COMMANDS.iter().enumerate();
     commands.map(|(i, command)| (i, Place::new(file, log).run(command))).collect()
 }
 
-/// Each change meets three of the commands.
+/// Runs three of the commands on each changed file.
 fn attack(base: &Base, log: Option<&[u8]>) -> usize {
     let usual = usual(&base.bytes, log);
     let one_in = cases(2803, ONE_IN);

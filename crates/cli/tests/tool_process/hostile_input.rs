@@ -1,6 +1,5 @@
-//! The tool and input that nobody would wish for: a hundred thousand lines that are equal, empty or collide, one line
-//! with millions of elements, a pipe for a file. Memory is limited by the operating system, work is what `--explain`
-//! counts.
+//! Hostile input for the tool: a hundred thousand lines that are equal, empty or collide, a line with millions of
+//! elements, a pipe in place of a file. The operating system limits memory, and `--explain` counts the work.
 #![cfg(target_os = "linux")]
 
 use crate::run;
@@ -12,13 +11,13 @@ use serde_json::Value;
 
 const SETS: usize = 100_000;
 
-/// Data that a command may have: enough for its caches and threads.
+/// The memory limit of a command: enough for its caches and threads.
 const MOST_KIB: usize = 400 << 10;
 
-/// The same for one line of 24 MiB, which is read into a buffer that grows by doubling.
+/// The memory limit for a line of 24 MiB, which is read into a buffer that grows by doubling.
 const MOST_KIB_OF_LINE: usize = 144 << 10;
 
-/// Runs the tool with no more memory than that.
+/// Runs the tool with limited memory.
 fn limited(tool: &Tool, arguments: &[&str]) -> Ran {
     limited_to(MOST_KIB, tool, arguments).with_status(0)
 }
@@ -35,7 +34,7 @@ fn limited_to(most_kib: usize, tool: &Tool, arguments: &[&str]) -> Ran {
     Ran { status: ran.status.code(), out: text(&ran.stdout), err: text(&ran.stderr) }
 }
 
-/// A database of one line for each number.
+/// Creates a database with [`SETS`] lines.
 fn filled(create: &[&str], line: impl Fn(usize) -> String) -> Tool {
     let tool = Tool::new();
     let create = [&["create", "db.ringer", "--features", "tokens", "--seed", "7"], create].concat();
@@ -86,7 +85,7 @@ fn empty_lines_are_found_by_nobody() {
     );
 }
 
-/// One slot of one bit: half of all sets have what is asked for, and a query looks at each once.
+/// With one slot of one bit, half of all sets are candidates. A query compares each of them once.
 #[test]
 fn lines_that_collide_are_looked_at_once() {
     let slots = ["--slots", "1", "--samples-per-slot", "1", "--value-bits", "1"];
@@ -98,7 +97,7 @@ fn lines_that_collide_are_looked_at_once() {
     assert_eq!(exhaustive[0]["key"], "k000007");
 }
 
-/// Twelve million elements, of which there are 26: memory is that of the line and of what is different in it.
+/// Twelve million elements with 26 different values. Memory is needed for the line and the distinct elements only.
 #[test]
 fn a_line_of_very_many_elements_takes_little_memory() {
     let tool = Tool::new();
@@ -110,7 +109,7 @@ fn a_line_of_very_many_elements_takes_little_memory() {
     assert_eq!((&found[0]["key"], &found[0]["resemblance"]), (&"long".into(), &1.0.into()));
 }
 
-/// As a shell gives it for `<(command)`: it is read to its end.
+/// A pipe, as a shell passes it for `<(command)`, is read to its end.
 #[test]
 fn a_pipe_is_a_file_to_ask_about() {
     let tool = Tool::new();

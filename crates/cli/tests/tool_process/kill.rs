@@ -1,6 +1,6 @@
-//! The real binary, killed at random instants again and again on one database: adding in small commits, adding
-//! at once, deleting, compacting, repairing, packing. A log of what it acknowledged is played into a model,
-//! and after each kill the database holds that, and at most one commit more.
+//! Kills the real binary at random instants, again and again on one database, while it adds, deletes, compacts, repairs
+//! or packs. After each kill, the database has all acknowledged commits and at most one more. A model of the rows is
+//! the oracle.
 //!
 //! A quick run does 20 rounds, a full one 2,500.
 #![cfg(unix)]
@@ -28,11 +28,11 @@ const PACKED: &str = "packed.ringer";
 const KEYS: u64 = 70;
 const ABSENT: [&str; 3] = ["delete", DB, "no such key"];
 
-/// What a round does: a command, and the rows after each of its commits.
+/// The command of a round, and the rows after each of its commits.
 struct Work {
     command: Vec<String>,
     states: Vec<Rows>,
-    /// How many sets a commit has; 0 where nothing is acknowledged before the end.
+    /// The number of sets in a commit. 0 if the command acknowledges nothing before its end.
     every: u64,
 }
 
@@ -51,13 +51,13 @@ struct Counts {
     packed: u64,
 }
 
-/// The database, and what it must hold.
+/// The database, and the rows that it must have.
 struct Life {
     tool: Tool,
     rows: Rows,
     sketcher: Sketcher,
     random: Random,
-    /// Whether the last process may have left something to be put in order.
+    /// Whether the last process may have left a log or other companion files.
     open: bool,
     counts: Counts,
 }
@@ -73,13 +73,13 @@ impl Life {
         Life { tool, rows: Rows::new(), sketcher, random, open: false, counts }
     }
 
-    /// Sets under keys of which many are there.
+    /// Returns random sets. Many of their keys are already stored.
     fn puts(&mut self, count: u64) -> Vec<Put> {
         let one = |_| (format!("key{:02}", self.random.below(KEYS)), self.random.below(5000));
         (0..count).map(one).collect()
     }
 
-    /// The rows after each of these commits.
+    /// Returns the rows before the first and after each of these commits.
     fn after(&self, commits: &[&[Put]]) -> Vec<Rows> {
         let mut states = vec![self.rows.clone()];
         for puts in commits {
@@ -136,7 +136,7 @@ impl Life {
         }
     }
 
-    /// The tool in the folder of the database.
+    /// Starts the tool in the folder of the database.
     fn spawn(&self, command: &[String]) -> Child {
         let arguments: Vec<&str> = command.iter().map(String::as_str).collect();
         let mut command = self.tool.command(&arguments);
@@ -144,7 +144,7 @@ impl Life {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    /// Runs a command and kills it after some of its lines and some time. It may be done before.
+    /// Runs a command and kills it after some lines of output and a random time. It may end earlier.
     fn run_and_kill(&mut self, work: &Work) -> Ended {
         let mut process = self.spawn(&work.command);
         let lines_first =
@@ -154,14 +154,14 @@ impl Life {
         let out = process.stdout.take().unwrap();
         let (sender, heard) = mpsc::channel();
         let listener = thread::spawn(move || {
-            // All that it said counts, also what arrives after its end.
+            // Reads everything, including what arrives after the kill.
             let (mut text, mut out) = (String::new(), BufReader::new(out));
             while out.read_line(&mut text).unwrap() > 0 {
                 let _ = sender.send(());
             }
             text
         });
-        // If it ends by itself, waiting ends too.
+        // If the process ends by itself, `recv` fails and the wait ends.
         let _ = (0..lines_first).try_for_each(|_| heard.recv());
         thread::sleep(wait);
         process.kill().unwrap();
@@ -175,7 +175,7 @@ impl Life {
         Ended { status, out: listener.join().unwrap() }
     }
 
-    /// Brings a folder in order, and gives the rows of its database.
+    /// Opens and closes the database in a folder, which recovers it. Returns its rows.
     fn put_in_order(&self, name: &str) -> Rows {
         let place = self.tool.path(name);
         let run = |arguments: &[&str], status| {
@@ -189,7 +189,7 @@ impl Life {
         dump(&self.tool, &format!("{name}/{DB}"))
     }
 
-    /// A packed copy is whole or not there, and goes; what it was made of is as it was.
+    /// Checks that the packed copy is complete or absent and that its source is unchanged. Removes the copy.
     fn check_packed(&mut self, ended: &Ended, before: &[u8]) {
         assert!(fs::read(self.tool.path("work/db.ringer")).unwrap() == before);
         let there = self.tool.path("work/packed.ringer").exists();
@@ -210,7 +210,7 @@ impl Life {
         let work = self.choose();
         let packing = work.command[0] == "pack";
         if packing && self.open {
-            // A copy is of what is in the file.
+            // `pack` copies what is in the file, so the log must be empty.
             assert!(self.put_in_order("work") == self.rows);
         }
         let before = fs::read(self.tool.path("work/db.ringer")).unwrap();
@@ -223,7 +223,7 @@ impl Life {
         let safe = acknowledged(&ended.out);
         self.counts.acknowledged += safe;
         let last = work.states.len() - 1;
-        // The last commit may be a small one.
+        // The last commit may have fewer sets.
         let told = if work.every == 0 { 0 } else { safe.div_ceil(work.every) as usize };
         let least = if ended.status.is_some() { last } else { told };
         let rows = self.look();
@@ -234,7 +234,8 @@ impl Life {
         self.rows = rows;
     }
 
-    /// What the next process will find. Every other time that is left for it, and a copy is looked at.
+    /// Returns the rows that the next process will find. Every other time, a copy is opened instead, so that the next
+    /// process has to recover the database.
     fn look(&mut self) -> Rows {
         self.open = self.random.below(2) == 0;
         if !self.open {
@@ -264,6 +265,6 @@ fn a_killed_command_loses_nothing_that_it_acknowledged() {
     }
     println!("{rounds} rounds: {:?}, {} keys", life.counts, life.rows.len());
     let Counts { killed, acknowledged, logs, .. } = life.counts;
-    // How many are done before they are killed depends on the machine.
+    // How many commands end before they are killed depends on the machine.
     assert!(killed > rounds / 10 && logs > rounds / 30 && acknowledged > 5 * rounds);
 }

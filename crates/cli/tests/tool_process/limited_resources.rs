@@ -1,6 +1,6 @@
-//! The tool where little is allowed: in a folder and on a file that may not be written, with few open files, with little
-//! memory. What reads gives the same answer and changes nothing; what cannot be done ends with the status of an I/O error
-//! and a sentence that names the file, and leaves the database as it was.
+//! Runs the tool with few resources: without write permission, with few open files, and with little memory. Commands that
+//! read give the same answer and change nothing. A command that cannot do its work ends with the status of an I/O error
+//! and a message that names the file, and leaves the database unchanged.
 #![cfg(target_os = "linux")]
 
 use crate::run;
@@ -40,7 +40,7 @@ fn run(mut command: Command, folder: &Path, arguments: &[&str]) -> Output {
     command.args(arguments).current_dir(folder).stdin(Stdio::null()).output().unwrap()
 }
 
-/// It ended as it does where the system refuses something.
+/// Checks that the command ended with an I/O error about the database.
 fn is_refused(output: &Output, at: &str) {
     let errors = text(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{at}: {errors}");
@@ -78,16 +78,16 @@ fn what_may_not_be_written_is_read_and_left_as_it_is() {
     }
 }
 
-/// The tool, under a limit of the shell.
+/// Runs the tool under a limit of `ulimit`.
 fn under(limit: &str) -> Command {
     let mut command = Command::new("sh");
     command.arg("-c").arg(format!("ulimit -{limit} && exec \"$0\" \"$@\""));
-    // The standard library waits for itself for ever when memory for a backtrace is lacking.
+    // The standard library deadlocks if there is no memory for a backtrace.
     command.arg(env!("CARGO_BIN_EXE_ringer")).env("RUST_BACKTRACE", "0");
     command
 }
 
-/// Whether the program could not even be loaded: the loader says so, or the system ends it before it says anything.
+/// Whether the program could not be loaded: the loader reports it, or the system ends the process without a message.
 fn is_unloaded(output: &Output) -> bool {
     let errors = text(&output.stderr);
     let killed = output.status.signal() == Some(11) && errors.is_empty();
@@ -140,7 +140,7 @@ fn with_little_memory_commands_are_done_or_end_and_the_database_is_whole() {
                 println!("{}", at.lines().next().unwrap_or_default());
             }
             assert!(!errors.contains("panicked"), "{at}");
-            // By the library of Rust or of C, whichever asked for what was not to be had.
+            // An allocation failed in the Rust or the C library, which aborts.
             let aborted = status.signal() == Some(6) && errors.contains("memory");
             let refused = status.code() == Some(3) && errors.contains("error: ");
             assert!(status.success() || aborted || refused || is_unloaded(&output), "{at}");

@@ -1,4 +1,4 @@
-//! What a database of the tool should hold, and what it does hold.
+//! The rows that a database should have, and those that it has.
 //!
 //! In: numbered sets of tokens. Out: the lines that `ringer add --sets` reads, the signature of each as the
 //! library sketches it, and the rows that `ringer dump` prints.
@@ -22,12 +22,12 @@ fn tokens(number: u64) -> Vec<String> {
     own.chain((0..number % 5).map(|i| format!("all{i}"))).collect()
 }
 
-/// The lines that put these sets.
+/// The lines of `ringer add --sets` for these sets.
 pub(crate) fn lines(puts: &[Put]) -> String {
     puts.iter().map(|(key, n)| format!("{key}\t{}\n", tokens(*n).join(" "))).collect()
 }
 
-/// Puts sets into rows, as a database with this sketcher does.
+/// Adds sets to the expected rows.
 pub(crate) fn put(rows: &mut Rows, puts: &[Put], sketcher: &Sketcher) {
     for (key, number) in puts {
         let words = tokens(*number);
@@ -38,7 +38,7 @@ pub(crate) fn put(rows: &mut Rows, puts: &[Put], sketcher: &Sketcher) {
     }
 }
 
-/// The rows of a database, as they are printed.
+/// Returns the rows of a database, as `ringer dump` prints them.
 #[track_caller]
 pub(crate) fn dump(tool: &Tool, database: &str) -> Rows {
     let dumped = tool.run(&["dump", database]).with_status(0);
@@ -50,9 +50,9 @@ pub(crate) fn dump(tool: &Tool, database: &str) -> Rows {
     dumped.out.lines().map(row).collect()
 }
 
-/// How many sets a run of `ringer add --ack` said are safe.
+/// Returns how many sets a run of `ringer add --ack` acknowledged.
 pub(crate) fn acknowledged(out: &str) -> u64 {
-    // A line that was cut off says nothing.
+    // An incomplete line does not count.
     let whole = out.rfind('\n').map_or("", |end| &out[..end]);
     let last = whole.lines().last().and_then(|line| line.strip_prefix("committed "));
     last.map_or(0, |count| count.parse().unwrap())

@@ -1,8 +1,8 @@
-//! Several users of one machine: what one of them keeps to himself no other sees, at no time; what they share each can
-//! go on with after another one; and links that somebody plants while a command runs lead nowhere.
+//! Several users of one machine. Nobody can ever read the private database of another user, users of a shared database
+//! can take turns, and links that somebody plants while a command runs have no effect.
 //!
-//! For the super user, who can be anybody; others are told that nothing is shown. `RINGER_TOOL` names another build of
-//! the tool: the races show the defects of builds that set permissions by path.
+//! Only root can act as several users, so the tests are skipped for others. `RINGER_TOOL` names another build of the
+//! tool, to see that these races fail with builds that set permissions by path.
 #![cfg(target_os = "linux")]
 
 use testkit::unprivileged;
@@ -18,12 +18,12 @@ use unprivileged::Unprivileged;
 const FOLDER: &str = "RINGER_SHARED_FOLDER";
 const VICTIM: &str = "RINGER_SHARED_VICTIM";
 
-/// Two users and the group that they are in beside their own.
+/// Two users, and a group that both are in.
 const ANNA: u32 = 64_001;
 const BERT: u32 = 64_002;
 const GROUP: u32 = 64_100;
 
-/// Whether this shows anything.
+/// Whether the test can run. Prints a message if not.
 fn is_root(test: &str) -> bool {
     let root = fs::metadata("/proc/self").is_ok_and(|found| found.uid() == 0);
     if !root {
@@ -36,7 +36,7 @@ fn tool() -> PathBuf {
     std::env::var_os("RINGER_TOOL").map_or(env!("CARGO_BIN_EXE_ringer").into(), PathBuf::from)
 }
 
-/// A command of the tool under a usual mask, by the super user or by somebody in the group.
+/// Returns a command of the tool with umask 022, run by root or by a user in the group.
 fn command(program: &Path, folder: &Path, user: Option<u32>, arguments: &[&str]) -> Command {
     let mut command = Command::new("sh");
     let program = program.to_str().unwrap();
@@ -65,12 +65,12 @@ fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
-/// Lines of so many sets.
+/// Returns the lines of this many sets.
 fn lines(sets: usize, salt: usize) -> String {
     (0..sets).map(|i| format!("key {i}\tw{salt} w{i} w{} w{}\n", i * i, i % 7)).collect()
 }
 
-/// A folder with a database of so many sets and lines to add.
+/// Fills a folder with a database of this many sets, and with files of sets to add.
 fn database(folder: &Path, sets: usize) {
     works(&run(folder, &["create", "db.ringer", "--seed", "7"]));
     fs::write(folder.join("first"), lines(sets, 1)).unwrap();
@@ -78,7 +78,7 @@ fn database(folder: &Path, sets: usize) {
     works(&run(folder, &["add", "db.ringer", "--sets", "first"]));
 }
 
-/// A process of somebody without rights that goes on until it is told to stop, by the end of its input.
+/// A process of an unprivileged user. It runs until its standard input ends.
 struct Other(Child);
 
 impl Other {
@@ -102,7 +102,7 @@ impl Other {
         Other(child)
     }
 
-    /// What it counted.
+    /// Ends the process, and returns what it counted.
     fn stop(mut self) -> u64 {
         drop(self.0.stdin.take());
         let mut said = String::new();
@@ -113,7 +113,7 @@ impl Other {
     }
 }
 
-/// Does something until the input ends, and says how often it worked.
+/// Repeats an action until standard input ends, and prints the sum of its results.
 fn until_told(mut act: impl FnMut() -> u64) {
     println!("\nstarted");
     std::io::stdout().flush().unwrap();
@@ -142,7 +142,7 @@ const COMPANIONS: [&str; 7] = [
     "copy.ringer",
 ];
 
-/// Not a test by itself: somebody who tries to read what is not for him.
+/// Not a test by itself: the process of a user who tries to read a private database.
 #[test]
 fn spy() {
     let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
@@ -182,7 +182,7 @@ fn nobody_reads_a_copy_of_what_he_may_not_read() {
     assert_eq!(spy.stop(), 0, "he read a copy");
 }
 
-/// Not a test by itself: somebody who may change the folder, and puts links where companions will be.
+/// Not a test by itself: the process of a user who may change the folder, and plants links at the names of companions.
 #[test]
 fn planter() {
     let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
@@ -194,7 +194,7 @@ fn planter() {
         let name = folder.join(format!("db.ringer{}", names[round % names.len()]));
         let target = ["secret", "absent", "folder"][round / names.len() % 3];
         let aside = folder.join("aside");
-        // What is there goes out of the way, a link takes its place for a moment.
+        // Moves the file away, and puts a link in its place for a moment.
         let moved = fs::rename(&name, &aside).is_ok();
         let planted = symlink(victim.join(target), &name).is_ok();
         std::thread::yield_now();
@@ -208,7 +208,7 @@ fn planter() {
     });
 }
 
-/// All that is in the victim's folder: names, bytes, modes and owners.
+/// Returns everything in the victim's folder: names, bytes, modes and owners.
 fn kept(victim: &Path) -> Vec<(PathBuf, Vec<u8>, u32, u32, u32)> {
     let mut all = Vec::new();
     for path in [victim.to_path_buf(), victim.join("folder")] {
@@ -223,7 +223,7 @@ fn kept(victim: &Path) -> Vec<(PathBuf, Vec<u8>, u32, u32, u32)> {
     all
 }
 
-/// Links that were planted between a look and a use changed modes of files elsewhere, and made files there.
+/// Links that were planted between a check and its use changed modes of files elsewhere, and created files there.
 #[test]
 fn links_planted_while_a_command_runs_lead_nowhere() {
     if !is_root("links_planted_while_a_command_runs_lead_nowhere") {
@@ -246,7 +246,7 @@ fn links_planted_while_a_command_runs_lead_nowhere() {
     let mut worked = 0;
     for round in 0..250 {
         let lines = if round % 2 == 0 { "second" } else { "first" };
-        // They may fail, with a file that is not theirs in their way; they do no harm.
+        // Commands may fail if a planted link is in their way, but they must do no harm.
         for arguments in [
             &["add", "db.ringer", "--sets", lines, "--commit-every", "10"][..],
             &["compact", "db.ringer"],
@@ -261,7 +261,7 @@ fn links_planted_while_a_command_runs_lead_nowhere() {
     assert!(planted > 100);
 }
 
-/// Root's compaction of somebody's database locked out its owner.
+/// A compaction by root locked the owner of the database out.
 #[test]
 fn a_database_stays_its_owners_and_its_groups() {
     if !is_root("a_database_stays_its_owners_and_its_groups") {
@@ -290,7 +290,7 @@ fn a_database_stays_its_owners_and_its_groups() {
     }
 }
 
-/// A writer that was killed left a lock, and a log, that shut out the others of the group.
+/// A killed writer left a lock and a log that other members of the group could not open.
 #[test]
 fn whoever_may_write_a_database_goes_on_after_a_killed_writer() {
     let test = "whoever_may_write_a_database_goes_on_after_a_killed_writer";
@@ -344,7 +344,7 @@ fn whoever_may_write_a_database_goes_on_after_a_killed_writer() {
     }
 }
 
-/// A new database has the rights that the system gives new files, whatever they are.
+/// A new database has the mode that the system gives new files.
 #[test]
 fn a_new_database_has_the_usual_rights() {
     for (mask, expected) in [("022", 0o644), ("077", 0o600), ("027", 0o640), ("000", 0o666)] {
@@ -356,7 +356,7 @@ fn a_new_database_has_the_usual_rights() {
     }
 }
 
-/// `create` failed on file systems without hard links, and without renames that replace nothing.
+/// `create` failed on file systems that have neither hard links nor `renameat2` with `RENAME_NOREPLACE`.
 #[test]
 fn a_database_is_made_without_hard_links() {
     let folder = tempfile::tempdir().unwrap();
@@ -382,7 +382,7 @@ fn a_database_is_made_without_hard_links() {
         fs::write(folder.path().join("lines"), lines(3, 1)).unwrap();
         add = run(folder.path(), &["add", &name, "--sets", "lines"]);
         works(&add);
-        // What is there is not replaced in any of these ways.
+        // None of these ways replaces an existing file.
         let again = run(folder.path(), &["create", &name]);
         assert_eq!(again.status.code(), Some(5));
     }

@@ -1,20 +1,20 @@
-//! Runs the real binary under `strace` and gives the calls that name files.
+//! Runs the real binary under `strace`, and returns the system calls that take paths.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A call of the operating system.
+/// A system call.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) name: String,
-    /// Everything that stands in quotes, under the folder that it is said to be in.
+    /// Its paths. Relative ones are joined with the directory that the call names.
     pub(crate) paths: Vec<String>,
-    /// The line.
+    /// Its line in the trace.
     pub(crate) text: String,
 }
 
-/// Calls that only look.
+/// Calls that change nothing.
 const LOOKING: [&str; 12] = [
     "execve",
     "access",
@@ -37,7 +37,7 @@ impl Call {
         let name = text.split_once('(')?.0.to_string();
         let parts: Vec<&str> = text.split('"').collect();
         let quoted = parts.chunks_exact(2).filter(|pair| !pair[1].is_empty());
-        // A program's arguments and environment are no files.
+        // Only the first string of `execve` is a path.
         let most = if name == "execve" { 1 } else { usize::MAX };
         let paths = quoted.take(most).map(|pair| {
             let folder = pair[0].strip_suffix(">, ").and_then(|before| before.rsplit_once('<'));
@@ -56,7 +56,7 @@ impl Call {
         matches!(&*self.name, "open" | "openat" | "openat2" | "creat")
     }
 
-    /// Whether it opens a file so that it could be written.
+    /// Whether it opens a file for writing.
     pub(crate) fn opens_for_writing(&self) -> bool {
         let writes = ["O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_TMPFILE"];
         self.opens() && writes.iter().any(|flag| self.text.contains(flag))
@@ -67,8 +67,7 @@ impl Call {
         self.opens_for_writing() || !(self.opens() || LOOKING.contains(&&*self.name))
     }
 
-    /// Whether it makes a file that was not there before and that nobody else may open, or works inside a folder
-    /// that was made so.
+    /// Whether it creates a new file that only its owner may open, or works inside a temporary directory.
     pub(crate) fn is_private(&self) -> bool {
         let new = self.text.contains("O_EXCL") || self.text.contains("O_TMPFILE");
         let inside = self.paths.iter().any(|path| path.contains("/temporary/.tmp"));
@@ -76,14 +75,14 @@ impl Call {
     }
 }
 
-/// Whether there is a `strace` that may be used.
+/// Whether `strace` works here.
 pub(crate) fn is_there() -> bool {
     let mut command = Command::new("strace");
     command.args(["-f", "-qq", "-e", "trace=%file", "-o", "/dev/null", "true"]);
     command.stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
-/// Runs the tool in a folder, with another for temporary files. Gives its status and its calls.
+/// Runs the tool in a folder, with another one for temporary files. Returns its status and its calls.
 pub(crate) fn traced(arguments: &[&str], folder: &Path, temporary: &Path) -> (i32, Vec<Call>) {
     let log = tempfile::NamedTempFile::new().unwrap();
     let ran = Command::new("strace")

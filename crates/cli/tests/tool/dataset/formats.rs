@@ -18,7 +18,7 @@ fn tsv(rows: &[Row]) -> String {
     rows.iter().map(|row| format!("{}\t{}\n", row.id, row.text())).collect()
 }
 
-/// A database of sets, added from a file that gzip made smaller.
+/// Creates a database from a gzip file of sets.
 fn tool() -> (Tool, Vec<Row>) {
     let (tool, rows) = (Tool::new(), planted(120, 41));
     tool.run(&["create", "db.ringer", "--features", "tokens"]).with_status(0);
@@ -53,7 +53,7 @@ fn pairs_are_the_same_in_every_format() {
         let difference = row[2].parse::<f64>().unwrap() - object["resemblance"].as_f64().unwrap();
         assert!(difference.abs() < 1e-12);
     }
-    // A file appears under its name when it is complete, in the format that its name asks for.
+    // A file gets its name when it is complete. The extension selects the format.
     let ran = run(&["--output", "pairs.csv"]).with_status(0);
     assert_eq!(ran.out, "");
     assert_eq!(csv(&fs::read_to_string(tool.path("pairs.csv")).unwrap()), rows);

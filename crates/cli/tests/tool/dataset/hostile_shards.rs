@@ -1,4 +1,4 @@
-//! Any bytes as a shard: what fuzzing has kept, and the same with damage.
+//! Arbitrary bytes as a shard: the fuzz corpus, and damaged copies of it.
 
 use testkit::corpus;
 use testkit::random::Random;

@@ -1,4 +1,4 @@
-//! Input that cannot be used: what is said, how the command ends, and that no row is lost.
+//! Unusable input: the message, the exit status, and that no row is lost.
 
 use std::fs;
 use std::io::Write;
@@ -181,7 +181,7 @@ fn a_full_disk_leaves_nothing_behind() {
     let tool = Tool::new();
     let row = |i| format!("{{\"text\": \"{}\"}}\n", words(i));
     tool.write("d.jsonl", (0..2000).map(row).collect::<String>());
-    // The shell's limit of a file's size stands for a disk that is full. Its unit is 512 or 1024 bytes.
+    // Simulates a full disk by the shell's limit of file sizes. Its unit is 512 or 1024 bytes.
     let mut command = std::process::Command::new("sh");
     let script = "trap '' XFSZ; ulimit -f 1000; exec \"$0\" dedup --jsonl d.jsonl --out out --seed 1 --spill /tmp";
     command.args(["-c", script, env!("CARGO_BIN_EXE_ringer")]).current_dir(tool.folder.path());

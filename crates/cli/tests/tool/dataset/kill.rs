@@ -1,6 +1,6 @@
-//! The real binary, killed at random instants: output is whole or absent, and a repeated run gives the same result.
+//! Kills the real binary at random instants: output is complete or absent, and a repeated run gives the same result.
 //!
-//! `RINGER_KILLS=n` does n rounds instead of 12; the promise is kept for 200.
+//! `RINGER_KILLS=n` runs n rounds instead of 12.
 
 use std::fs;
 use std::process::Stdio;
@@ -30,7 +30,7 @@ const RUN: [&str; 16] = [
     "--force",
 ];
 
-/// What a complete run leaves: the output, and the keys that are stored.
+/// The result of a complete run: the output, and the stored keys.
 type Left = ([Vec<u8>; 3], Vec<String>);
 
 fn left(tool: &Tool) -> Left {
@@ -113,7 +113,7 @@ fn an_interrupted_run_leaves_nothing() {
     let process = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
     rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
     let ended = child.wait_with_output().unwrap();
-    // It may have come to its end just before.
+    // The run may have ended just before the kill.
     if ended.status.code() != Some(0) {
         assert_eq!(ended.status.code(), Some(130));
         assert_eq!(tool.names(), ["in.jsonl", "seen.ringer"]);

@@ -1,4 +1,4 @@
-//! What must come of a dataset, by brute force: sets of words, exact Jaccard, and no code of Ringer's.
+//! The expected result for a dataset, by brute force: sets of words and exact Jaccard, without any code of Ringer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,8 +57,8 @@ pub(crate) fn planted(count: u64, seed: u64) -> Vec<Row> {
     rows
 }
 
-/// For each removed row its representative, when rows are taken in this order: each one that resembles no representative
-/// becomes one, and the others belong to the first that they resemble.
+/// Returns the representative of each removed row. Rows are taken in the given order. A row that resembles no
+/// representative becomes one. Any other row belongs to the first representative that it resembles.
 pub(crate) fn strict(rows: &[Row], order: &[usize], min: f64) -> BTreeMap<usize, usize> {
     let (mut representatives, mut removed) = (Vec::<usize>::new(), BTreeMap::new());
     for &row in order {
@@ -70,7 +70,7 @@ pub(crate) fn strict(rows: &[Row], order: &[usize], min: f64) -> BTreeMap<usize,
     removed
 }
 
-/// The rows that are removed when chains count, all but the first of each component.
+/// Returns the rows that `--linkage connected` removes: all but the first of each component.
 pub(crate) fn connected(rows: &[Row], min: f64) -> BTreeSet<usize> {
     let mut removed = BTreeSet::new();
     for start in 0..rows.len() {

@@ -1,4 +1,4 @@
-//! Where the output goes, what it is called, and that lines are copied byte for byte.
+//! The place and the names of the output, and that lines are copied byte for byte.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -54,7 +54,7 @@ fn standard_input_goes_to_standard_output() {
     assert!(tool.path("folder/stdin.jsonl").is_file());
 }
 
-/// Runs on a compressed shard of these rows, and gives the bytes of its output and the text that they stand for.
+/// Runs on a compressed shard of these rows. Returns the bytes of its output, and the text that they decompress to.
 fn compressed(name: &str, compress: impl Fn(&str) -> Vec<u8>, between: &[u8]) -> (Vec<u8>, String) {
     let tool = Tool::new();
     let input = lines(150);
@@ -105,7 +105,7 @@ fn output_that_exists_is_refused_or_replaced() {
     run(&["--out", "out", "--clusters", "c.csv", "--force"]).with_status(0);
     assert!(tool.path("out/d.jsonl").is_file() && !tool.path("out/old.jsonl").exists());
     assert!(fs::read_to_string(tool.path("c.csv")).unwrap().starts_with("key,file,"));
-    // The input is not replaced, whatever is asked for.
+    // No option replaces the input.
     for out in ["in", "."] {
         let refused = run(&["--out", out, "--force"]).with_status(2);
         assert!(refused.err.contains("would replace the input in/d.jsonl"), "{}", refused.err);

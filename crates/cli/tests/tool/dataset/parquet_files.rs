@@ -1,4 +1,4 @@
-//! Parquet files: rows are judged as those of JSONL are, and everything else comes back as it was.
+//! Parquet files: rows are compared like those of JSONL, and all other columns are copied unchanged.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -339,7 +339,7 @@ fn damaged_files_are_errors_and_never_panics() {
     }
 }
 
-/// `RINGER_PYTHON` names an interpreter that has pyarrow and duckdb, if `python3` has not.
+/// Needs pyarrow and duckdb in `python3`, or in the interpreter that `RINGER_PYTHON` names.
 #[test]
 fn pyarrow_and_duckdb_read_equal_columns() {
     let python = std::env::var("RINGER_PYTHON").unwrap_or("python3".into());

@@ -1,4 +1,4 @@
-//! `--db`: runs that remember what earlier ones kept.
+//! `--db`: runs that compare with what earlier runs kept.
 
 use std::fs;
 
@@ -65,7 +65,7 @@ fn a_run_on_the_same_rows_removes_them_all() {
     assert_eq!(first["kept"], keys.len());
     let again = dedup(&tool, "d.jsonl", "again", &["--min", "0.9"]);
     assert!(again["kept"].as_u64() <= Some(10), "{again}");
-    // A run that replaces the output of the first one gives that output again, and stores nothing twice.
+    // Repeating the first run gives the same output and stores nothing twice.
     let stored = tool.keys("seen.ringer");
     let kept = fs::read(tool.path("out/d.jsonl")).unwrap();
     let replaced = dedup(&tool, "d.jsonl", "out", &["--min", "0.9"]);
