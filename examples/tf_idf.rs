@@ -92,7 +92,7 @@ fn report(
     let exact: HashMap<usize, _> =
         looked_for.par_iter().map(|i| (*i, exact(index, &sets[*i]))).collect();
     let recall = |exhaustive: bool, one_bit: bool| -> Result<f64, ringer::Error> {
-        let ask = |query: Query<'_>| match (exhaustive, one_bit) {
+        let run = |query: Query<'_>| match (exhaustive, one_bit) {
             (true, _) => query.exhaustive().run(),
             (false, true) => query.within_hamming_1().run(),
             (false, false) => query.run(),
@@ -105,7 +105,7 @@ fn report(
             nearest.truncate(TOP);
             let Some(last) = nearest.last() else { return Ok(1.0) };
             let key = (*i as u64).to_be_bytes();
-            let answer = ask(snapshot.query(Like::Key(&key)).top(TOP))?;
+            let answer = run(snapshot.query(Like::Key(&key)).top(TOP))?;
             let number = |key: &[u8]| key.iter().fold(0, |all, b| all << 8 | usize::from(*b));
             let near = |j: &usize| right.get(j).is_some_and(|near| *near >= last - 1e-9);
             let found: HashSet<usize> = answer.matches.iter().map(|m| number(&m.key)).collect();

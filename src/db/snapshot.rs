@@ -84,7 +84,7 @@ impl Snapshot {
         Query::new(&self.state, &self.sketcher, like)
     }
 
-    /// Runs many queries in parallel, and returns the answers in the same order. `ask` sets the options of each query.
+    /// Runs many queries in parallel, and returns the answers in the same order. `refine` sets the options of each query.
     ///
     /// ```no_run
     /// # use ringer::{Database, Like, Options};

@@ -126,7 +126,10 @@ pub(crate) fn check_threshold(scheme: &Scheme, threshold: f64) -> Result<()> {
         return Ok(());
     }
     let what = scheme.measure.similarity_name();
-    Err(Error::invalid(format!("least {what} {threshold}"), format!("it must be from {least} to 1")))
+    Err(Error::invalid(
+        format!("least {what} {threshold}"),
+        format!("it must be from {least} to 1"),
+    ))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Two groups compared by the matching rule.
+//! Compares two groups by the matching rule.
 
 use super::columns::Column;
 use super::signature_table::SignatureTable;
@@ -11,7 +11,7 @@ use crate::sketch::SlotReader;
 #[derive(Debug)]
 pub(super) struct Comparer<'a> {
     rule: MatchRule,
-    /// What a pair needs at least, whatever the sizes of its sets.
+    /// The least requirements of a pair, whatever the sizes of its sets.
     pub(super) minimum: Minimum,
     matcher: SlotMatcher<'a>,
     /// A bit for each equal sample of the last two groups that were [aligned](Comparer::align).
@@ -44,17 +44,17 @@ impl<'a> Comparer<'a> {
         }
     }
 
-    /// The least similarity that was asked for.
+    /// The requested threshold.
     pub(super) fn threshold(&self) -> f64 {
         self.rule.conditions().threshold
     }
 
-    /// All that so many equal samples say about sets with these cardinality codes.
+    /// The comparison that follows from this many equal samples and these cardinality codes.
     pub(super) fn comparison(&self, equal: u32, a: u32, b: u32) -> Comparison {
         self.rule.comparison(equal, a, b)
     }
 
-    /// Whether so many equal samples are enough for sets with these cardinality codes.
+    /// Whether this many equal samples are enough for sets with these cardinality codes.
     pub(super) fn passes(&mut self, equal: u32, a: u32, b: u32) -> bool {
         self.rule.passes(equal, a, b)
     }

@@ -49,10 +49,10 @@ fn check(bits: u8, query: &[u16], rows: &[Vec<u16>]) {
         check_first_planes(kernel, bits, query, rows, (q, r));
         let mut counts = vec![u16::MAX; rows.len()];
         kernel.count_equal(q, r, &mut counts);
-        let apart: Vec<Row<'_>> = (0..rows.len()).rev().map(|i| r.row(i)).collect();
+        let scattered: Vec<Row<'_>> = (0..rows.len()).rev().map(|i| r.row(i)).collect();
         let mut backwards = vec![u16::MAX; rows.len()];
-        kernel.count_equal_each(q, apart.iter().copied(), &mut backwards);
-        assert!(counts.iter().rev().eq(&backwards), "{} rows that lie apart", kernel.name());
+        kernel.count_equal_each(q, scattered.iter().copied(), &mut backwards);
+        assert!(counts.iter().rev().eq(&backwards), "{} scattered rows", kernel.name());
         let mut before = vec![u16::MAX; rows.len()];
         kernel.count_equal_before(r, q, r, &mut before);
         assert_eq!(counts, before, "{} with rows that come next", kernel.name());
@@ -89,10 +89,10 @@ fn check_first_planes(
     let mut counts = vec![u16::MAX; rows.len()];
     kernel.count_equal_before(r.first_only(), q.first_only(), r.first_only(), &mut counts);
     assert_eq!(counts, expected, "{at}");
-    let apart = (0..rows.len()).map(|i| (r.row(i).0, &[][..]));
+    let scattered = (0..rows.len()).map(|i| (r.row(i).0, &[][..]));
     let mut counts = vec![u16::MAX; rows.len()];
-    kernel.count_equal_each(q.first_only(), apart, &mut counts);
-    assert_eq!(counts, expected, "{at}, rows that lie apart");
+    kernel.count_equal_each(q.first_only(), scattered, &mut counts);
+    assert_eq!(counts, expected, "{at}, scattered rows");
 }
 
 /// Samples of `bits` bits that agree with the query's about as often as not.

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// A match, and what it is ranked by.
+/// A match with the values that decide its rank.
 #[derive(Debug, Clone)]
 pub(super) struct Ranked {
     pub(super) estimate: f64,
@@ -24,7 +24,7 @@ pub(super) struct Position {
     pub(super) id: u32,
 }
 
-/// Better matches are less: a larger estimate, then more matching slots, then the smaller key.
+/// Better matches order first: larger estimate, then more matching slots, then smaller key (COMPARE-17).
 impl Ord for Ranked {
     fn cmp(&self, other: &Ranked) -> Ordering {
         let alike = other.estimate.total_cmp(&self.estimate).then(other.slots.cmp(&self.slots));

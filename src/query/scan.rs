@@ -1,8 +1,8 @@
 //! From all signatures of a source to candidates, block by block.
 //!
-//! The first planes, one or two of b, never show fewer equal samples than there are: samples whose low bits differ are
-//! not equal. So if a match needs more equal samples than chance gives, a scan reads the first planes of all signatures,
-//! and the other planes only where the first ones leave hope.
+//! Samples whose low bits differ are not equal. So the first planes alone, one or two of b, give an upper bound of the
+//! number of equal samples. If a match needs more equal samples than chance gives, a scan reads the first planes of all
+//! signatures, and the other planes only where this bound is high enough.
 //!
 //! With a threshold, the number of equal samples that a match needs is known from the start. A top-k query knows it only
 //! once it has found k good matches, and those may be anywhere: see [`two_pass`].
@@ -19,16 +19,16 @@ use crate::kernel::{Kernel, Rows, Work, prefetch};
 use crate::store::page_source::Keep;
 use two_pass::FirstPass;
 
-/// Counts that are tested without a branch for each.
+/// The number of counts that are tested together, without a branch for each.
 const GROUP: usize = 32;
 
-/// Signatures of one window, at most. A two-pass scan keeps two bytes for each.
+/// The most signatures of a window. A two-pass scan keeps two bytes for each.
 const WINDOW: u32 = 1 << 20;
 
 /// A count that no signature has.
 const NO_COUNT: u16 = u16::MAX;
 
-/// Memory that is used for one block after the other.
+/// Working memory, reused for each block.
 #[derive(Default)]
 struct Buffers {
     counts: Vec<u16>,
@@ -106,7 +106,7 @@ impl Search<'_> {
         let (mut best, mut others) = (&hopeful[..], &[][..]);
         let top = self.options.top;
         if fewest == 0 && top < hopeful.len() {
-            // The best come first and raise the bound for the others.
+            // The best counts come first, because they raise the bound for the others.
             hopeful.select_nth_unstable_by_key(top, |i| Reverse(equal(*i)));
             (best, others) = hopeful.split_at(top);
         }

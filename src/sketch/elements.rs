@@ -29,7 +29,7 @@ impl Keeping {
         Some(Keeping { hash })
     }
 
-    /// What is kept of distinct, ascending elements.
+    /// Turns distinct, ascending elements into what is kept of them (SIG-7).
     pub(crate) fn keep(self, mut distinct: Vec<u64>) -> Vec<u64> {
         if let Some((key, mask)) = self.hash {
             distinct.iter_mut().for_each(|x| *x = mix(*x ^ key) & mask);

@@ -163,7 +163,7 @@ mod tests {
         deviates[2]
     }
 
-    /// HASH-6, one by one, as the page has it.
+    /// HASH-6 for one word, as the specification writes it.
     #[test]
     fn many_deviates_are_those_of_each() {
         let one = |word: u64| {
@@ -183,7 +183,7 @@ mod tests {
         };
         let mut memory = Far::new();
         for turn in 0..2000_u64 {
-            // Up to all of them far out, on either side.
+            // Between none and all of the deviates are in the tails, on either side.
             let mut words = [0; DEVIATES];
             for (i, word) in words.iter_mut().enumerate() {
                 let random = crate::sketch::hash::mix(turn * 64 + i as u64);
@@ -197,7 +197,7 @@ mod tests {
         }
     }
 
-    /// The logarithm is the other one to the last bit, also where its steps have their edges.
+    /// The logarithm equals [`libm::log`] to the last bit, also near the bounds of its cases.
     #[test]
     fn logarithms_are_those_of_the_library() {
         let mut x = f64::MIN_POSITIVE;
@@ -266,8 +266,8 @@ mod tests {
         assert!(checked > 200, "{checked}");
     }
 
-    /// HASH-6 against the error function of another library: what is as far out as the deviate has the
-    /// probability that it came from.
+    /// HASH-6 against the error function of another library: the tail beyond the deviate has the probability that the
+    /// deviate was computed from.
     #[test]
     fn deviates_belong_to_their_probabilities() {
         use statrs::distribution::{ContinuousCDF, Normal};

@@ -115,9 +115,8 @@ mod tests {
         }
     }
 
-    /// Each of n elements is first with probability 1/n over the keys: a chi-square test with n - 1
-    /// degrees of freedom, whose mean that is and whose variance is twice that; the bound is five
-    /// standard deviations.
+    /// Over all keys, each of n elements comes first with probability 1/n. This is a chi-square test with n - 1 degrees of
+    /// freedom: its mean is n - 1 and its variance 2 (n - 1). The bound is five standard deviations.
     #[test]
     fn first_places_are_shared_evenly() {
         for size in [2_u64, 3, 5, 6, 7, 9, 12, 17, 30, 33, 50, 64, 65, 128] {

@@ -38,8 +38,8 @@ impl Sketcher {
         self.scheme().words_per_signature() * 8 + code_bytes(self.scheme()) + 1
     }
 
-    /// The signature that [`Signature::to_bytes`] wrote. Bytes that no signature of this scheme has are an error, and
-    /// so is a scheme that keeps sets, since the bytes do not include them.
+    /// The signature that [`Signature::to_bytes`] wrote. Fails if no signature of this scheme can have these bytes, or
+    /// if the scheme keeps sets, which the bytes do not include.
     ///
     /// ```
     /// use ringer::{Scheme, Sketcher};

@@ -41,9 +41,9 @@ impl Trial {
             if self.db.is_none() && !matches!(step, Step::Create | Step::Open) && !self.restart() {
                 break;
             }
-            let struck = self.files.struck();
+            let tripped = self.files.tripped();
             let result = self.step(step);
-            let strikes = self.files.struck() - struck;
+            let failures = self.files.tripped() - tripped;
             match result {
                 Ok(()) => {}
                 Err(error) => {
@@ -52,7 +52,7 @@ impl Trial {
                     self.forget_undone();
                 }
             }
-            if strikes > 0 {
+            if failures > 0 {
                 self.check_disks();
             }
             self.check_reads();
@@ -73,7 +73,7 @@ impl Trial {
             Ok(db) => self.settle(db),
             Err(error) => {
                 assert!(is_of_the_disk(&error), "{error}");
-                assert!(self.files.struck() > 0, "{error}");
+                assert!(self.files.tripped() > 0, "{error}");
             }
         }
         self.db.is_some()

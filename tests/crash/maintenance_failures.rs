@@ -52,7 +52,7 @@ fn try_each(
                 let fault = Fault::after(*n, *failure);
                 files.arm(if *sticky { fault.sticky() } else { fault });
                 let done = act(&(Arc::new(files.clone()) as Layer));
-                assert!(files.struck() > 0, "nothing failed");
+                assert!(files.tripped() > 0, "nothing failed");
                 if let Err(error) = &done {
                     assert!(is_of_the_disk(error), "{error}");
                 }

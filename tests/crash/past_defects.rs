@@ -194,7 +194,7 @@ fn a_log_that_cannot_be_trimmed_costs_only_space() {
     let trim = twin.files.changes().iter().rposition(is_trim).unwrap();
     history.files.arm(Fault::after(trim - before, Failure::Full));
     db.checkpoint().unwrap();
-    assert_eq!(history.files.struck(), 1);
+    assert_eq!(history.files.tripped(), 1);
     db.put("k51", &set(2)).unwrap();
 }
 

@@ -1,4 +1,4 @@
-//! Options of pairs apart from the resemblance, and what is refused: groups of duplicates, undecided pairs, cancelled
+//! Options of pairs other than the resemblance, and what is refused: groups of duplicates, undecided pairs, cancelled
 //! runs, limits.
 
 use testkit::all_pairs;
@@ -79,7 +79,7 @@ fn duplicates_in_several_parts_are_one_group() {
     }
     let right: BTreeSet<BTreeSet<Vec<u8>>> = right.into_values().collect();
     assert!(right.len() == 40 && right.iter().all(|keys| keys.len() > 8));
-    let ask = || {
+    let run = || {
         let (mut groups, mut events) = (BTreeSet::new(), Vec::new());
         let run = db.snapshot().pairs(0.7).run(|found| {
             match found {
@@ -98,14 +98,14 @@ fn duplicates_in_several_parts_are_one_group() {
         assert_eq!(report.signatures, 40 + 12, "{report:?}");
         (groups, events)
     };
-    let apart = ask();
-    assert_eq!(apart.0, right);
+    let separate = run();
+    assert_eq!(separate.0, right);
     // Texts 2 n and 2 n + 1 have 54 of 66 elements in common.
-    assert!(apart.1.len() > 50, "{}", apart.1.len());
+    assert!(separate.1.len() > 50, "{}", separate.1.len());
     db.checkpoint().unwrap();
-    assert_eq!(ask(), apart);
+    assert_eq!(run(), separate);
     db.compact().unwrap();
-    assert_eq!(ask(), apart);
+    assert_eq!(run(), separate);
 }
 
 fn small() -> (tempfile::TempDir, Database, Rows) {

@@ -206,9 +206,9 @@ fn triples_of_words_agree_with_exact_resemblance() {
             let right = resemblance_of(&three).unwrap();
             let Some(triple) = found.get(&words.clone().map(String::into_bytes)) else {
                 let pairs = [(0, 1), (0, 2), (1, 2)];
-                let apart =
+                let dissimilar =
                     |(i, j): &(usize, usize)| three[*i].resemblance(three[*j]).unwrap().value < 0.0;
-                assert!(right.value < min || pairs.iter().any(apart), "{words:?} is missing");
+                assert!(right.value < min || pairs.iter().any(dissimilar), "{words:?} is missing");
                 continue;
             };
             given += 1;

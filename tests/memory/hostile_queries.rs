@@ -195,7 +195,7 @@ fn sets_similar_in_one_slot_are_truncated_only_above_the_limit() {
             // The query is not stored. All stored signatures share its first slot, one in a thousand its second.
             let query = alike_in_one_slot(&scheme, SETS + 1);
             let expected = best(&snapshot, &query, 10);
-            let ask = || snapshot.query(Like::Signature(&query)).top(10);
+            let request = || snapshot.query(Like::Signature(&query)).top(10);
             let close = |answer: &Answer| {
                 let values = answer.matches.iter().map(|m| m.similarity().value);
                 assert!(values.eq(expected.iter().map(|(value, _)| *value)), "{at}");
@@ -206,14 +206,14 @@ fn sets_similar_in_one_slot_are_truncated_only_above_the_limit() {
                     assert!(ten.contains(key), "{at}: {value}");
                 }
             };
-            let chosen = bounded(&ask(), BESIDE + 40 * DEFAULT_MAX, &format!("similar, {at}"));
+            let chosen = bounded(&request(), BESIDE + 40 * DEFAULT_MAX, &format!("similar, {at}"));
             close(&chosen.answer);
             assert!(!chosen.answer.truncated, "{at}");
             assert!(chosen.work.compared <= SETS, "{at}: {:?}", chosen.work);
 
             let probe = |most: usize| {
                 // 8 bytes per candidate, twice as many before truncation, in arrays that grow by doubling.
-                let query = ask().plan(Plan::Probe).max_candidates(most);
+                let query = request().plan(Plan::Probe).max_candidates(most);
                 bounded(&query, BESIDE + 40 * most, &format!("similar, {at}, at most {most}"))
             };
             let whole = probe(DEFAULT_MAX);
@@ -232,7 +232,7 @@ fn sets_similar_in_one_slot_are_truncated_only_above_the_limit() {
                 assert!(cut.answer.matches.len() <= most.min(10), "{at}: {most}");
             }
             // With two common slots there are few candidates, so nothing is truncated.
-            let two = ask().plan(Plan::Probe).min_matches(2).max_candidates(1000);
+            let two = request().plan(Plan::Probe).min_matches(2).max_candidates(1000);
             let two = bounded(&two, BESIDE + 40 * 1000, &format!("similar, {at}, two slots"));
             assert!(!two.answer.truncated && two.work.compared < 200, "{at}: {:?}", two.work);
         },

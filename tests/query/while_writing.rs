@@ -77,7 +77,12 @@ fn commit(db: &Database, sequence: u64) {
 }
 
 /// Runs a few queries on one snapshot.
-fn ask(snapshot: &Snapshot, states: &[Rows], signatures: &[Signature], random: &mut Random) {
+fn run_queries(
+    snapshot: &Snapshot,
+    states: &[Rows],
+    signatures: &[Signature],
+    random: &mut Random,
+) {
     let rows = &states[snapshot.sequence() as usize];
     let requests = [
         Request::top(3),
@@ -114,7 +119,7 @@ fn race(layer: Arc<dyn FileLayer>, path: &Path, options: Options, commits: u64) 
                     if held.len() > 8 {
                         held.remove(random.below(8) as usize);
                     }
-                    held.iter().for_each(|old| ask(old, states, signatures, &mut random));
+                    held.iter().for_each(|old| run_queries(old, states, signatures, &mut random));
                 }
             });
         }
@@ -136,9 +141,9 @@ fn race(layer: Arc<dyn FileLayer>, path: &Path, options: Options, commits: u64) 
         written.unwrap();
     });
     let mut random = Random(9);
-    (0..30).for_each(|_| ask(&db.snapshot(), &states, &signatures, &mut random));
+    (0..30).for_each(|_| run_queries(&db.snapshot(), &states, &signatures, &mut random));
     db.compact().unwrap();
-    (0..30).for_each(|_| ask(&db.snapshot(), &states, &signatures, &mut random));
+    (0..30).for_each(|_| run_queries(&db.snapshot(), &states, &signatures, &mut random));
 }
 
 #[test]

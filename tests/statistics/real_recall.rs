@@ -100,8 +100,8 @@ fn check_exhaustive(real: &Real, snapshot: &Snapshot) {
     let step = (queries.len() * rows.len()).div_ceil(comparisons());
     queries.par_iter().step_by(step).for_each(|place| {
         let query = &rows[*place];
-        let ask = snapshot.query(Like::Key(query.name.as_bytes())).exhaustive().top(TOP);
-        let answer = ask.run().unwrap();
+        let search = snapshot.query(Like::Key(query.name.as_bytes())).exhaustive().top(TOP);
+        let answer = search.run().unwrap();
         let found: Vec<(String, u32, f64)> = answer
             .matches
             .iter()
@@ -204,11 +204,11 @@ fn query_all(
     by_query: &HashMap<usize, Vec<(usize, f64)>>,
     min_matches: Option<u32>,
 ) -> [Bin; 11] {
-    let ask = |(query, others): (&usize, &Vec<(usize, f64)>)| {
+    let one = |(query, others): (&usize, &Vec<(usize, f64)>)| {
         let key = real.sets[*query].0.as_bytes();
-        let ask = snapshot.query(Like::Key(key)).top(usize::MAX).plan(Plan::Probe);
-        let ask = min_matches.map_or(ask.clone(), |slots| ask.min_matches(slots));
-        let explanation = ask.explain().unwrap();
+        let query = snapshot.query(Like::Key(key)).top(usize::MAX).plan(Plan::Probe);
+        let query = min_matches.map_or(query.clone(), |slots| query.min_matches(slots));
+        let explanation = query.explain().unwrap();
         assert!(!explanation.answer.truncated);
         let found: HashSet<&[u8]> = explanation.answer.matches.iter().map(|m| &*m.key).collect();
         let mut bins = [Bin::default(); 11];
@@ -231,7 +231,7 @@ fn query_all(
         }
         a
     };
-    by_query.par_iter().map(ask).reduce(|| [Bin::default(); 11], add)
+    by_query.par_iter().map(one).reduce(|| [Bin::default(); 11], add)
 }
 
 /// Compares the share of pairs that is found, by tenths of resemblance, with the mean of the promised recall.

@@ -329,7 +329,7 @@ fn accidental_matches_in_a_million_sets_are_as_many_as_expected() {
     for least in 1..=5 {
         check("all queries", least, sums[least as usize..].iter().sum(), QUERIES);
     }
-    // The figures of MATHS, section 9.
+    // Figures that were computed independently.
     for (least, figure) in [(5, 0.673), (4, 26.68), (3, 755.0), (2, 14_520.0), (1, 172_197.0)] {
         let expected = planning::accidental(db.scheme(), 1_000_000, least);
         assert!((expected / figure - 1.0).abs() < 1e-3, "{least}: {expected}");

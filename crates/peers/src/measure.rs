@@ -114,7 +114,7 @@ impl Queries {
         self.rounds.push(times);
     }
 
-    /// A percentile of the latencies, in microseconds: of the round in which it was lowest. `share` is from 0 to 1.
+    /// A percentile of the latencies in microseconds: the lowest over all rounds. `share` is from 0 to 1.
     pub(crate) fn percentile(&self, share: f64) -> f64 {
         let at = |times: &Vec<f64>| times[(share * (times.len() - 1) as f64) as usize];
         self.rounds.iter().map(at).fold(f64::INFINITY, f64::min)

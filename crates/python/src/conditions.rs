@@ -1,7 +1,7 @@
 //! The conditions of queries and of pairs.
 //!
-//! In: dicts of the Python part. Out: builders of the library with these conditions. Also stops runs that the caller
-//! cancelled or that found too much. Threads and progress are in `work`.
+//! In: dicts of the Python part. Out: builders of the library with these conditions. Also ends runs that the caller
+//! cancels, and refuses results over the limit. Threads and progress are in `work`.
 
 use std::ops::ControlFlow;
 

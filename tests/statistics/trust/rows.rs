@@ -222,8 +222,8 @@ fn verified_queries_are_exact() {
     let snapshot = db.snapshot();
     for i in (0..300_u64).step_by(7) {
         let query = set(i);
-        let ask = || snapshot.query(Like::Features(&query)).exhaustive().verify(&originals);
-        let answer = ask().min_resemblance(0.7).run().unwrap();
+        let request = || snapshot.query(Like::Features(&query)).exhaustive().verify(&originals);
+        let answer = request().min_resemblance(0.7).run().unwrap();
         let mut right: Vec<(f64, u64)> = (0..300)
             .map(|j| (super::jaccard(&query, &set(j)), j))
             .filter(|(r, _)| *r >= 0.7)
@@ -231,7 +231,7 @@ fn verified_queries_are_exact() {
         right.sort_by(|a, b| b.0.total_cmp(&a.0));
         let found: Vec<f64> = answer.matches.iter().map(|m| m.similarity().value).collect();
         assert_eq!(found, right.iter().map(|(r, _)| *r).collect::<Vec<_>>(), "{i}");
-        let top = ask().top(3).run().unwrap();
+        let top = request().top(3).run().unwrap();
         assert_eq!(top.matches.len(), 3);
         assert!(top.matches.iter().all(|m| m.comparison.is_exact()));
         assert_eq!(number(&top.matches[0].key), i);

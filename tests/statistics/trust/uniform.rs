@@ -95,7 +95,7 @@ fn recall_is_as_promised() {
                 for (how, accept) in
                     [("estimate", Accept::Estimate), ("possible", Accept::Possible)]
                 {
-                    let ask = |i: u64, verified: bool| {
+                    let run = |i: u64, verified: bool| {
                         let set = first(i);
                         let query = snapshot.query(Like::Features(&set)).min_resemblance(t);
                         let query = query.accept(accept);
@@ -108,7 +108,7 @@ fn recall_is_as_promised() {
                     };
                     for verified in [false, true] {
                         let all: Vec<_> =
-                            (0..PAIRS).into_par_iter().map(|i| ask(i, verified)).collect();
+                            (0..PAIRS).into_par_iter().map(|i| run(i, verified)).collect();
                         let found = all.iter().filter(|(found, _)| *found).count() as f64;
                         let found = found / PAIRS as f64;
                         let promised = all[0].1.unwrap();

@@ -63,7 +63,7 @@ fn a_match_has_all_fields_of_the_contract() {
 #[test]
 fn queries_of_every_form() {
     let tool = overlapping();
-    let ask = |more: &[&str]| {
+    let keys = |more: &[&str]| {
         let found = tool.run(&[&["query", "db.ringer", "--json"][..], more].concat());
         let keys = |found: &Value| found["key"].as_str().map(str::to_string);
         let keys: Vec<String> = found.json().iter().filter_map(keys).collect();
@@ -71,16 +71,16 @@ fn queries_of_every_form() {
         keys
     };
     let like_a: Vec<String> = (0..1000).map(|i| format!("t{i}")).collect();
-    assert_eq!(ask(&["--set", &like_a.join(" ")]), ["a", "b", "c"]);
-    assert_eq!(ask(&["--text", &like_a.join("\n")]), ["a", "b", "c"]);
+    assert_eq!(keys(&["--set", &like_a.join(" ")]), ["a", "b", "c"]);
+    assert_eq!(keys(&["--text", &like_a.join("\n")]), ["a", "b", "c"]);
     tool.write("file", like_a.join("\t"));
-    assert_eq!(ask(&["--file", "file"]), ["a", "b", "c"]);
-    assert_eq!(ask(&["--file", "file", "--top", "2"]), ["a", "b"]);
-    assert_eq!(ask(&["--file", "file", "--min", "0.75"]), ["a", "b"]);
-    assert_eq!(ask(&["--file", "file", "--min-matches", "32"]), ["a"]);
-    assert_eq!(ask(&["--file", "file", "--exhaustive", "--all"]).len(), 4);
-    assert!(ask(&["--set", "nothing like it"]).is_empty());
-    assert!(ask(&["--set", ""]).is_empty());
+    assert_eq!(keys(&["--file", "file"]), ["a", "b", "c"]);
+    assert_eq!(keys(&["--file", "file", "--top", "2"]), ["a", "b"]);
+    assert_eq!(keys(&["--file", "file", "--min", "0.75"]), ["a", "b"]);
+    assert_eq!(keys(&["--file", "file", "--min-matches", "32"]), ["a"]);
+    assert_eq!(keys(&["--file", "file", "--exhaustive", "--all"]).len(), 4);
+    assert!(keys(&["--set", "nothing like it"]).is_empty());
+    assert!(keys(&["--set", ""]).is_empty());
 
     tool.write("queries", "q1\tnothing like it\nbad\nq2\t".to_string() + &like_a.join(" "));
     let many = tool.run(&["query", "db.ringer", "--sets", "queries", "--json", "--top", "1"]);
@@ -217,8 +217,8 @@ fn pairs_clusters_and_triples_are_those_of_exact_jaccard() {
     assert!(found.iter().all(|(a, b)| a < b && a[..3] == b[..3]));
     for pair in &pairs {
         let shift = |field: &str| pair[field].as_str().unwrap()[4..].parse::<f64>().unwrap() * 20.0;
-        let apart = shift("b") - shift("a");
-        near(pair, "resemblance", (1000.0 - apart) / (1000.0 + apart));
+        let distance = shift("b") - shift("a");
+        near(pair, "resemblance", (1000.0 - distance) / (1000.0 + distance));
     }
     let clusters =
         tool.run(&["clusters", "db.ringer", "--min", "0.5", "--json"]).with_status(0).json();

@@ -54,13 +54,13 @@ fn pairs_are_decided_by_the_lines_they_came_from() {
     for min in ["0.6", "0.8", "0.9"] {
         let expected = exact_pairs(&sets, min.parse().unwrap());
         for source in [["--verify-sets", "sets.tsv"], ["--verify-jsonl", "sets.jsonl"]] {
-            let ask = ["pairs", "db.ringer", "--min", min, "--json", "--exhaustive"];
-            let found = tool.run(&[&ask[..], &source].concat()).with_status(0);
+            let command = ["pairs", "db.ringer", "--min", min, "--json", "--exhaustive"];
+            let found = tool.run(&[&command[..], &source].concat()).with_status(0);
             assert_eq!(pairs_of(&found.json()), expected, "{min} {source:?}");
             assert!(found.json().iter().all(|pair| pair["exact"] == true));
         }
-        let ask = ["pairs", "db.ringer", "--min", min, "--json", "--exhaustive"];
-        let by = |more: &[&str]| pairs_of(&tool.run(&[&ask[..], more].concat()).json());
+        let command = ["pairs", "db.ringer", "--min", min, "--json", "--exhaustive"];
+        let by = |more: &[&str]| pairs_of(&tool.run(&[&command[..], more].concat()).json());
         let (certain, estimate, possible) = (by(&["--certain"]), by(&[]), by(&["--possible"]));
         assert!(certain.is_subset(&estimate) && estimate.is_subset(&possible), "{min}");
         assert!(expected.is_subset(&possible) && certain.is_subset(&expected), "{min}");
@@ -80,8 +80,8 @@ fn sources_that_changed_are_named() {
     now[4].1.push_str("something new");
     now.remove(9);
     tool.write("sets.tsv", lines(&now));
-    let ask = ["pairs", "db.ringer", "--min", "0.6", "--json", "--verify-sets", "sets.tsv"];
-    let found = tool.run(&ask).with_status(0);
+    let command = ["pairs", "db.ringer", "--min", "0.6", "--json", "--verify-sets", "sets.tsv"];
+    let found = tool.run(&command).with_status(0);
     assert!(found.err.contains("k04 has changed since it was stored"), "{}", found.err);
     assert!(found.err.contains("k09 can no longer be read"), "{}", found.err);
     let pairs = pairs_of(&found.json());
@@ -124,8 +124,8 @@ fn lines_of_every_kind_are_found_again() {
     let text = format!("\u{feff}{}", lines(&sets).replace('\n', "\r\n"));
     let tool = Tool::with_sets(&text);
     tool.write("sets.tsv", text);
-    let ask = ["pairs", "db.ringer", "--min", "0.8", "--json", "--verify-sets", "sets.tsv"];
-    let found = tool.run(&ask).with_status(0);
+    let command = ["pairs", "db.ringer", "--min", "0.8", "--json", "--verify-sets", "sets.tsv"];
+    let found = tool.run(&command).with_status(0);
     assert!(!found.err.contains("warning"), "{}", found.err);
     assert_eq!(pairs_of(&found.json()), exact_pairs(&sets, 0.8));
 }
@@ -153,11 +153,11 @@ fn every_measure_has_an_interval() {
 #[test]
 fn explain_promises_what_is_returned() {
     let tool = Tool::with_sets(&lines(&chain()));
-    let ask = ["query", "db.ringer", "--key", "k00", "--min", "0.8", "--explain"];
-    let shown = tool.run(&ask).with_status(0).out;
+    let command = ["query", "db.ringer", "--key", "k00", "--min", "0.8", "--explain"];
+    let shown = tool.run(&command).with_status(0).out;
     assert!(shown.contains("is returned with probability"), "{shown}");
     assert!(shown.contains("its estimate must reach that"), "{shown}");
-    let json = tool.run(&[&ask[..], &["--json"]].concat()).with_status(0).json();
+    let json = tool.run(&[&command[..], &["--json"]].concat()).with_status(0).json();
     let explain = &json.last().unwrap()["explain"];
     let promised = explain["promised_recall"].as_f64().unwrap();
     assert!((0.3..0.8).contains(&promised), "{explain}");

@@ -56,22 +56,22 @@ impl Fault {
     }
 }
 
-/// The armed fault, if any, and how often one struck.
+/// The armed fault, if any, and how often one tripped.
 #[derive(Debug, Default)]
 pub(super) struct Armed {
     fault: Option<Fault>,
-    pub(super) struck: usize,
+    pub(super) tripped: usize,
 }
 
 impl Armed {
     pub(super) fn set(&mut self, fault: Option<Fault>) {
-        *self = Armed { fault, struck: 0 };
+        *self = Armed { fault, tripped: 0 };
     }
 
     /// Returns how the next operation fails, if it does.
-    pub(super) fn strike(&mut self, is_sync: bool) -> Option<Failure> {
+    pub(super) fn trip(&mut self, is_sync: bool) -> Option<Failure> {
         let fault = self.fault.filter(|f| f.succeed == 0 && (is_sync || !f.syncs_only))?;
-        self.struck += 1;
+        self.tripped += 1;
         if !fault.sticky {
             self.fault = None;
         }

@@ -46,7 +46,7 @@ impl File for FaultyFile {
             return self.file.write_all_at(bytes, offset);
         }
         let mut state = self.files.state();
-        if let Some(failure) = state.armed.strike(false) {
+        if let Some(failure) = state.armed.trip(false) {
             if let Failure::ShortWrite(kept) = failure {
                 self.write(&mut state, &bytes[..kept.min(bytes.len())], offset)?;
             }
@@ -59,7 +59,7 @@ impl File for FaultyFile {
 
     fn sync(&self) -> io::Result<()> {
         let (mut state, inode) = (self.files.state(), self.inode);
-        if let Some(failure) = state.armed.strike(true) {
+        if let Some(failure) = state.armed.trip(true) {
             state.changes.push(Change::FailedSync { inode });
             return Err(failure.error());
         }

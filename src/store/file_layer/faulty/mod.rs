@@ -111,8 +111,8 @@ impl FaultyFiles {
     }
 
     /// Returns how many operations failed since a fault was armed.
-    pub fn struck(&self) -> usize {
-        self.state().armed.struck
+    pub fn tripped(&self) -> usize {
+        self.state().armed.tripped
     }
 
     /// Returns a walk over the crashes of the run so far.
@@ -151,7 +151,7 @@ impl FaultyFiles {
     /// Makes a change and records it, unless a fault strikes.
     fn change<T>(&self, act: impl FnOnce() -> io::Result<(T, Change)>) -> io::Result<T> {
         let mut state = self.state();
-        if let Some(failure) = state.armed.strike(false) {
+        if let Some(failure) = state.armed.trip(false) {
             return Err(failure.error());
         }
         let (value, change) = act()?;
@@ -255,7 +255,7 @@ impl FileLayer for FaultyFiles {
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
         let mut state = self.state();
-        if let Some(failure) = state.armed.strike(true) {
+        if let Some(failure) = state.armed.trip(true) {
             return Err(failure.error());
         }
         self.running.sync_dir(path)?;

@@ -1,8 +1,8 @@
 //! Finds and reads the posting lists of one query together.
 //!
-//! In: slots and values. Out: the ids of their lists. Each list is a few scattered cache lines. Prefetching all of
-//! them costs about as much as waiting for one. So there are three steps, and each prefetches what the next one
-//! reads. A query over many segments should take each step for all of them before the next step.
+//! In: slots and values. Out: the ids of their lists. Lists are scattered in memory, but prefetching all of them takes
+//! about as long as waiting for one. So there are three steps, and each prefetches what the next one reads. A query
+//! should finish a step in all segments before it starts the next step.
 
 use super::reader::{Place, PostingList};
 use crate::error::{Error, Result};

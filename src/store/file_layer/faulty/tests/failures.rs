@@ -20,7 +20,7 @@ fn the_operation_that_was_asked_for_fails_and_changes_nothing() {
         let files = FaultyFiles::new();
         files.arm(Fault::after(n, Failure::Full));
         assert_eq!(seven(&files).unwrap_err().kind(), ErrorKind::StorageFull);
-        assert_eq!(files.struck(), 1);
+        assert_eq!(files.tripped(), 1);
         // A failed sync of a file is the only failure that is recorded as a change.
         let expected = if n == 3 { 4 } else { n };
         assert_eq!(files.operations(), expected);
@@ -30,7 +30,7 @@ fn the_operation_that_was_asked_for_fails_and_changes_nothing() {
     let files = FaultyFiles::new();
     files.arm(Fault::after(7, Failure::Full));
     seven(&files).unwrap();
-    assert_eq!((files.operations(), files.struck()), (7, 0));
+    assert_eq!((files.operations(), files.tripped()), (7, 0));
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn a_fault_strikes_once_or_from_then_on() {
     for _ in 0..3 {
         assert_eq!(seven(&files).unwrap_err().kind(), ErrorKind::PermissionDenied);
     }
-    assert_eq!(files.struck(), 3);
+    assert_eq!(files.tripped(), 3);
     files.disarm();
     seven(&files).unwrap();
 }
@@ -92,5 +92,5 @@ fn reading_never_fails_and_is_never_counted() {
     assert_eq!(file.length().unwrap(), 3);
     assert!(files.try_lock(Path::new("/lock"), None).unwrap().is_some());
     file.write_all_at(b"", 0).unwrap();
-    assert_eq!((files.operations(), files.struck()), (0, 0));
+    assert_eq!((files.operations(), files.tripped()), (0, 0));
 }
