@@ -5,6 +5,7 @@ It uses the WebDriver protocol over HTTP and the standard library only.
 """
 
 import base64
+import functools
 import json
 import os
 import random
@@ -119,6 +120,7 @@ def check(holds, what):
     FAILED.extend([] if holds else [what])
 
 
+@functools.lru_cache(maxsize=2)
 def pixels(png):
     """Width, height and the rows of an 8-bit PNG, as bytes, and the bytes of a pixel."""
     at, data, head = 8, b"", None
@@ -149,6 +151,22 @@ def brightness(png):
     width, height, rows, channels = pixels(png)
     sample = [sum(rows[y][x * channels:x * channels + 3]) > 384 for y in range(0, height, 7) for x in range(0, width, 7)]
     return sum(sample) / len(sample)
+
+
+def painted(png, colour):
+    """How many pixels of a picture have a colour of the style sheet, such as `#dcf3e1`."""
+    wanted = bytes.fromhex(colour[1:])
+    width, _, rows, channels = pixels(png)
+    return sum(row[x * channels:x * channels + 3] == wanted for row in rows for x in range(width))
+
+
+def check_colours(browser, png, theme):
+    """The parts that matter are in the picture: bars, the curve's threshold, and the changed words of a difference."""
+    colours = browser.run("""const style = getComputedStyle(document.documentElement);
+        return ['--accent', '--threshold', '--new'].map((name) => style.getPropertyValue(name).trim());""")
+    for part, colour, least in zip(("bars", "the threshold", "changed words"), colours, (5000, 20, 1000)):
+        found = painted(png, colour)
+        check(found >= least, f"the {theme} picture shows {part} ({found} pixels)")
 
 
 def words(seed, count=300):
@@ -226,11 +244,13 @@ def look_at_few(browser, page, save):
     light = browser.picture()
     save("few-light", light)
     check(brightness(light) > 0.8, "the light theme is light")
+    check_colours(browser, light, "light")
     browser.click("#theme")
     check(browser.run("return document.documentElement.dataset.theme") == "dark", "the button changes the theme")
     dark = browser.picture()
     save("few-dark", dark)
     check(brightness(dark) < 0.2, "the dark theme is dark")
+    check_colours(browser, dark, "dark")
     browser.theme("dark")
     browser.open(page)
     check(brightness(browser.picture()) < 0.2, "the page follows the theme of the system")

@@ -63,10 +63,11 @@ function chart(title, label, svg, note, head, rows) {
 }
 
 const WIDTH = 360;
-const HEIGHT = 190;
+const HEIGHT = 198;
 const BOTTOM = HEIGHT - 22;
-const LEFT = 30;
-const TOP = 16;
+const LEFT = 38;
+const WIDEST_STEP = 80;
+const TOP = 24;
 
 function canvas() {
   const svg = drawn("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}` });
@@ -79,7 +80,7 @@ const tick = (svg, x, y, text, anchor = "middle") =>
 
 function bars(svg, counts, labels, width) {
   const most = Math.max(1, ...counts);
-  const step = (WIDTH - LEFT) / counts.length;
+  const step = Math.min(WIDEST_STEP, (WIDTH - LEFT) / counts.length);
   counts.forEach((count, i) => {
     const height = count === 0 ? 0 : Math.max(2, ((BOTTOM - TOP) * count) / most);
     const bar = drawn("rect", { class: "bar", x: LEFT + i * step + 1, y: BOTTOM - height, width: Math.max(1, step * width), height, rx: 1.5 });
@@ -141,12 +142,12 @@ function threshold(svg, x, from) {
   const place = x(summary.min);
   svg.append(drawn("line", { class: "min", x1: place, y1: TOP, x2: place, y2: BOTTOM }));
   const end = place > WIDTH - 90;
-  svg.append(drawn("text", { class: "min-label", x: place + (end ? -4 : 4), y: TOP - 5, "text-anchor": end ? "end" : "start" }, `threshold ${summary.min}`));
+  svg.append(drawn("text", { class: "min-label", x: place + (end ? -4 : 4), y: TOP - 12, "text-anchor": end ? "end" : "start" }, `threshold ${summary.min}`));
 }
 
 function curveChart() {
   const svg = canvas();
-  const x = (value) => LEFT + ((WIDTH - LEFT - 8) * (value - summary.from)) / (1 - summary.from);
+  const x = (value) => LEFT + ((WIDTH - LEFT - 12) * (value - summary.from)) / (1 - summary.from);
   const y = (chance) => BOTTOM - (BOTTOM - TOP) * chance;
   [0, 0.5, 1].forEach((chance) => tick(svg, LEFT - 5, y(chance) + 4, chance.toFixed(1), "end"));
   for (let i = 0; i <= 4; i++) {
@@ -299,6 +300,7 @@ nameTheme();
 const things = plain(2, summary.group);
 showCards("doubtful", summary.doubtful, `Most doubtful ${things}`);
 showCards("largest", summary.largest, summary.group === "query" ? "Queries with the most matches" : `Largest ${things}`);
+if (summary.group === "query") at("largest-note").textContent = "Each is shown with its least similar match.";
 at("all-title").textContent = `All ${things}`;
 if (summary.groups === 0) {
   at("filters").hidden = at("charts").hidden = true;
