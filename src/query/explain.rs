@@ -217,13 +217,17 @@ impl std::fmt::Display for Explanation {
             let scan = scan_cost / 1e3;
             let probe =
                 probe_cost.map_or("not estimated".into(), |ns| format!("{:.1} us", ns / 1e3));
-            writeln!(f, "{plan} of {signatures} signatures (probe {probe}, scan {scan:.1} us)")?;
+            let signatures = counted(u64::from(*signatures), "signature");
+            writeln!(f, "{plan} of {signatures} (probe {probe}, scan {scan:.1} us)")?;
         }
         let Work { lists_read, lists_unread, postings, candidates, compared, verified, bytes } =
             self.work;
-        writeln!(f, "{lists_read} lists read, {lists_unread} left unread, {postings} postings")?;
-        writeln!(f, "{candidates} candidates, {compared} compared, {verified} verified")?;
-        writeln!(f, "{bytes} bytes looked at, {} pages read from the file", self.pages_read)?;
+        let [lists, postings] = [counted(lists_read, "list"), counted(postings, "posting")];
+        writeln!(f, "{lists} read, {lists_unread} left unread, {postings}")?;
+        let candidates = counted(candidates, "candidate");
+        writeln!(f, "{candidates}, {compared} compared, {verified} verified")?;
+        let [bytes, pages] = [counted(bytes, "byte"), counted(self.pages_read, "page")];
+        writeln!(f, "{bytes} looked at, {pages} read from the file")?;
         if let (Some((least, accept)), Some(recall)) = (self.threshold, self.promised_recall()) {
             let similarity = self.scheme.measure.similarity_name();
             let seen = self.seen_at(least);
@@ -243,6 +247,14 @@ impl std::fmt::Display for Explanation {
             writeln!(f, "returned at {similarity} {}", curve.join(", "))?;
         }
         let cut = if self.answer.truncated { ", cut short" } else { "" };
-        write!(f, "{} matches{cut}", self.answer.matches.len())
+        match self.answer.matches.len() {
+            1 => write!(f, "1 match{cut}"),
+            more => write!(f, "{more} matches{cut}"),
+        }
     }
+}
+
+/// `1 list`, `2 lists`.
+fn counted(number: u64, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
