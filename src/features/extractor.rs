@@ -228,7 +228,7 @@ fn id(word: &[u8]) -> Result<u64> {
         let shown = &word[..word.len().min(40)];
         Error::invalid(
             format!("id `{}`", shown.escape_ascii()),
-            format!("ids are whole numbers from 0 to {}", u64::MAX),
+            "this scheme takes sets of numbers below 2^64; for words, use the features tokens",
         )
     })
 }
@@ -275,7 +275,7 @@ mod tests {
         assert_eq!(set, [3, u64::MAX, 0, 3]);
         for wrong in [&b"x"[..], b"-1", b"+1", b"1.5", b"18446744073709551616", b"\xff", b"0x1"] {
             let error = extractor.extract(wrong, Media::Plain, &mut set).unwrap_err();
-            assert!(error.to_string().contains("ids are whole numbers"), "{error}");
+            assert!(error.to_string().contains("sets of numbers below 2^64"), "{error}");
         }
     }
 

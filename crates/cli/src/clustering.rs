@@ -63,8 +63,15 @@ pub(crate) struct Group {
     pub(crate) members: Vec<Member>,
 }
 
-/// The result of a run: the report of the library, the number of clusters, and the number of their members.
-pub(crate) type Clustered = (Report, u64, u64);
+/// The result of a run.
+pub(crate) struct Clustered {
+    pub(crate) report: Report,
+    pub(crate) clusters: u64,
+    /// The members of all clusters.
+    pub(crate) members: u64,
+    /// The files that have the same bytes as the first one of their cluster.
+    pub(crate) identical: u64,
+}
 
 impl Clustering<'_> {
     /// Finds and prints the clusters. Adds them to the page of `--report`, and to the plan of what happens to files.
@@ -74,7 +81,7 @@ impl Clustering<'_> {
         mut page: Option<&mut Page>,
         mut plan: Option<&mut Plan<'_>>,
     ) -> Result<Clustered, Failure> {
-        let (mut clusters, mut members) = (0, 0);
+        let (mut clusters, mut members, mut identical) = (0, 0, 0);
         let bar = grouping::bar(self.style);
         let ask = self.snapshot.clusters(self.min).linkage(self.linkage);
         let ask = ask.pairs(|pairs| {
@@ -91,6 +98,7 @@ impl Clustering<'_> {
             clusters += 1;
             members += cluster.keys.len() as u64;
             let group = self.group(clusters, cluster)?;
+            identical += group.members.iter().filter(|member| member.identical).count() as u64;
             if let Some(page) = page.as_deref_mut() {
                 group.show(page)?;
             }
@@ -105,7 +113,7 @@ impl Clustering<'_> {
         });
         bar.finish_and_clear();
         results.lines.flush()?;
-        Ok((report?, clusters, members))
+        Ok(Clustered { report: report?, clusters, members, identical })
     }
 
     fn asks_about(&self, key: &[u8]) -> bool {
@@ -203,6 +211,7 @@ impl Group {
             others.iter().map(|other| other.similarity).min_by(|a, b| a.value.total_cmp(&b.value));
         let lowest = lowest.unwrap_or(first.similarity);
         let least = format!("min_{}", self.measure.similarity_name());
+        let [low, high] = ["low", "high"].map(|end| format!("{least}_{end}"));
         let member = |(i, member): (usize, &Member)| {
             let mut object = Map::new();
             object.insert("key".into(), key(member));
@@ -220,6 +229,8 @@ impl Group {
             "cluster": self.number,
             "keys": self.members.iter().map(key).collect::<Vec<_>>(),
             (least): if self.measure == Measure::Cosine { lowest.value } else { lowest.clamped() },
+            (low): lowest.low,
+            (high): lowest.high,
             "representative": key(first),
             "exact": self.members.iter().all(|member| member.exact),
             "members": self.members.iter().enumerate().map(member).collect::<Vec<_>>(),

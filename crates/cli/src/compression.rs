@@ -100,6 +100,17 @@ pub(crate) fn kind_of(start: &[u8]) -> Option<&'static str> {
     KINDS.iter().find(|(magic, _)| start.starts_with(magic) && sure(magic)).map(|(_, kind)| *kind)
 }
 
+/// What to do with a file of this kind.
+pub(crate) fn advice(kind: &str) -> Option<&'static str> {
+    match kind {
+        "a Parquet file" => Some("name it with --parquet"),
+        kind if kind.ends_with("compressed") => {
+            Some("decompress it first, or compress it with gzip or Zstandard")
+        }
+        _ => None,
+    }
+}
+
 /// Whether these bytes may start a skippable frame.
 fn skippable(start: &[u8]) -> bool {
     start.first().is_some_and(|first| first & 0xf0 == 0x50)

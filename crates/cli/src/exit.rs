@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ringer::Error;
 
-use crate::show;
+use crate::{interrupt, show};
 
 /// Why a command does not end with status 0.
 pub(crate) enum Failure {
@@ -58,11 +58,13 @@ pub(crate) fn report(result: Result<(), Failure>) -> u8 {
     let (status, message) = match result {
         Ok(()) | Err(Failure::OutputClosed) => return 0,
         Err(Failure::Findings) => return 1,
-        Err(Failure::Interrupted) => return 130,
+        Err(Failure::Interrupted | Failure::Library(Error::Interrupted)) => {
+            interrupt::tell();
+            return 130;
+        }
         Err(Failure::Usage(message)) => (2, message),
         Err(Failure::Io(message)) => (3, message),
         Err(Failure::Limit(message)) => (6, message),
-        Err(Failure::Library(Error::Interrupted)) => return 130,
         Err(Failure::Library(error)) => (status_of(&error), message_of(&error)),
     };
     say(&format!("error: {message}"));

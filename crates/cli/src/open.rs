@@ -144,6 +144,20 @@ pub(crate) fn check_weighted(scheme: &Scheme) -> Result<(), Failure> {
     }
 }
 
+/// Rejects a threshold that no similarity of this database can reach or miss.
+pub(crate) fn check_min(option: &str, min: f64, scheme: &Scheme) -> Result<(), Failure> {
+    let (name, least) = match scheme.measure {
+        Measure::Cosine => ("cosine", -1.0),
+        _ => ("resemblance", 0.0),
+    };
+    match (least..=1.0).contains(&min) {
+        true => Ok(()),
+        false => Err(Failure::Usage(format!(
+            "{option} {min} is not a {name}: give a number from {least} to 1"
+        ))),
+    }
+}
+
 /// Rejects a text for a database of numbers, and says what the database is.
 pub(crate) fn check_text(option: &str, scheme: &Scheme) -> Result<(), Failure> {
     match scheme.features {

@@ -16,6 +16,9 @@ const SOME_MESSAGES: u64 = 10;
 /// The same for kinds that are often harmless: a folder may have a million images, and a dataset a million repeated keys.
 const FEW_MESSAGES: u64 = 3;
 
+/// How many warnings in a row may differ only in their numbers and quoted words.
+const MOST_ALIKE: u64 = 3;
+
 /// Why input cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Reason {
@@ -47,6 +50,30 @@ impl Reason {
             Reason::OtherSchema => "other schema",
         }
     }
+
+    /// Several of them.
+    fn plural(self) -> &'static str {
+        match self {
+            Reason::Binary => "binary files",
+            Reason::TooLarge => "inputs that are too large",
+            Reason::TooShort => "short texts",
+            Reason::OverLimit => "documents over a limit",
+            Reason::Malformed => "malformed lines",
+            Reason::Unreadable => "unreadable files",
+            Reason::RepeatedKey => "repeated keys",
+            Reason::OtherSchema => "files with other columns",
+        }
+    }
+
+    /// What to do about all of them.
+    fn advice(self) -> &'static str {
+        match self {
+            Reason::Binary => {
+                "; --features chunks compares binary files, and --binary reads them as text"
+            }
+            _ => "",
+        }
+    }
 }
 
 /// One piece of input that cannot be used.
@@ -69,11 +96,21 @@ pub(crate) struct Problems {
     /// Whether the input is rows of a dataset, which are kept when they cannot be compared.
     rows: bool,
     counts: BTreeMap<Reason, u64>,
+    /// How many warnings of each kind were printed, the last one included that says that there are more.
+    printed: BTreeMap<Reason, u64>,
+    /// The last message without its digits and quoted words, and how many such messages came in a row.
+    last: (String, u64),
 }
 
 impl Problems {
     pub(crate) fn new(strict: bool) -> Problems {
-        Problems { strict, rows: false, counts: BTreeMap::new() }
+        Problems {
+            strict,
+            rows: false,
+            counts: BTreeMap::new(),
+            printed: BTreeMap::new(),
+            last: Default::default(),
+        }
     }
 
     /// Problems of rows of a dataset, which are kept when they cannot be compared.
@@ -106,16 +143,32 @@ impl Problems {
             Reason::Malformed => SOME_MESSAGES,
             _ => MOST_MESSAGES,
         };
-        let count = self.counts.entry(reason).or_insert(0);
-        *count += 1;
-        if *count <= most {
-            exit::say(&format!("warning: {message}{consequence}"));
-        }
-        if *count == most {
-            let reason = reason.name();
-            exit::say(&format!("warning: further {reason} input is counted, but not listed"));
+        let alike = if reason == Reason::Malformed { self.alike(&message) } else { 1 };
+        *self.counts.entry(reason).or_insert(0) += 1;
+        let printed = self.printed.entry(reason).or_insert(0);
+        let (things, advice) = (reason.plural(), reason.advice());
+        if *printed < most && alike <= MOST_ALIKE {
+            let advice = if *printed == 0 { advice } else { "" };
+            exit::say(&format!("warning: {message}{consequence}{advice}"));
+            *printed += 1;
+        } else if *printed < most && alike == MOST_ALIKE + 1 {
+            exit::say(&format!("warning: further {things} like these are counted, but not listed"));
+        } else if *printed == most && alike <= MOST_ALIKE {
+            exit::say(&format!("warning: further {things} are counted, but not listed"));
+            *printed += 1;
         }
         Ok(())
+    }
+
+    /// How many messages in a row differ only in their numbers and quoted words, this one included.
+    fn alike(&mut self, message: &str) -> u64 {
+        let unquoted = message.split('`').step_by(2);
+        let bare: String = unquoted.flat_map(str::chars).filter(|c| !c.is_ascii_digit()).collect();
+        match self.last.0 == bare {
+            true => self.last.1 += 1,
+            false => self.last = (bare, 1),
+        }
+        self.last.1
     }
 
     /// How a command ends that used `sets` sets. It fails if none of the input could be used, or if a document was over a

@@ -197,10 +197,30 @@ pub(crate) fn similarity(measure: Measure, estimate: &Estimate) -> String {
         Measure::Cosine => estimate.value,
         _ => estimate.clamped(),
     };
+    with_error(value, estimate.std_error, 3)
+}
+
+/// A value with its error, to some digits.
+fn with_error(value: f64, error: f64, digits: usize) -> String {
+    let smallest = 0.5 * 0.1f64.powi(digits as i32);
+    // No `-0.000`.
+    let value = if value.abs() < smallest { 0.0 } else { value };
     // An error of zero would promise more than samples can tell.
-    match estimate.std_error < 0.0005 {
-        true => format!("about {value:.3}"),
-        false => format!("{value:.3} ± {:.3}", estimate.std_error),
+    match error < smallest {
+        true => format!("about {value:.digits$}"),
+        false => format!("{value:.digits$} ± {error:.digits$}"),
+    }
+}
+
+/// A measure with its error and interval, or marked as exact.
+pub(crate) fn measured(estimate: &Estimate, exact: bool, digits: usize) -> String {
+    let Estimate { value, std_error, low, high } = *estimate;
+    match exact {
+        true => format!("{value:.digits$} exact"),
+        false => format!(
+            "{} (95 %: {low:.digits$} to {high:.digits$})",
+            with_error(value, std_error, digits)
+        ),
     }
 }
 

@@ -186,17 +186,22 @@ impl LineIndex {
                 lines.name()
             )));
         }
-        let mut places = Vec::new();
+        let (mut places, mut lines_read) = (Vec::new(), 0);
         while let Some(block) = lines.next_block().map_err(unreadable)? {
             if interrupt::requested() {
                 return Err(Failure::Interrupted);
             }
+            lines_read += block.len();
             // Lines that `add` rejected were never stored.
             for line in (0..block.len()).map(|i| block.line(i)) {
                 if let Ok(Some((key, _))) = records.parse(line.text) {
                     places.push((hash(&key), line.start));
                 }
             }
+        }
+        if places.is_empty() && lines_read > 0 {
+            let (name, fields) = (lines.name(), records.needs());
+            return Err(Failure::Usage(format!("no line of {name} can be compared: {fields}")));
         }
         places.sort_unstable();
         let file = File::open(path)

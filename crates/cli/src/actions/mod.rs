@@ -24,26 +24,26 @@ pub(crate) use plan::{Plan, Role};
 pub(crate) struct ActionArguments {
     /// Delete the files of each group, except the one that is kept. Only files that resemble the kept one by at least --min
     /// are deleted. The files are listed first, and you are asked; --yes answers.
-    #[arg(long, group = "action", conflicts_with_all = ["jsonl", "parquet", "estimate"])]
+    #[arg(long, groups = ["action", "chosen"], conflicts_with_all = ["jsonl", "parquet", "estimate"])]
     delete: bool,
     /// Replace files that are identical to the kept one by links to it. Files that are only similar stay.
-    #[arg(long, value_enum, value_name = "KIND", group = "action", conflicts_with_all = ["jsonl", "parquet", "estimate"])]
+    #[arg(long, value_enum, value_name = "KIND", groups = ["action", "chosen"], conflicts_with_all = ["jsonl", "parquet", "estimate"])]
     link: Option<LinkKind>,
     /// Move the files of each group, except the one that is kept, into this folder, with their paths. Nothing in it is
     /// replaced.
-    #[arg(long = "move", value_name = "DIR", group = "action", conflicts_with_all = ["jsonl", "parquet", "estimate"])]
+    #[arg(long = "move", value_name = "DIR", groups = ["action", "chosen"], conflicts_with_all = ["jsonl", "parquet", "estimate"])]
     move_to: Option<PathBuf>,
-    /// Delete or move only files that are identical to the kept one, byte by byte.
-    #[arg(long, conflicts_with_all = ["jsonl", "parquet"])]
+    /// Delete, move or print only files that are identical to the kept one, byte by byte.
+    #[arg(long, requires = "chosen", conflicts_with_all = ["jsonl", "parquet"])]
     identical: bool,
     /// Do it without asking.
     #[arg(long, short, requires = "action")]
     yes: bool,
     /// Print only the files that are not kept, one per line, instead of the groups.
-    #[arg(long, conflicts_with_all = ["print0", "json", "jsonl", "parquet", "estimate", "action"])]
+    #[arg(long, group = "chosen", conflicts_with_all = ["print0", "json", "jsonl", "parquet", "estimate", "action"])]
     print: bool,
     /// The same with a zero byte after each file, for `xargs -0`.
-    #[arg(long, conflicts_with_all = ["json", "jsonl", "parquet", "estimate", "action"])]
+    #[arg(long, group = "chosen", conflicts_with_all = ["json", "jsonl", "parquet", "estimate", "action"])]
     print0: bool,
 }
 

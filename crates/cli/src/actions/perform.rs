@@ -50,6 +50,7 @@ impl Plan<'_> {
             performed.declined = true;
             return Ok(performed);
         }
+        interrupt::now_safe(format!("each file was {} or is untouched", self.action.done()));
         let mut worker = Worker::new(sketcher).limited(limits);
         let mut out = Output::new();
         for group in &self.groups {
@@ -176,8 +177,8 @@ impl Performed {
             return Err(Failure::Findings);
         }
         if self.interrupted {
-            exit::say(&format!(
-                "{} {done} before the interrupt; the others are untouched",
+            interrupt::now_safe(format!(
+                "{} {done}; the others are untouched",
                 show::count_was(files, "file")
             ));
             return Err(Failure::Interrupted);

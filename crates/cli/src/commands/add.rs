@@ -46,7 +46,11 @@ pub(crate) struct Add {
     paths: Vec<PathBuf>,
     /// Read one set per line: the key, a tab, and the elements separated by spaces, or the text if the features are text. `-`
     /// reads standard input.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["paths", "jsonl"])]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["paths", "jsonl", "files_from", "exclude", "gitignore", "follow_links"]
+    )]
     sets: Option<PathBuf>,
     /// Read one JSON object per line. `-` reads standard input.
     #[arg(long, value_name = "FILE", conflicts_with = "paths")]
@@ -87,7 +91,9 @@ impl Add {
             Lines::open(file, every).map_err(|problem| Failure::Io(problem.message))
         });
         let lines = lines.transpose()?;
-        interrupt::listen();
+        interrupt::listen(
+            "the sets added so far are stored; run the same command again to add the others",
+        );
         let db = open::to_write(&self.path, style)?;
         if self.weighted {
             open::check_weighted(db.scheme())?;
@@ -227,11 +233,6 @@ impl Add {
             exit::say(&(said + &problems.summary()));
         }
         if interrupted {
-            if !style.quiet {
-                exit::say(
-                    "interrupted: the sets added so far are stored; run the same command again to add the others",
-                );
-            }
             return Err(Failure::Interrupted);
         }
         problems.end(sets + present)

@@ -42,9 +42,12 @@ impl Check {
             Err(_) => {}
         }
         interrupt::end_at_once("the check did not end, and nothing was changed");
-        let bar = progress::spinner(style, "checking");
+        // A deep check rebuilds the postings and looks up every key.
+        let file = self.path.metadata().map_or(0, |found| found.len());
+        let expected = if depth == Depth::Deep { 2 * file } else { file };
+        let bar = progress::moved(style, "checking", expected);
         let report = Database::check(&self.path, depth);
-        bar.finish_and_clear();
+        drop(bar);
         let report = report?;
         match self.print(&report, style) {
             // The findings determine the status even if nobody reads them.

@@ -6,7 +6,7 @@ use ringer::Sketcher;
 use ringer::groups::Linkage;
 
 use crate::actions::Keep;
-use crate::clustering::{self, Clustering};
+use crate::clustering::{self, Clustered, Clustering};
 use crate::exit::{self, Failure};
 use crate::grouping::{self, Conditions, LinkageName};
 use crate::report::{self, About, Place, Report};
@@ -52,10 +52,11 @@ pub(crate) struct Clusters {
 
 impl Clusters {
     pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
-        interrupt::listen();
+        interrupt::listen("the list is not complete; nothing was changed");
         let reader = open::to_read(&self.path, style)?;
         let linkage = if self.strict_linkage { Linkage::Strict } else { self.linkage.linkage() };
         let snapshot = reader.snapshot();
+        open::check_min("--min", self.min, snapshot.scheme())?;
         let sketcher = Sketcher::new(snapshot.scheme());
         let sources = self.sources.open(snapshot.scheme())?;
         let originals = sources.as_ref().map(|sources| sources.originals(&sketcher));
@@ -73,7 +74,7 @@ impl Clusters {
         };
         let page = self.report.as_deref();
         let mut page = page.map(|path| Report::new(path, snapshot.scheme(), about)).transpose()?;
-        let (report, clusters, members) = Clustering {
+        let Clustered { report, clusters, members, .. } = Clustering {
             snapshot: &snapshot,
             min: self.min,
             linkage,

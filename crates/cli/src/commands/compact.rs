@@ -23,9 +23,13 @@ impl Compact {
         );
         let db = open::to_write(&self.path, style)?;
         let before = db.stat()?;
-        let bar = progress::spinner(style, "compacting");
+        // Each live byte is read and written when segments are merged, by way of temporary files, and again when dead bytes are
+        // removed.
+        let live = before.file_bytes.saturating_sub(before.dead_bytes);
+        let times = if before.segments > 1 || before.hidden_rows > 0 { 7 } else { 2 };
+        let bar = progress::moved(style, "compacting", times * live);
         let compacted = db.compact();
-        bar.finish_and_clear();
+        drop(bar);
         compacted?;
         let after = db.stat()?;
         db.close()?;

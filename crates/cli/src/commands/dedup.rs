@@ -10,7 +10,7 @@ use ringer::scheme::{Features, Measure};
 use ringer::{Database, Parameters, Scheme};
 
 use crate::actions::{ActionArguments, Keep, Performed, Plan};
-use crate::clustering::Clustering;
+use crate::clustering::{Clustered, Clustering};
 use crate::dataset::{DatasetArguments, Job};
 use crate::exit::{self, Failure};
 use crate::grouping::{self, Conditions, Reach};
@@ -19,7 +19,7 @@ use crate::load::{Commits, Existing, Load, Loaded};
 use crate::problems::Problems;
 use crate::report::{self, About, Report};
 use crate::results::Results;
-use crate::show::{Style, count};
+use crate::show::{self, Style, count};
 use crate::sources::{self, Opened};
 use crate::{interrupt, open};
 
@@ -29,13 +29,17 @@ const MOST_FILES_COMPARED: u64 = 20_000;
 /// From this resemblance on, comparing all pairs costs hardly more than using the index.
 const CHEAP_RESEMBLANCE: f64 = 0.7;
 
+/// The names of files whose rows the user may want to compare.
+const DATASET_NAMES: [&str; 3] = [".jsonl", ".jsonl.gz", ".jsonl.zst"];
+
 /// How many deleted files are removed from a database in one commit.
 const FORGOTTEN_AT_ONCE: usize = 10_000;
 
-/// The numbers of clusters, of their members, and of all sets.
+/// The numbers of clusters, of their members, of identical files among these, and of all sets.
 struct Found {
     clusters: u64,
     members: u64,
+    identical: u64,
     sets: u64,
 }
 
@@ -132,7 +136,13 @@ impl Dedup {
     /// Compares files.
     fn of_files(&self, style: Style) -> Result<(), Failure> {
         let keep = self.dataset.keep.of_files(&self.paths)?;
-        interrupt::listen();
+        interrupt::listen(&match &self.db {
+            None => "no file was changed".to_string(),
+            Some(db) => format!(
+                "no file was changed; the signatures computed so far may be stored in {}",
+                show::path(db)
+            ),
+        });
         let mut problems = Problems::new(self.walk.strict);
         let (database, report) = (self.db.as_deref(), self.dataset.report.as_deref());
         let files = Files {
@@ -143,6 +153,7 @@ impl Dedup {
             target: self.actions.target(),
         };
         let files = files.find_distinct(&mut problems)?;
+        self.advise(style);
         let db = self.open(style)?;
         let key = |file: &PathBuf| file.as_os_str().as_encoded_bytes().to_vec();
         let mut keys: Vec<Vec<u8>> = files.iter().map(key).collect();
@@ -178,6 +189,20 @@ impl Dedup {
         problems.end(loaded.sets)
     }
 
+    /// Tells about options for datasets, if a dataset is named as a file.
+    fn advise(&self, style: Style) {
+        let is_dataset = |path: &&PathBuf| {
+            let name = path.as_os_str().as_encoded_bytes();
+            DATASET_NAMES.iter().any(|end| name.ends_with(end.as_bytes())) && path.is_file()
+        };
+        if let Some(path) = self.paths.iter().find(is_dataset).filter(|_| !style.quiet) {
+            let path = show::path(path);
+            exit::say(&format!(
+                "note: {path} is compared as one file; `ringer dedup --jsonl {path}` compares its rows"
+            ));
+        }
+    }
+
     /// Acts on the files that are not kept, and forgets them.
     fn act(
         &self,
@@ -202,14 +227,19 @@ impl Dedup {
     }
 
     fn summary(&self, found: &Found, loaded: &Loaded, problems: &Problems, style: Style) {
-        let Found { clusters, members, sets } = *found;
+        let Found { clusters, members, identical, sets } = *found;
         if !style.quiet {
             let empty = match loaded.empty {
                 0 => String::new(),
                 empty => format!(" ({empty} without words)"),
             };
+            let same = match identical {
+                0 => "",
+                1 => "; 1 file is identical to the first of its group",
+                more => &format!("; {more} files are identical to the first of their group"),
+            };
             exit::say(&format!(
-                "found {} with {members} of {}{empty}{}",
+                "found {} with {members} of {}{empty}{same}{}",
                 count(clusters, "group"),
                 count(sets, "file"),
                 problems.summary()
@@ -299,7 +329,8 @@ impl Dedup {
             true => Results::nowhere(style),
             false => Results::on_output(style),
         };
-        let (report, clusters, members) = clustering.print(&mut results, page.as_mut(), plan)?;
+        let found = clustering.print(&mut results, page.as_mut(), plan)?;
+        let Clustered { report, clusters, members, identical } = found;
         originals.iter().for_each(sources::report_lost);
         grouping::ended(&report, snapshot.scheme(), self.min, conditions, style)?;
         if let Some(page) = page {
@@ -311,6 +342,6 @@ impl Dedup {
             ];
             page.finish(&totals, |places| sources.texts(places, sketcher))?.publish()?;
         }
-        Ok(Found { clusters, members, sets })
+        Ok(Found { clusters, members, identical, sets })
     }
 }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use super::get::{hex, json_row, kept};
 use crate::exit::Failure;
-use crate::open;
 use crate::show::{self, Output, Style};
+use crate::{interrupt, open};
 
 /// Print every row.
 ///
@@ -19,6 +19,7 @@ pub(crate) struct Dump {
 
 impl Dump {
     pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
+        interrupt::end_at_once("the list is not complete; nothing was changed");
         let reader = open::to_read(&self.path, style)?;
         let snapshot = reader.snapshot();
         let mut out = Output::new();

@@ -49,7 +49,8 @@ impl Estimate {
                     show::put_similarity(&mut object, many[0].scheme().measure, &estimate);
                     out.line(Value::Object(object))?;
                 } else {
-                    out.line(format_args!("resemblance of all {}  {estimate:.3}", many.len()))?;
+                    let shown = show::measured(&estimate, estimate.std_error == 0.0, 3);
+                    out.line(format_args!("resemblance of all {}  {shown}", many.len()))?;
                 }
             }
         }
@@ -83,9 +84,12 @@ impl Estimate {
                 .iter()
                 .sum::<usize>();
         let name = comparison.measure().similarity_name();
-        out.line(format_args!("{name:<widest$} {:.3}", comparison.similarity()))?;
+        let exact = comparison.is_exact();
+        let similarity = show::measured(&comparison.similarity(), exact, 3);
+        out.line(format_args!("{name:<widest$} {similarity}"))?;
         if let Ok(angle) = comparison.angle() {
-            return out.line(format_args!("{:<widest$} {angle:.3}", "angle (radians)"));
+            let angle = show::measured(&angle, exact, 3);
+            return out.line(format_args!("{:<widest$} {angle}", "angle (radians)"));
         }
         if comparison.measure() != Measure::Jaccard {
             return Ok(());
@@ -100,7 +104,10 @@ impl Estimate {
         ];
         for (name, estimate, digits) in measures {
             match estimate {
-                Ok(estimate) => out.line(format_args!("{name:<widest$} {estimate:.digits$}"))?,
+                Ok(estimate) => {
+                    let shown = show::measured(&estimate, exact, digits);
+                    out.line(format_args!("{name:<widest$} {shown}"))?;
+                }
                 Err(error) => out.line(format_args!("{name:<widest$} {error}"))?,
             }
         }

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use crate::exit::Failure;
-use crate::open;
 use crate::show::{self, Output, Style};
+use crate::{interrupt, open};
 
 /// List keys in order, all of them or those with a common prefix.
 #[derive(clap::Args)]
@@ -25,6 +25,7 @@ pub(crate) struct Keys {
 
 impl Keys {
     pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
+        interrupt::end_at_once("the list is not complete; nothing was changed");
         let reader = open::to_read(&self.path, style)?;
         let snapshot = reader.snapshot();
         let mut out = Output::new();

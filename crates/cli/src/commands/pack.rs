@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use crate::exit::{self, Failure};
-use crate::open;
 use crate::show::{self, Output, Style};
+use crate::{interrupt, open};
 
 /// Write a compact copy of a database.
 ///
@@ -23,6 +23,7 @@ pub(crate) struct Pack {
 
 impl Pack {
     pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
+        interrupt::end_at_once("the database is as it was; the copy was not created");
         let reader = open::to_read(&self.path, style)?;
         open::folder_of(&self.target)?;
         reader.pack(&self.target)?;

@@ -51,9 +51,10 @@ pub(crate) struct Pairs {
 
 impl Pairs {
     pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
-        interrupt::listen();
+        interrupt::listen("the list is not complete; nothing was changed");
         let reader = open::to_read(&self.path, style)?;
         let snapshot = reader.snapshot();
+        open::check_min("--min", self.min, snapshot.scheme())?;
         let bar = grouping::bar(style);
         let measure = snapshot.scheme().measure;
         let columns = results::columns(&[("a", Kind::Text), ("b", Kind::Text)], measure);

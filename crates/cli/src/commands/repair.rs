@@ -6,6 +6,7 @@ use ringer::Database;
 use serde_json::json;
 
 use crate::exit::{self, Failure};
+use crate::interrupt;
 use crate::show::{Output, Style, count};
 
 /// Rebuild damaged derived data.
@@ -20,6 +21,7 @@ pub(crate) struct Repair {
 
 impl Repair {
     pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
+        interrupt::end_at_once("no row is lost; run the same command again");
         let report = Database::repair(&self.path, &style.options())?;
         if style.json {
             let mut out = Output::new();

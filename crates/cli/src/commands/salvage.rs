@@ -28,9 +28,11 @@ impl Salvage {
         interrupt::end_at_once(
             "the damaged database is as it was; the new one is not complete and was not created",
         );
-        let bar = progress::spinner(style, "saving rows");
+        // Rows are read and written twice, the second time from and to temporary files.
+        let file = self.source.metadata().map_or(0, |found| found.len());
+        let bar = progress::moved(style, "saving rows", 9 * file / 2);
         let report = Database::salvage(&self.source, &self.target, style.options());
-        bar.finish_and_clear();
+        drop(bar);
         let report = report?;
         if style.json {
             let mut out = Output::new();

@@ -94,10 +94,8 @@ impl Stat {
             out.line(format_args!("{name:<20} {total} ({each:.1} bytes per set)"))?;
         }
         out.line(format_args!(
-            "cache                {} used, {} hits, {} misses (this command only)",
-            show::bytes(stat.cached_bytes as u64),
-            stat.cache_hits,
-            stat.cache_misses
+            "cache                up to {} in each command (--cache)",
+            show::bytes(style.options().cache_bytes as u64)
         ))?;
         let state = match (writer, clean) {
             (true, _) => "open for writing elsewhere",

@@ -37,9 +37,11 @@ pub(crate) struct Triples {
 
 impl Triples {
     pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
-        interrupt::listen();
+        interrupt::listen("the list is not complete; nothing was changed");
         let reader = open::to_read(&self.path, style)?;
         let snapshot = reader.snapshot();
+        open::check_min("--min", self.min, snapshot.scheme())?;
+        open::check_min("--min-pair", self.min_pair.unwrap_or(self.min), snapshot.scheme())?;
         let bar = grouping::bar(style);
         let triples = snapshot.triples(self.min).accept(self.conditions.reach.accept());
         let triples = triples.min_pair(self.min_pair.unwrap_or(self.min));
@@ -91,9 +93,8 @@ fn print(triple: &Triple, style: Style, out: &mut Output) -> Result<(), Failure>
     };
     let keys = [0, 1, 2].map(shown);
     out.line(format_args!(
-        "{:.3} ± {:.3}  {:.3} to {:.3}  {}",
-        estimate.clamped(),
-        estimate.std_error,
+        "{:<13}  {:.3} to {:.3}  {}",
+        show::similarity(Measure::Jaccard, estimate),
         estimate.low,
         estimate.high,
         keys.join("  ")

@@ -51,11 +51,16 @@ pub(crate) struct DatasetArguments {
         value_enum,
         value_name = "WHICH",
         default_value = "first",
-        help_heading = "Options"
+        help_heading = "Which one is kept"
     )]
     pub(crate) keep: KeepName,
     /// Keep the row with the largest value of this field; among equal values, --keep decides.
-    #[arg(long, value_name = "FIELD", conflicts_with = "paths")]
+    #[arg(
+        long,
+        value_name = "FIELD",
+        conflicts_with = "paths",
+        help_heading = "Which one is kept"
+    )]
     pub(crate) keep_by: Option<String>,
     /// The scheme of the signatures [default: near-duplicate, or the scheme of --db].
     #[arg(long, value_parser = preset_names(), conflicts_with = "paths")]

@@ -57,7 +57,9 @@ struct Decided {
 
 impl Job<'_> {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        interrupt::listen();
+        interrupt::listen(
+            "the input is as it was, and no incomplete output was left; run the same command again",
+        );
         let started = Instant::now();
         let arguments = self.arguments;
         arguments.check(self.features, self.db)?;

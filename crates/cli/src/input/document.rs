@@ -205,10 +205,9 @@ impl<'a> Worker<'a> {
         match text.map_err(unreadable)? {
             Text::Read => {}
             Text::Binary(kind) => {
-                let message = format!(
-                    "{name} is {kind}, not text: databases with --features chunks compare binary files, and --binary reads \
-                     them as text"
-                );
+                let advice =
+                    compression::advice(kind).map_or(String::new(), |advice| format!("; {advice}"));
+                let message = format!("{name} is {kind}, not text{advice}");
                 return Err(Problem::new(Reason::Binary, message));
             }
             Text::TooLarge => {

@@ -23,16 +23,16 @@ use crate::sources::path_of;
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Walk {
     /// Follow symbolic links inside folders. Loops are detected and skipped.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["jsonl", "parquet"])]
     pub(crate) follow_links: bool,
     /// Leave out files and folders that match this pattern, as in .gitignore: `*.log`, `build/`, `/drafts`. Can be repeated.
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, value_name = "GLOB", conflicts_with_all = ["jsonl", "parquet"])]
     pub(crate) exclude: Vec<String>,
     /// Leave out what .gitignore files exclude, and .git folders.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["jsonl", "parquet"])]
     pub(crate) gitignore: bool,
     /// Read more paths from this file, one per line or separated by zero bytes. `-` reads standard input.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["jsonl", "parquet"])]
     pub(crate) files_from: Option<PathBuf>,
     /// Stop at the first file or line that cannot be used, instead of skipping it.
     #[arg(long)]

@@ -97,7 +97,7 @@ impl Lines {
             if let Some(kind) = compression::kind_of(&start) {
                 return Err(unreadable(io::Error::other(format!(
                     "it is {kind}; {}",
-                    advice(kind)
+                    compression::advice(kind).unwrap_or("name a file of text lines")
                 ))));
             }
         }
@@ -164,17 +164,6 @@ impl Lines {
             read += skip_line(&mut self.input)?;
         }
         Ok(read)
-    }
-}
-
-/// What to do with a file that has no lines.
-fn advice(kind: &str) -> &'static str {
-    match kind {
-        "a Parquet file" => "name it with --parquet",
-        kind if kind.ends_with("compressed") => {
-            "decompress it first, or compress it with gzip or Zstandard"
-        }
-        _ => "name a file of text lines",
     }
 }
 

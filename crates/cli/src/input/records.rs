@@ -7,6 +7,8 @@ use ringer::features;
 use ringer::scheme::Features;
 use serde_json::value::RawValue;
 
+use crate::show;
+
 /// How to parse a line.
 #[derive(Debug, Clone)]
 pub(crate) enum Records {
@@ -74,9 +76,24 @@ impl Records {
     }
 }
 
+impl Records {
+    /// What every line must have, as advice.
+    pub(crate) fn needs(&self) -> &'static str {
+        match self {
+            Records::Sets { .. } => "each line needs a key, a tab and elements",
+            Records::Json { .. } => {
+                "name the fields of key and text with --key-field and --text-field"
+            }
+        }
+    }
+}
+
 fn set_line(line: &[u8], weighted: bool) -> Result<Record<'_>, String> {
     let Some(tab) = line.iter().position(|byte| *byte == b'\t') else {
-        return Err("there is no tab between the key and the elements".into());
+        return Err(match line.starts_with(b"{") {
+            true => "there is no tab between the key and the elements, but an object of JSON: use --jsonl".into(),
+            false => "there is no tab between the key and the elements".to_string(),
+        });
     };
     let elements = Cow::Borrowed(&line[tab + 1..]);
     let content = if weighted { Content::Weighted(elements) } else { Content::Document(elements) };
@@ -92,19 +109,27 @@ fn json_line<'a>(
 ) -> Result<Record<'a>, String> {
     // Invalid UTF-8 is replaced, because the other words of the document are still usable.
     let line = String::from_utf8_lossy(line);
-    let fields: BTreeMap<String, Box<RawValue>> = serde_json::from_str(&line)
-        .map_err(|error| format!("not a JSON object: {}", without_line(&error)))?;
-    let field = |name: &str| {
+    let fields: BTreeMap<String, Box<RawValue>> = serde_json::from_str(&line).map_err(|error| {
+        match (line.starts_with('{'), line.contains('\t')) {
+            (true, _) => format!("not a JSON object: {}", without_line(&error)),
+            (false, true) => {
+                "not a JSON object, but it has a tab: use --sets for a key, a tab and elements"
+                    .into()
+            }
+            (false, false) => "not a JSON object".to_string(),
+        }
+    })?;
+    let field = |name: &str, option: &str| {
         let value = find(name, &|name| fields.get(name).map(|value| &**value));
-        value.ok_or_else(|| format!("there is no field `{name}`"))
+        value.ok_or_else(|| missing(name, option, fields.keys()))
     };
-    let key = field(key_field)?;
+    let key = field(key_field, "--key-field")?;
     let key = match key.as_bytes().first() {
         Some(b'"') => string(key, key_field)?,
         Some(b'0'..=b'9' | b'-') => key.to_string(),
         _ => return Err(format!("`{key_field}` is neither a string nor a number")),
     };
-    let value = field(text_field)?;
+    let value = field(text_field, "--text-field")?;
     let content = match (value.starts_with('"'), weighted) {
         (true, false) => Content::Document(Cow::Owned(string(value, text_field)?.into_bytes())),
         (true, true) => Content::Weighted(Cow::Owned(string(value, text_field)?.into_bytes())),
@@ -116,6 +141,28 @@ fn json_line<'a>(
     };
     Ok((Cow::Owned(key.into_bytes()), content))
 }
+
+/// A missing field, with some of those that are there.
+fn missing<'a>(name: &str, option: &str, fields: impl Iterator<Item = &'a String>) -> String {
+    let shown: Vec<String> = fields
+        .take(MOST_FIELDS)
+        .map(|field| {
+            let start: Vec<u8> = field.bytes().take(MOST_FIELD_BYTES).collect();
+            format!("`{}`", show::key(&start))
+        })
+        .collect();
+    match shown.is_empty() {
+        true => format!("there is no field `{name}`"),
+        false => format!(
+            "there is no field `{name}`, but {}: name the field with {option}",
+            shown.join(", ")
+        ),
+    }
+}
+
+/// How many fields, and how many bytes of their names, a message names.
+const MOST_FIELDS: usize = 5;
+const MOST_FIELD_BYTES: usize = 40;
 
 /// A field of an object, or one inside of its fields: the value of `a.b` in `{"a": {"b": 1}}`. A name with a dot comes before
 /// a nested one.

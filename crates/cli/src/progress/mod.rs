@@ -1,11 +1,13 @@
 //! Progress: a bar with rate and time left if standard error is a terminal, otherwise one line a minute.
 
+mod moved;
+
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use indicatif::{
-    HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle,
-};
+use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+
+pub(crate) use moved::moved;
 
 use crate::exit;
 use crate::show::{self, Style};
@@ -25,13 +27,15 @@ pub(crate) enum Unit {
     /// Files, sets, steps.
     Things,
     Bytes,
+    /// Bytes that are read and written, of which only the share is shown.
+    Moved,
 }
 
 impl Unit {
     fn show(self, number: u64) -> String {
         match self {
             Unit::Things => HumanCount(number).to_string(),
-            Unit::Bytes => HumanBytes(number).to_string(),
+            Unit::Bytes | Unit::Moved => whole_bytes(number),
         }
     }
 }
@@ -54,24 +58,41 @@ pub(crate) fn bar(style: Style, what: &'static str, unit: Unit, steps: Option<u6
         }
         (Unit::Things, None) => "{msg} {human_pos} ({whole_rate}, {elapsed})",
         (Unit::Bytes, Some(_)) => {
-            "{msg} {wide_bar} {bytes}/{total_bytes} ({whole_rate}, {eta} left)"
+            "{msg} {wide_bar} {whole_done}/{whole_all} ({whole_rate}, {eta} left)"
         }
-        (Unit::Bytes, None) => "{msg} {bytes} ({whole_rate}, {elapsed})",
+        (Unit::Moved, Some(_)) => "{msg} {wide_bar} {percent} % ({whole_rate}, {eta} left)",
+        (Unit::Bytes | Unit::Moved, None) => "{msg} {whole_done} ({whole_rate}, {elapsed})",
     };
     let look = ProgressStyle::with_template(template).unwrap_or(ProgressStyle::default_bar());
-    let look =
-        look.with_key("whole_rate", move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-            let _ = write!(out, "{}/s", unit.show(state.per_sec().round() as u64));
-        });
+    let number = |read: fn(&ProgressState) -> u64, after: &'static str| {
+        move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+            let _ = write!(out, "{}{after}", unit.show(read(state)));
+        }
+    };
+    let look = look
+        .with_key("whole_rate", number(|state| state.per_sec().round() as u64, "/s"))
+        .with_key("whole_done", number(ProgressState::pos, ""))
+        .with_key("whole_all", number(|state| state.len().unwrap_or(0), ""));
     let bar = bar.with_style(look).with_message(what);
+    bar.tick();
     if !style.quiet && !std::io::stderr().is_terminal() {
         print_lines(&bar, unit, steps.is_some());
     }
     bar
 }
 
+/// Bytes in whole numbers of a unit.
+fn whole_bytes(bytes: u64) -> String {
+    match bytes {
+        0..10_240 => format!("{bytes} bytes"),
+        10_240..10_485_760 => format!("{} KiB", bytes >> 10),
+        10_485_760..10_737_418_240 => format!("{} MiB", bytes >> 20),
+        _ => format!("{} GiB", bytes >> 30),
+    }
+}
+
 /// A spinner for work whose amount is not known.
-pub(crate) fn spinner(style: Style, what: &'static str) -> ProgressBar {
+fn spinner(style: Style, what: &'static str) -> ProgressBar {
     let bar = bar(style, what, Unit::Things, None);
     let look = ProgressStyle::with_template("{spinner} {msg} ({elapsed})");
     bar.set_style(look.unwrap_or(ProgressStyle::default_spinner()));
@@ -103,18 +124,22 @@ fn print_lines(bar: &ProgressBar, unit: Unit, bounded: bool) {
 fn line(bar: &ProgressBar, unit: Unit, bounded: bool) -> String {
     let (done, all) = (bar.position(), bar.length().filter(|_| bounded));
     let rate = unit.show(bar.per_sec().round() as u64);
-    let minutes = |time: Duration| show::count(time.as_secs().div_ceil(60), "minute");
+    let whole = |time: Duration| match time.as_secs() {
+        seconds @ 0..60 => show::count(seconds, "second"),
+        seconds => show::count(seconds.div_ceil(60), "minute"),
+    };
     match all {
-        Some(all) if all > 0 => format!(
-            "{}: {} of {}, {} %, {rate}/s, {} left",
-            bar.message(),
-            unit.show(done),
-            unit.show(all),
-            (100 * u128::from(done) / u128::from(all)).min(100),
-            minutes(bar.eta())
-        ),
+        Some(all) if all > 0 => {
+            let amounts = match unit {
+                Unit::Moved => String::new(),
+                _ => format!("{} of {}, ", unit.show(done), unit.show(all)),
+            };
+            let percent = (100 * u128::from(done) / u128::from(all)).min(100);
+            let (what, left) = (bar.message(), whole(bar.eta()));
+            format!("{what}: {amounts}{percent} %, {rate}/s, {left} left")
+        }
         _ if done > 0 => format!("{}: {}, {rate}/s", bar.message(), unit.show(done)),
-        _ => format!("{}: {} so far", bar.message(), minutes(bar.elapsed())),
+        _ => format!("{}: {} so far", bar.message(), whole(bar.elapsed())),
     }
 }
 
@@ -132,6 +157,11 @@ mod tests {
         assert!(shown.starts_with("reading files: 1,200 of 7,000, 17 %, "), "{shown}");
         assert!(!shown.contains('.'), "{shown}");
         let shown = line(&bar, Unit::Bytes, false);
-        assert!(shown.starts_with("reading files: 1.17 KiB, "), "{shown}");
+        assert!(shown.starts_with("reading files: 1200 bytes, "), "{shown}");
+        bar.set_position(6_000_000);
+        let shown = line(&bar, Unit::Bytes, false);
+        assert!(shown.starts_with("reading files: 5859 KiB, "), "{shown}");
+        let shown = line(&bar, Unit::Moved, true);
+        assert!(shown.starts_with("reading files: 100 %, "), "{shown}");
     }
 }

@@ -74,3 +74,17 @@ fn a_run_that_stores_nothing_of_its_input_fails() {
         assert!(ran.err.contains("added 0 sets; skipped: 100 malformed"), "{}", ran.err);
     }
 }
+
+/// If all lines have the same fault, a few warnings say so. Other faults are still listed.
+#[test]
+fn warnings_that_repeat_are_cut_short() {
+    let tool = Tool::new();
+    tool.run(&["create", "db.ringer"]).with_status(0);
+    let rows = "{\"url\": 1, \"text\": \"a b\"}\n".repeat(50) + "{\"id\": []}\n";
+    let ran = tool.run_with(rows, &["add", "db.ringer", "--jsonl", "-"]).with_status(3);
+    let said = "there is no field `id`, but `text`, `url`: name the field with --key-field\n";
+    let lines: Vec<&str> = ran.err.lines().collect();
+    assert_eq!(ran.err.matches(said).count(), 3, "{}", ran.err);
+    assert_eq!(lines[3], "warning: further malformed lines like these are counted, but not listed");
+    assert!(lines[4].contains("line 51: `id` is neither a string nor a number"), "{}", ran.err);
+}

@@ -73,6 +73,22 @@ fn paths_come_from_a_list() {
     assert!(copies.with_status(0).out.starts_with("group 1: 2 files"));
 }
 
+/// Options for folders mean nothing for lines and rows, and are refused there.
+#[test]
+fn options_for_folders_need_folders() {
+    let tool = texts();
+    tool.write("rows", "").write("list", "rows\n");
+    let options: [&[&str]; 4] =
+        [&["--files-from", "list"], &["--exclude", "x"], &["--gitignore"], &["--follow-links"]];
+    for option in options {
+        for input in ["--sets", "--jsonl"] {
+            tool.run(&[&["add", "db.ringer", input, "rows"], option].concat()).with_status(2);
+        }
+        let rows = ["dedup", "--jsonl", "rows", "--out", "new"];
+        tool.run(&[&rows, option].concat()).with_status(2);
+    }
+}
+
 #[test]
 fn short_texts_are_skipped_and_binary_files_are_read_on_demand() {
     let tool = texts();

@@ -60,6 +60,10 @@ const LINES: &[(&str, &str)] = &[
     ("quary db.ringer --set a", ""),
     ("query db.ringer --set a --min 2", ""),
     ("query db.ringer --set a --min high", ""),
+    ("query db.ringer --set a --top 0", ""),
+    ("pairs db.ringer --min 1.5", ""),
+    ("clusters vectors.ringer --min -2", ""),
+    ("dedup in --identical", ""),
     ("query db.ringer", ""),
     ("query db.ringer --set a --text b", ""),
     ("dedup in --min 0", ""),
@@ -83,11 +87,22 @@ const LINES: &[(&str, &str)] = &[
     ("add db.ringer --jsonl plain.txt", ""),
     ("add db.ringer --jsonl broken.gz", ""),
     ("add ids.ringer --sets -", "k\t1 x\n"),
+    ("query ids.ringer --set x", ""),
+    ("query ids.ringer --text x", ""),
+    ("add texts.ringer --jsonl rows.jsonl --key-field url", ""),
+    ("add texts.ringer --jsonl rows.tsv", ""),
+    ("add texts.ringer --sets rows.jsonl", ""),
+    ("clusters db.ringer --min 0.5 --verify-jsonl rows.jsonl --text-field body", ""),
+    ("dedup rows.jsonl", ""),
     ("add texts.ringer binary.bin", ""),
     ("add texts.ringer in --max-text 3", ""),
     ("query db.ringer --sets rows.tsv --verify-sets -", ""),
     ("dedup --jsonl bad.jsonl --out new", ""),
-    // Summaries.
+    // Answers and summaries.
+    ("query kept.ringer --set x", ""),
+    ("estimate db.ringer a a", ""),
+    ("estimate kept.ringer a a", ""),
+    ("estimate kept.ringer a a a", ""),
     ("add db.ringer --sets rows.tsv", ""),
     ("pairs db.ringer --min 0.3", ""),
     ("clusters db.ringer --min 0.9", ""),
@@ -95,6 +110,20 @@ const LINES: &[(&str, &str)] = &[
     ("check db.ringer", ""),
     ("repair db.ringer", ""),
     ("salvage db.ringer saved.ringer", ""),
+];
+
+/// Messages that new users did not understand.
+const WORST: &[&str] = &[
+    "± 0.000",
+    "is found with probability",
+    "nothing is missed",
+    "Only sets of at least",
+    "ids are whole numbers from",
+    "it is no JSON object",
+    "has more than 64 MiB of text",
+    "close it there",
+    "cannot open",
+    "left out:",
 ];
 
 fn prepared() -> Tool {
@@ -107,6 +136,8 @@ fn prepared() -> Tool {
     }
     let cosine = ["create", "vectors.ringer", "--features", "ids", "--preset", "cosine"];
     tool.run(&cosine).with_status(0);
+    let kept = ["create", "kept.ringer", "--features", "tokens", "--keep-sets"];
+    tool.run(&kept).with_status(0);
     tool.write("plain.txt", "a plain text")
         .write("folder/file", "")
         .write("rows.tsv", "a\tx y z\n");
@@ -115,7 +146,9 @@ fn prepared() -> Tool {
     tool.write("bad.jsonl", "{\"id\": 1}\nnot json\n").write("broken.gz", b"\x1f\x8b\x08\x00");
     tool.write("binary.bin", b"\x00\x01").write("in/a.txt", "one two three four five six seven");
     fs::create_dir(tool.path("empty-folder")).expect("a new folder");
-    tool.run(&["add", "db.ringer", "--sets", "rows.tsv"]).with_status(0);
+    for name in ["db.ringer", "kept.ringer"] {
+        tool.run(&["add", name, "--sets", "rows.tsv"]).with_status(0);
+    }
     tool
 }
 
@@ -157,6 +190,8 @@ fn the_texts_that_users_read_are_those_of_messages_txt() {
         append(&mut all, &tool, line, input);
     }
     writer.close().expect("it closes");
+    let worst: Vec<_> = WORST.iter().filter(|worst| all.contains(**worst)).collect();
+    assert!(worst.is_empty(), "{worst:?}");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tool/messages.txt");
     if std::env::var_os("RINGER_BLESS").is_some() {
         fs::write(&path, &all).expect("a writable repository");

@@ -113,7 +113,7 @@ fn bad_queries_say_what_is_wrong() {
     assert_eq!(dash.err, "error: no set is stored under the key `-nobody`\n");
     tool.run(&["query", "db.ringer", "--set", "-a -b"]).with_status(1);
     let below = tool.run(&["query", "db.ringer", "--key", "a", "--min", "-1"]).with_status(2);
-    assert!(below.err.contains("it must be from 0 to 1"), "{}", below.err);
+    assert!(below.err.contains("give a number from 0 to 1"), "{}", below.err);
     for wrong in [
         &[][..],
         &["--key", "a", "--set", "x"],

@@ -102,6 +102,9 @@ fn json_has_everything_that_the_text_has() {
     tool.run(&["add", "db.ringer", "in/c"]).with_status(0);
     let clusters =
         tool.run(&["clusters", "db.ringer", "--min", "0.5", "--json"]).with_status(0).json();
+    for field in ["min_resemblance", "min_resemblance_low", "min_resemblance_high"] {
+        assert!(clusters[0][field].is_f64(), "{field}");
+    }
     let members = clusters[0]["members"].as_array().unwrap();
     assert_eq!(members.len(), 2);
     for field in ["resemblance", "std_error", "low", "high"] {

@@ -17,13 +17,13 @@ use serde_json::Value;
 use crate::exit::{self, Failure};
 use crate::grouping::Reach;
 use crate::input::{Content, Lines, Records, Source, Worker};
-use crate::open;
 use crate::problems::{Problem, Problems, Reason};
 use crate::report;
 use crate::results::{self, Results, Written};
 use crate::show::{self, Style};
 use crate::sources::{self, Sources};
 use crate::table::Kind;
+use crate::{interrupt, open};
 use page::QueryPage;
 
 /// How many files are searched for at a time.
@@ -50,8 +50,8 @@ pub(crate) struct Query {
     #[command(flatten)]
     what: What,
     /// Print at most the N best matches.
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    top: usize,
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    top: u64,
     /// Print all matches.
     #[arg(long, conflicts_with = "top")]
     all: bool,
@@ -125,11 +125,15 @@ impl What {
 
 impl Query {
     pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
+        interrupt::end_at_once("the answer is not complete; nothing was changed");
         let reader = match self.what.is_many() {
             true => open::to_read_much(&self.path, style)?,
             false => open::to_read(&self.path, style)?,
         };
         let snapshot = reader.snapshot();
+        if let Some(min) = self.min {
+            open::check_min("--min", min, snapshot.scheme())?;
+        }
         if self.weighted {
             open::check_weighted(snapshot.scheme())?;
         }
@@ -281,7 +285,11 @@ impl Query {
         if let Some(originals) = originals {
             query = query.verify(originals);
         }
-        query = query.top(if self.all { usize::MAX } else { self.top });
+        query = query.top(if self.all {
+            usize::MAX
+        } else {
+            usize::try_from(self.top).unwrap_or(usize::MAX)
+        });
         if let Some(least) = self.min {
             query = query.min_similarity(least);
         }
