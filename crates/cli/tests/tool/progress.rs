@@ -89,6 +89,10 @@ fn long_commands_show_a_bar_on_a_terminal() {
 /// A command that waits for its input is interrupted. It ends with status 130, and says what is safe.
 #[test]
 fn interrupted_commands_say_what_is_safe() {
+    if !std::path::Path::new("/proc/self/status").exists() {
+        println!("skipped: the signals that a process catches are not listed here");
+        return;
+    }
     let tool = Tool::with_sets("a\tx y z\n");
     tool.write("in/a", words(1)).write("in/b", words(1));
     // The command, whether it makes a temporary file or folder here, and what it says.
@@ -122,11 +126,8 @@ fn interrupted_commands_say_what_is_safe() {
             })
         };
         loop {
-            let Ok(status) = std::fs::read_to_string(&caught) else {
-                println!("skipped: signals are not listed in {caught}");
-                child.kill().unwrap();
-                return;
-            };
+            let status = std::fs::read_to_string(&caught).expect("the state of the process");
+            assert_eq!(child.try_wait().unwrap(), None, "{arguments:?} ended early");
             if catches(&status) && (!makes || tool.names() != before) {
                 break;
             }
