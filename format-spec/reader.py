@@ -2,7 +2,7 @@
 """A second reader of closed Ringer databases, written from the pages beside it alone.
 
 It is simple, not fast: it reads a whole file and checks every rule of file.md, pages.md, segment.md, postings.md,
-elements.md and scheme.md. It needs only the standard library.
+elements.md, values.md and scheme.md. It needs only the standard library.
 
     python3 reader.py FILE               print the rows of a database, or of a golden file with a .patch
     python3 reader.py --check [FOLDER]   compare FOLDER/golden/*.ringer with the .rows files beside them, the tables of
@@ -27,6 +27,7 @@ from postings import DIRECTORY as POSTING_DIRECTORY, LIST, SHORT, TABLE, Posting
 from elements import SETS, SETS_DIRECTORY, Sets  # noqa: E402
 from reference import ceil_div  # noqa: E402
 from scheme import Broken, Scheme, need  # noqa: E402
+from values import VALUES, VALUES_DIRECTORY, Values  # noqa: E402
 from xxh3 import xxh3  # noqa: E402
 
 UNIT = 64
@@ -34,7 +35,8 @@ DATA = 12288
 NONE = 0xFFFFFFFF
 HEADER, SIGNATURES, LEAF, FENCE, TOMBSTONES, DUPLICATES, DIRECTORY = range(1, 8)
 LONGEST = {HEADER: 256, SIGNATURES: 65536, FENCE: 65536} | dict.fromkeys(
-    (LEAF, TOMBSTONES, DUPLICATES, DIRECTORY, POSTING_DIRECTORY, SHORT, TABLE, LIST, SETS, SETS_DIRECTORY), 8192)
+    (LEAF, TOMBSTONES, DUPLICATES, DIRECTORY, POSTING_DIRECTORY, SHORT, TABLE, LIST, SETS, SETS_DIRECTORY,
+     VALUES, VALUES_DIRECTORY), 8192)
 INNER_FENCE = 16384
 PAGE_HEADER = 24
 ROWS_PER_TOMBSTONES = 65344
@@ -55,7 +57,7 @@ class Superblock:
         (_, version, reserved, self.required, _, self.id, self.generation, self.manifest, self.length,
          self.checksum, self.end, self.log_number, self.logs_made, self.clean) = struct.unpack_from(
              "<8sH6sQQ16sQQIIQQQB", block)
-        need("SUPER-2", version == 2, f"format version {version} is unsupported")
+        need("SUPER-2", version == 3, f"format version {version} is unsupported")
         need("SUPER-3", self.required <= 1, f"required features {self.required:#x} are unsupported")
         need("SUPER-4", not any(reserved) and not any(block[97:4092]) and self.clean <= 1,
              "reserved bytes are not zero, or clean is neither 0 nor 1")
@@ -186,7 +188,7 @@ class Database:
         return dead
 
     def rows(self):
-        """(sequence, empty, code, words, elements) of all live rows, by key."""
+        """(sequence, empty, code, words, elements, value) of all live rows, by key."""
         rows = {}
         for entry in self.entries:
             segment = Segment(self, entry)
@@ -210,10 +212,10 @@ class Segment:
         header, _ = database.page((entry.offset, entry.offset + 256), 0, HEADER, entry.id)
         need("SEG-1", len(header) in (208, 232), "the header does not have 208 bytes, or 232")
         (magic, owner, scheme, length, self.first, self.last, self.n, self.ids, self.empty_id, reserved,
-         signatures_at, signatures, keys_at, keys, duplicates_at, duplicates, self.key_bytes, self.root, self.level,
+         value_bytes, signatures, keys_at, keys, duplicates_at, duplicates, self.key_bytes, self.root, self.level,
          zero, postings_at, postings, self.short, self.lists, zero2) = struct.unpack(
              "<8s16s48sQQQIIIIQQQQQQQIB3sQQQII", header[:208])
-        need("SEG-1", magic == b"RINGSG2\n" and reserved == 0 and not any(zero) and zero2 == 0,
+        need("SEG-1", magic == b"RINGSG3\n" and reserved == 0 and not any(zero) and zero2 == 0,
              "the magic or the reserved bytes are wrong")
         own = Scheme(scheme)
         need("SEG-1", len(header) == (232 if own.e else 208), "the header has the wrong length")
@@ -222,9 +224,12 @@ class Segment:
         need("SEG-2", 1 <= self.ids <= self.n <= 4294967294, f"{self.ids} ids of {self.n} rows")
         need("SEG-3", (self.empty_id < self.ids or self.empty_id == NONE) and self.first <= self.last,
              "the empty id or the sequences are wrong")
-        need("SEG-4", signatures_at == 256 and keys_at == 256 + signatures and duplicates_at == keys_at + keys
-             and postings_at == duplicates_at + duplicates and sets_at == postings_end and sets_at + sets == length
-             and length % UNIT == 0 and max(signatures, keys, duplicates, postings, sets) <= 1 << 38,
+        values_at = sets_at + sets
+        values = length - values_at
+        need("SEG-4", keys_at == 256 + signatures and duplicates_at == keys_at + keys
+             and postings_at == duplicates_at + duplicates and sets_at == postings_end
+             and (values >= 0 if value_bytes else values == 0)
+             and length % UNIT == 0 and max(signatures, keys, duplicates, postings, sets, values) <= 1 << 38,
              "the regions do not follow each other or fill the segment")
         pages = [own.signature_bytes(n) for n in own.signature_pages(self.ids)]
         need("SEG-4", signatures == sum(aligned(PAGE_HEADER + n) for n in pages),
@@ -240,9 +245,11 @@ class Segment:
         self.key_region = (at + keys_at, at + duplicates_at)
         self.duplicate_region = (at + duplicates_at, at + postings_at)
         self.postings = (at + postings_at, at + postings_end)
-        self.sets = (at + sets_at, at + length)
+        self.sets = (at + sets_at, at + values_at)
+        self.values = (at + values_at, at + length)
         self.index = Postings(self, need)
         self.kept = Sets(self, sets, set_bytes, need) if own.e else None
+        self.valued = Values(self, values, value_bytes, need) if value_bytes else None
 
     def signatures(self):
         """(empty, code, words) of each id, in order."""
@@ -272,7 +279,8 @@ class Segment:
         return found
 
     def rows(self):
-        """(key, sequence, empty, code, words, elements) of each row, in order. `elements` is None if sets are not kept."""
+        """(key, sequence, empty, code, words, elements, value) of each row, in order. `elements` is None if sets are not
+        kept, and `value` if the row has none."""
         signatures = self.signatures()
         self.keys, self.row_ids, self.sequences, self.duplicates = [], [], [], []
         self.next_id = 0
@@ -284,8 +292,9 @@ class Segment:
         self.index.check(signatures)
         scheme = self.scheme
         sets = self.kept.read(scheme.sketch, scheme.code_of) if self.kept else [None] * self.ids
-        return [(key, sequence, *signatures[i], sets[i])
-                for key, sequence, i in zip(self.keys, self.sequences, self.row_ids)]
+        values = self.valued.read() if self.valued else [None] * self.n
+        return [(key, sequence, *signatures[i], sets[i], value)
+                for key, sequence, i, value in zip(self.keys, self.sequences, self.row_ids, values)]
 
     def fence(self, number, level, expected):
         longest = INNER_FENCE if expected else None
@@ -424,10 +433,12 @@ def read(path):  # rejects/README.md
 def rows_text(path):
     rows = Database(read(path)).rows()
     text = []
-    for key, (sequence, empty, code, words, elements) in sorted(rows.items()):
+    for key, (sequence, empty, code, words, elements, value) in sorted(rows.items()):
         fields = [key.hex(), sequence, empty, code, "".join(f"{w:016x}" for w in words)]
         if elements is not None:
             fields.append(",".join(map(str, elements)))
+        if value is not None:
+            fields.append(f"value={value.hex()}")
         text.append("\t".join(map(str, fields)) + "\n")
     return "".join(text)
 

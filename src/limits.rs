@@ -48,6 +48,10 @@ pub const MAX_SETS_SPARSE: usize = 16;
 /// a prefix. Callers with longer names can use a hash of the name as the key.
 pub const MAX_KEY_BYTES: usize = 4096;
 
+/// The longest value that is stored with a key, in bytes. Values are for labels, paths and small records; a thousand of
+/// the longest fit into one batch ([`MAX_BATCH_BYTES`]). Callers with larger data can store a name of it.
+pub const MAX_VALUE_BYTES: usize = 1 << 16;
+
 /// The most operations of one batch. Use several commits or a bulk load for more.
 pub const MAX_BATCH_OPERATIONS: usize = 1 << 20;
 

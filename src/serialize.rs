@@ -3,6 +3,8 @@
 //! A key becomes a string if it is UTF-8, and a map `{"hex": ".."}` of its bytes otherwise. The command-line tool prints
 //! the same form. A scheme becomes a map from the names of its fields to their values as text.
 
+use std::sync::Arc;
+
 use serde::ser::{Error as _, SerializeMap, SerializeSeq, Serializer};
 
 use crate::error::Result;
@@ -11,6 +13,14 @@ use crate::scheme::Scheme;
 /// Serializes a key.
 pub(crate) fn key<S: Serializer>(key: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
     serde::Serialize::serialize(&Key(key), serializer)
+}
+
+/// Serializes a value as a key is, or as nothing if there is none.
+pub(crate) fn value<S: Serializer>(
+    value: &Option<Arc<[u8]>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serde::Serialize::serialize(&value.as_deref().map(Key), serializer)
 }
 
 /// Serializes a slice of keys.

@@ -112,7 +112,7 @@ impl Database {
     }
 
     /// Rebuilds damaged derived data: a superblock from the other one; fences, filters and the list of duplicate rows from
-    /// leaf pages; postings from signatures; the directory of kept sets from the sets. It never drops a row, and fails if
+    /// leaf pages; postings from signatures; the directories of kept sets and of values from these. It never drops a row, and fails if
     /// rows themselves are damaged.
     pub fn repair(path: impl AsRef<Path>, options: &Options) -> Result<RepairReport> {
         let layer: Arc<dyn FileLayer> = Arc::new(RealFiles);
@@ -215,6 +215,27 @@ impl Database {
         self.commit(batch)
     }
 
+    /// Commits one set, given by its elements, under a key, with a [value](Batch::with_value).
+    ///
+    /// ```
+    /// use ringer::{Database, Scheme};
+    ///
+    /// let db = Database::in_memory(&Scheme::default())?;
+    /// db.put_with_value("a", &[1, 2, 3], "a label")?;
+    /// assert_eq!(db.get("a")?.unwrap().value.as_deref(), Some(&b"a label"[..]));
+    /// # Ok::<(), ringer::Error>(())
+    /// ```
+    pub fn put_with_value(
+        &self,
+        key: impl AsRef<[u8]>,
+        set: &[u64],
+        value: impl AsRef<[u8]>,
+    ) -> Result<Committed> {
+        let mut batch = self.batch();
+        batch.put(key, set)?.with_value(value)?;
+        self.commit(batch)
+    }
+
     /// Commits a set with [weights](Sketcher::sketch_weighted), or a vector, under a key.
     pub fn put_weighted(&self, key: impl AsRef<[u8]>, set: &[(u64, f64)]) -> Result<Committed> {
         let mut batch = self.batch();
@@ -240,7 +261,7 @@ impl Database {
         Snapshot::new(writer.state(), Arc::clone(writer.sketcher()))
     }
 
-    /// Returns the set that is stored under a key.
+    /// Returns the set that is stored under a key, and its value.
     pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Stored>> {
         self.open.writer()?;
         self.snapshot().get(key)

@@ -74,7 +74,7 @@ impl Reader {
         Snapshot::new(state, sketcher)
     }
 
-    /// Returns the set that is stored under a key.
+    /// Returns the set that is stored under a key, and its value.
     pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Stored>> {
         self.snapshot().get(key)
     }

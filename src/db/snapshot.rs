@@ -45,9 +45,31 @@ impl Snapshot {
         self.state.sequence
     }
 
-    /// Returns the set that is stored under a key.
+    /// Returns the set that is stored under a key, and its value.
     pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Stored>> {
         self.state.get(key.as_ref())
+    }
+
+    /// Returns the value that was stored with a key; `None` if there is no such key, or if it has no value. It reads no
+    /// signature. Use it for the keys of pairs and clusters.
+    ///
+    /// ```
+    /// use ringer::{Database, Scheme};
+    ///
+    /// let db = Database::in_memory(&Scheme::default())?;
+    /// let mut batch = db.batch();
+    /// batch.put_text("a", "Never put off till tomorrow")?.with_value("Franklin")?;
+    /// db.commit(batch)?;
+    /// assert_eq!(db.snapshot().value("a")?.as_deref(), Some(&b"Franklin"[..]));
+    /// # Ok::<(), ringer::Error>(())
+    /// ```
+    pub fn value(&self, key: impl AsRef<[u8]>) -> Result<Option<Arc<[u8]>>> {
+        self.state.value(key.as_ref())
+    }
+
+    /// Whether there may be values: false only if no key has one. It reads nothing.
+    pub fn has_values(&self) -> bool {
+        self.state.has_values()
     }
 
     /// Compares the signatures of two stored sets.
@@ -73,10 +95,7 @@ impl Snapshot {
     }
 
     fn signature(&self, key: &[u8]) -> Result<Signature> {
-        match self.state.get(key)? {
-            Some(stored) => Ok(stored.signature),
-            None => Err(Error::NoSuchKey { key: key.into() }),
-        }
+        self.state.signature(key)?.ok_or_else(|| Error::NoSuchKey { key: key.into() })
     }
 
     /// Starts a query for sets that are similar to a given one. See [`Query`] for its options.

@@ -42,6 +42,8 @@ pub struct Stat {
     pub posting_bytes: u64,
     /// Bytes of kept sets.
     pub element_bytes: u64,
+    /// Bytes of values.
+    pub value_bytes: u64,
     /// The total length of all keys in segments.
     pub key_bytes: u64,
     /// Bytes of the file that are no longer used. `vacuum` removes them.
@@ -86,6 +88,7 @@ pub(super) fn stat(
         key_page_bytes: headers().map(|header| header.keys.length).sum(),
         posting_bytes: headers().map(|header| header.postings.length).sum(),
         element_bytes: headers().filter_map(|h| h.elements).map(|kept| kept.region.length).sum(),
+        value_bytes: headers().filter_map(|h| h.values).map(|values| values.region.length).sum(),
         // The specification does not bound this number, so a forged file could make the sum overflow.
         key_bytes: headers().fold(0, |all, header| all.saturating_add(header.key_bytes)),
         dead_bytes: (superblock.end_of_data - DATA_START).saturating_sub(used + manifest),

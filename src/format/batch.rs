@@ -11,6 +11,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use super::bytes::{Cursor, PutBytes, broken, index};
 use super::kept_set::KeptShape;
 use super::signature_page::SignatureShape;
+use super::value;
 use crate::error::Result;
 use crate::limits::{MAX_BATCH_OPERATIONS, MAX_KEPT_ELEMENTS, MAX_KEY_BYTES};
 use crate::scheme::Scheme;
@@ -21,6 +22,8 @@ const WHAT: &str = "commit";
 const PUT: u8 = 1;
 const PUT_EMPTY: u8 = 2;
 const DELETE: u8 = 3;
+const PUT_VALUE: u8 = 4;
+const PUT_EMPTY_VALUE: u8 = 5;
 
 /// The layout of the start of an operation, before its key.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
@@ -38,25 +41,33 @@ pub struct Operation {
     pub key: Box<[u8]>,
     /// The new signature; `None` deletes the key.
     pub signature: Option<Signature>,
+    /// The value that is stored with it.
+    pub value: Option<Arc<[u8]>>,
 }
 
+/// What a put stores under a key: a signature, and a value if there is one.
+pub type Put<'a> = (&'a Signature, Option<&'a Arc<[u8]>>);
+
 impl Operation {
-    /// The key and its new signature.
-    pub fn parts(&self) -> (&[u8], Option<&Signature>) {
-        (&self.key, self.signature.as_ref())
+    /// The key, and what is stored under it.
+    pub fn parts(&self) -> (&[u8], Option<Put<'_>>) {
+        (&self.key, self.signature.as_ref().map(|signature| (signature, self.value.as_ref())))
     }
 
     /// The length of the operation in a payload.
     pub fn encoded_bytes(&self) -> usize {
-        encoded_bytes(&self.key, self.signature.as_ref())
+        let value = self.value.as_deref().map_or(0, |value| value::encoded_bytes(Some(value)));
+        encoded_bytes(&self.key, self.signature.as_ref()).saturating_add(value)
     }
 
     fn encode(&self, bytes: &mut Vec<u8>) {
         let layout = Layout {
-            operation: match &self.signature {
-                Some(signature) if signature.is_empty() => PUT_EMPTY,
-                Some(_) => PUT,
-                None => DELETE,
+            operation: match (&self.signature, &self.value) {
+                (Some(signature), None) if signature.is_empty() => PUT_EMPTY,
+                (Some(signature), Some(_)) if signature.is_empty() => PUT_EMPTY_VALUE,
+                (Some(_), None) => PUT,
+                (Some(_), Some(_)) => PUT_VALUE,
+                (None, _) => DELETE,
             },
             key_length: u16::try_from(self.key.len()).unwrap_or(u16::MAX).into(),
             cardinality_code: self.signature.as_ref().map_or(0, Signature::cardinality_code).into(),
@@ -69,10 +80,13 @@ impl Operation {
                 shape.encode(elements, bytes);
             }
         }
+        if let (Some(_), Some(value)) = (&self.signature, &self.value) {
+            value::encode(Some(value), bytes);
+        }
     }
 }
 
-/// The length that an operation with this key and signature has in a payload.
+/// The length that an operation with this key and signature, and without a value, has in a payload.
 pub fn encoded_bytes(key: &[u8], signature: Option<&Signature>) -> usize {
     let of_signature = stored(signature).map_or(0, |signature| {
         let set = kept(signature).map_or(0, |(shape, elements)| shape.encoded_bytes(elements));
@@ -139,19 +153,20 @@ fn operation(cursor: &mut Cursor<'_>, scheme: &Arc<Scheme>) -> Result<Operation>
     let code = layout.cardinality_code.get();
     let sized = scheme.cardinality.tells_size();
     let possible = match layout.operation {
-        PUT => !sized || code != 0,
-        PUT_EMPTY | DELETE => code == 0,
+        PUT | PUT_VALUE => !sized || code != 0,
+        PUT_EMPTY | PUT_EMPTY_VALUE | DELETE => code == 0,
         _ => false,
     };
     if !possible || !(1..=MAX_KEY_BYTES).contains(&key_length) {
         return Err(broken(WHAT, "BATCH-2", 0, "an impossible operation"));
     }
     if layout.operation == DELETE {
-        return Ok(Operation { key, signature: None });
+        return Ok(Operation { key, signature: None, value: None });
     }
     let shape = SignatureShape::of(scheme);
     let mut planes = vec![0; shape.words()].into_boxed_slice();
-    if layout.operation == PUT {
+    let empty = matches!(layout.operation, PUT_EMPTY | PUT_EMPTY_VALUE);
+    if !empty {
         let words = cursor.layouts::<U64>(shape.words()).ok_or_else(short)?;
         for (to, from) in planes.iter_mut().zip(words) {
             *to = from.get();
@@ -160,10 +175,20 @@ fn operation(cursor: &mut Cursor<'_>, scheme: &Arc<Scheme>) -> Result<Operation>
             return Err(broken(WHAT, "BATCH-3", 0, "a signature that its scheme cannot make"));
         }
     }
-    let empty = layout.operation == PUT_EMPTY;
     let elements = kept_elements(cursor, scheme, empty)?;
     let signature = Signature::from_planes(Arc::clone(scheme), planes, code, empty, elements);
-    Ok(Operation { key, signature: Some(signature) })
+    let has_value = matches!(layout.operation, PUT_VALUE | PUT_EMPTY_VALUE);
+    let value = if has_value { Some(value_of(cursor)?) } else { None };
+    Ok(Operation { key, signature: Some(signature), value })
+}
+
+/// BATCH-5: decodes the value at the end of a put.
+fn value_of(cursor: &mut Cursor<'_>) -> Result<Arc<[u8]>> {
+    let refused = |error| broken(WHAT, "BATCH-5", 0, format!("{error}"));
+    let (value, length) = value::decode(cursor.rest()).map_err(refused)?;
+    cursor.take(length);
+    let none = || broken(WHAT, "BATCH-5", 0, "a put with a value has none");
+    value.map(Arc::from).ok_or_else(none)
 }
 
 /// BATCH-4: decodes the set that follows a signature, if the scheme keeps sets.

@@ -31,7 +31,11 @@ fn sketch(scheme: &Scheme, size: u64) -> Signature {
 }
 
 fn operation(key: &[u8], signature: Option<Signature>) -> Operation {
-    Operation { key: key.into(), signature }
+    Operation { key: key.into(), signature, value: None }
+}
+
+fn with_value(key: &[u8], signature: Signature, value: &[u8]) -> Operation {
+    Operation { key: key.into(), signature: Some(signature), value: Some(value.into()) }
 }
 
 fn payload_of(operations: &[Operation]) -> Vec<u8> {
@@ -314,4 +318,38 @@ fn sets_that_cannot_be_are_refused() {
     assert!(two.len() < 300_000);
     assert_eq!(decode(&two, &scheme).unwrap().len(), 2);
     assert_eq!(rule_of(&three, &scheme), "BATCH-4");
+}
+
+/// A value follows the signature and the kept set of its put. Every length of its encoding comes back, and a put
+/// without a value takes not a byte more than before.
+#[test]
+fn values_follow_their_puts() {
+    for elements in [Elements::None, Elements::EXACT] {
+        let plain = scheme(CardinalityField::Log8, 2, 65);
+        let scheme = Arc::new(Scheme::new(Parameters { elements, ..**plain }).unwrap());
+        for length in [0, 1, 126, 127, 16_382, 16_383, crate::limits::MAX_VALUE_BYTES] {
+            let value: Vec<u8> = (0..length).map(|i| (i * 3) as u8).collect();
+            let operations = [
+                with_value(b"a", sketch(&scheme, 20), &value),
+                with_value(b"b", sketch(&scheme, 0), &value),
+                operation(b"c", Some(sketch(&scheme, 20))),
+                operation(b"d", None),
+            ];
+            let payload = payload_of(&operations);
+            assert_eq!(decode(&payload, &scheme), Ok(operations.to_vec()));
+            let bytes: usize = operations.iter().map(Operation::encoded_bytes).sum();
+            assert_eq!(payload.len(), COUNT_BYTES + bytes);
+            for cut in [1, 2, length / 2, length].into_iter().filter(|cut| *cut > 0) {
+                let rule = rule_of(&payload[..payload.len() - 2 * 8 - cut], &scheme);
+                assert!(["BATCH-1", "BATCH-3", "BATCH-4", "BATCH-5"].contains(&rule), "{rule}");
+            }
+        }
+        let encoded = payload_of(&[with_value(b"a", sketch(&scheme, 0), b"xyz")]);
+        assert_eq!(encoded, b"\x01\0\0\0\x05\x01\0\0\0\0\0a\x04xyz");
+        // No value where one is promised, one that is cut short, one that is too long, and a count of three bytes.
+        for value in [&[0][..], &[5, 1], &[0x82, 0x80, 4], &[0x81, 0]] {
+            let bad = [&encoded[..12], value].concat();
+            assert_eq!(rule_of(&bad, &scheme), "BATCH-5", "{value:?}");
+        }
+    }
 }

@@ -48,6 +48,19 @@ impl<'a> Cursor<'a> {
         self.take(size_of::<u32>()).map(LittleEndian::read_u32)
     }
 
+    /// The next bytes as a count in at most `bytes` bytes, as [`PutBytes::put_count`] writes it.
+    pub fn count(&mut self, bytes: u32) -> Result<usize, BadCount> {
+        let mut count: usize = 0;
+        for shift in (0..bytes).map(|i| i.saturating_mul(7)) {
+            let byte = *self.layout::<u8>().ok_or(BadCount::Short)?;
+            count |= usize::from(byte & 0x7F).checked_shl(shift).unwrap_or(0);
+            if byte & 0x80 == 0 {
+                return if byte == 0 && shift > 0 { Err(BadCount::Long) } else { Ok(count) };
+            }
+        }
+        Err(BadCount::Long)
+    }
+
     /// The next bytes, viewed as `n` equal layouts. It allocates nothing, so an absurd `n` is harmless.
     pub fn layouts<T>(&mut self, n: usize) -> Option<&'a [T]>
     where
@@ -56,6 +69,15 @@ impl<'a> Cursor<'a> {
         let bytes = self.take(n.checked_mul(size_of::<T>())?)?;
         <[T]>::ref_from_bytes(bytes).ok()
     }
+}
+
+/// Why bytes are not a count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BadCount {
+    /// There are too few of them.
+    Short,
+    /// The count takes more bytes than it needs, or than are allowed.
+    Long,
 }
 
 /// Appends little-endian integers to bytes.
@@ -68,6 +90,9 @@ pub trait PutBytes {
 
     /// Appends the low `width` bytes of an integer, at most 8.
     fn put_low(&mut self, number: u64, width: usize);
+
+    /// Appends a count with seven bits per byte, lowest first. The eighth bit says that more bytes follow.
+    fn put_count(&mut self, count: usize);
 }
 
 impl PutBytes for Vec<u8> {
@@ -87,6 +112,27 @@ impl PutBytes for Vec<u8> {
         let mut bytes = [0; size_of::<u64>()];
         LittleEndian::write_u64(&mut bytes, number);
         self.extend_from_slice(bytes.get(..width).unwrap_or(&bytes));
+    }
+
+    fn put_count(&mut self, mut count: usize) {
+        loop {
+            let low = u8::try_from(count & 0x7F).unwrap_or(0);
+            count >>= 7;
+            if count == 0 {
+                return self.push(low);
+            }
+            self.push(low | 0x80);
+        }
+    }
+}
+
+/// The length of a count, as [`PutBytes::put_count`] writes it.
+pub fn count_bytes(count: usize) -> usize {
+    match count {
+        0..0x80 => 1,
+        0x80..0x4000 => 2,
+        0x4000..0x20_0000 => 3,
+        _ => 4,
     }
 }
 

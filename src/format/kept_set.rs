@@ -6,7 +6,7 @@
 //! and hashed as bytes. The encoding says where it ends, so sets follow each other without stored lengths. This
 //! module does not know about pages.
 
-use super::bytes::{Cursor, PutBytes, broken, index, low_number};
+use super::bytes::{BadCount, Cursor, PutBytes, broken, count_bytes, index, low_number};
 use crate::error::Result;
 use crate::limits::MAX_KEPT_ELEMENTS;
 use crate::scheme::{Scheme, Universe};
@@ -50,7 +50,7 @@ impl KeptShape {
     /// Appends the encoding of distinct elements in ascending order.
     pub fn encode(self, elements: &[u64], bytes: &mut Vec<u8>) {
         let Some((first, others)) = elements.split_first() else { return bytes.push(0) };
-        encode_count(elements.len(), bytes);
+        bytes.put_count(elements.len());
         bytes.put_low(*first, self.first_bytes);
         let mut before = *first;
         for block in others.chunks(BLOCK) {
@@ -153,41 +153,15 @@ fn block_bytes(gaps: usize, width: u8) -> usize {
     gaps.saturating_mul(usize::from(width)).div_ceil(8)
 }
 
-/// Encodes a count with seven bits per byte, lowest first. The eighth bit says that more bytes follow.
-fn encode_count(mut count: usize, bytes: &mut Vec<u8>) {
-    loop {
-        let low = u8::try_from(count & 0x7F).unwrap_or(0);
-        count >>= 7;
-        if count == 0 {
-            return bytes.push(low);
-        }
-        bytes.push(low | 0x80);
-    }
-}
-
-fn count_bytes(count: usize) -> usize {
-    match count {
-        0..0x80 => 1,
-        0x80..0x4000 => 2,
-        0x4000..0x20_0000 => 3,
-        _ => 4,
-    }
-}
-
 /// KEPT-2: the count is within the limit and takes no more bytes than necessary.
 fn decode_count(cursor: &mut Cursor<'_>) -> Result<usize> {
-    let mut count: usize = 0;
-    for shift in [0_u32, 7, 14, 21] {
-        let byte = *cursor.layout::<u8>().ok_or_else(short)?;
-        count |= usize::from(byte & 0x7F).checked_shl(shift).unwrap_or(0);
-        if byte & 0x80 == 0 {
-            if (byte == 0 && shift > 0) || count > MAX_KEPT_ELEMENTS {
-                break;
-            }
-            return Ok(count);
+    match cursor.count(4) {
+        Err(BadCount::Short) => Err(short()),
+        Ok(count) if count <= MAX_KEPT_ELEMENTS => Ok(count),
+        Ok(_) | Err(BadCount::Long) => {
+            Err(broken(WHAT, "KEPT-2", 0, "an impossible number of elements"))
         }
     }
-    Err(broken(WHAT, "KEPT-2", 0, "an impossible number of elements"))
 }
 
 /// Appends numbers of `width` bits each, starting with the lowest bit of the first byte.

@@ -21,7 +21,6 @@ pub mod batch;
 pub mod bytes;
 pub mod commit_mark;
 pub mod duplicates_page;
-pub mod elements_page;
 pub mod fence_page;
 pub mod filter;
 pub mod kept_set;
@@ -33,11 +32,13 @@ pub mod posting_block;
 pub mod posting_directory;
 pub mod posting_lists;
 pub mod posting_shape;
+pub mod record_pages;
 pub mod segment_header;
 pub mod signature_page;
 pub mod superblock;
 pub mod temporary_mark;
 pub mod tombstone_page;
+pub mod value;
 
 /// The offset of the data area in a database file: after two superblocks and the block of the commit mark.
 pub const DATA_START: u64 = 12_288;
@@ -51,10 +52,10 @@ pub const BLOCK: usize = 4096;
 pub const UNIT: usize = 64;
 
 /// The newest format that this version reads, and the one it writes.
-pub const NEWEST_FORMAT: u16 = 2;
+pub const NEWEST_FORMAT: u16 = 3;
 
 /// The oldest format that this version reads.
-pub const OLDEST_FORMAT: u16 = 2;
+pub const OLDEST_FORMAT: u16 = 3;
 
 /// The identity of a database, drawn at random when it is created.
 pub type DatabaseId = [u8; 16];

@@ -64,6 +64,10 @@ pub enum PageKind {
     Elements = 16,
     /// The start of each kept set.
     ElementsDirectory = 17,
+    /// The values of rows.
+    Values = 18,
+    /// The start of each value.
+    ValuesDirectory = 19,
 }
 
 impl PageKind {
@@ -83,6 +87,8 @@ impl PageKind {
             PageKind::PostingList => 11,
             PageKind::Elements => 16,
             PageKind::ElementsDirectory => 17,
+            PageKind::Values => 18,
+            PageKind::ValuesDirectory => 19,
         }
     }
 
@@ -100,7 +106,9 @@ impl PageKind {
             | PageKind::PostingTable
             | PageKind::PostingList
             | PageKind::Elements
-            | PageKind::ElementsDirectory => 8_192,
+            | PageKind::ElementsDirectory
+            | PageKind::Values
+            | PageKind::ValuesDirectory => 8_192,
         }
     }
 
@@ -401,7 +409,13 @@ mod tests {
         for (number, kind) in (1..).zip(kinds) {
             assert_eq!((kind.code(), kind as u8), (number, number));
         }
-        for (number, kind) in (16..).zip([PageKind::Elements, PageKind::ElementsDirectory]) {
+        let records = [
+            PageKind::Elements,
+            PageKind::ElementsDirectory,
+            PageKind::Values,
+            PageKind::ValuesDirectory,
+        ];
+        for (number, kind) in (16..).zip(records) {
             assert_eq!((kind.code(), kind as u8), (number, number));
         }
     }

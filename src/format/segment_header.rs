@@ -8,9 +8,9 @@ use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::bytes::{Cursor, broken, is_aligned};
-use super::elements_page::ElementsShape;
 use super::page::{self, HEADER_BYTES};
 use super::posting_shape::PostingShape;
+use super::record_pages::{RecordShape, Records};
 use super::signature_page::SignatureShape;
 use super::{DatabaseId, duplicates_page};
 use crate::error::Result;
@@ -19,7 +19,7 @@ use crate::scheme::Scheme;
 const WHAT: &str = "segment header";
 
 /// The first bytes of the payload. `salvage` searches for them.
-pub const MAGIC: [u8; 8] = *b"RINGSG2\n";
+pub const MAGIC: [u8; 8] = *b"RINGSG3\n";
 
 /// The length of a header page. The first region starts here.
 pub const HEADER_PAGE_BYTES: u64 = 256;
@@ -47,7 +47,7 @@ pub struct Layout {
     ids: U32,
     empty_id: U32,
     reserved: U32,
-    signatures_offset: U64,
+    value_bytes: U64,
     signatures_length: U64,
     keys_offset: U64,
     keys_length: U64,
@@ -116,7 +116,7 @@ pub struct SegmentHeader {
     pub ids: u32,
     /// The signature id of the empty set, if a row has an empty set.
     pub empty_id: Option<u32>,
-    /// The region of signature pages.
+    /// The region of signature pages, which follows the header page.
     pub signatures: Region,
     /// The region of leaf and fence pages.
     pub keys: Region,
@@ -135,16 +135,18 @@ pub struct SegmentHeader {
     /// The number of long posting lists.
     pub long_lists: u32,
     /// The region of kept sets, if the scheme keeps them.
-    pub elements: Option<KeptRegion>,
+    pub elements: Option<RecordRegion>,
+    /// The region of values, if a row has one.
+    pub values: Option<RecordRegion>,
 }
 
-/// The place of the kept sets of a segment.
+/// The place of the kept sets of a segment, or of its values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KeptRegion {
-    /// The region of kept sets and their directory.
+pub struct RecordRegion {
+    /// The region of records and their directory.
     pub region: Region,
-    /// The length of all encoded sets together.
-    pub set_bytes: u64,
+    /// The length of all records together.
+    pub bytes: u64,
 }
 
 /// A range of bytes in a segment.
@@ -177,7 +179,7 @@ impl SegmentHeader {
             ids: self.ids.into(),
             empty_id: self.empty_id.unwrap_or(NO_ID).into(),
             reserved: 0.into(),
-            signatures_offset: self.signatures.offset.into(),
+            value_bytes: self.values.map_or(0, |values| values.bytes).into(),
             signatures_length: self.signatures.length.into(),
             keys_offset: self.keys.offset.into(),
             keys_length: self.keys.length.into(),
@@ -196,7 +198,7 @@ impl SegmentHeader {
         let kept = self.elements.map(|kept| KeptLayout {
             elements_offset: kept.region.offset.into(),
             elements_length: kept.region.length.into(),
-            set_bytes: kept.set_bytes.into(),
+            set_bytes: kept.bytes.into(),
         });
         [layout.as_bytes(), kept.as_ref().map_or(&[], KeptLayout::as_bytes)].concat()
     }
@@ -228,7 +230,7 @@ impl SegmentHeader {
             ids: layout.ids.get(),
             empty_id: (empty_id != NO_ID).then_some(empty_id),
             signatures: Region {
-                offset: layout.signatures_offset.get(),
+                offset: HEADER_PAGE_BYTES,
                 length: layout.signatures_length.get(),
             },
             keys: Region { offset: layout.keys_offset.get(), length: layout.keys_length.get() },
@@ -245,14 +247,20 @@ impl SegmentHeader {
             },
             short_postings: layout.short_postings.get(),
             long_lists: layout.long_lists.get(),
-            elements: kept.map(|kept| KeptRegion {
+            elements: kept.map(|kept| RecordRegion {
                 region: Region {
                     offset: kept.elements_offset.get(),
                     length: kept.elements_length.get(),
                 },
-                set_bytes: kept.set_bytes.get(),
+                bytes: kept.set_bytes.get(),
             }),
+            values: None,
         };
+        let values = match layout.value_bytes.get() {
+            0 => None,
+            bytes => Some(header.value_region(bytes)),
+        };
+        let header = SegmentHeader { values, ..header };
         let h = &header;
         if h.rows == 0 || h.rows > MAX_ROWS || h.ids == 0 || h.ids > h.rows {
             return refuse("SEG-2", "impossible counts of rows and signatures");
@@ -261,16 +269,16 @@ impl SegmentHeader {
             return refuse("SEG-3", "impossible empty set or sequences");
         }
         let shape = SignatureShape::of(&h.scheme);
-        let in_order = h.signatures.offset == HEADER_PAGE_BYTES
-            && h.keys.offset == h.signatures.end()
+        let in_order = h.keys.offset == h.signatures.end()
             && h.duplicates.offset == h.keys.end()
             && h.postings.offset == h.duplicates.end()
             && h.elements.is_none_or(|kept| kept.region.offset == h.postings.end())
-            && h.length == h.elements.map_or(h.postings.end(), |kept| kept.region.end())
+            && h.length == h.values.map_or(h.end_of_sets(), |values| values.region.end())
             && h.signatures.length == shape.region_bytes(h.ids)
             && h.duplicates.length == duplicates_page::region_bytes(h.duplicate_count());
         let regions = [h.signatures, h.keys, h.duplicates, h.postings];
-        let regions = regions.into_iter().chain(h.elements.map(|kept| kept.region));
+        let records = h.elements.into_iter().chain(h.values).map(|records| records.region);
+        let regions = regions.into_iter().chain(records);
         let short = regions.into_iter().all(|region| region.length <= MAX_REGION_BYTES);
         if !in_order || !short || !is_aligned(h.length) {
             return refuse("SEG-4", "its regions do not follow each other");
@@ -282,19 +290,42 @@ impl SegmentHeader {
         if !h.posting_shape().fits(h.postings.length, h.short_postings, h.long_lists) {
             return refuse("POST-1", "its postings do not have the length that their counts give");
         }
-        let kept_fit = h.elements.zip(h.elements_shape()).is_none_or(|(kept, shape)| {
-            shape.set_bytes >= u64::from(h.ids) && kept.region.length == shape.region_bytes()
-        });
-        if !kept_fit {
+        let fit = |records: Option<RecordRegion>, shape: Option<RecordShape>| {
+            records.zip(shape).is_none_or(|(records, shape)| {
+                shape.bytes >= shape.count.into() && records.region.length == shape.region_bytes()
+            })
+        };
+        if !fit(h.elements, h.elements_shape()) {
             return refuse("KEPT-5", "its sets do not have the length that their bytes give");
+        }
+        if !fit(h.values, h.values_shape()) {
+            return refuse("VALUE-3", "its values do not have the length that their bytes give");
         }
         Ok(header)
     }
 
     /// The page layout of the kept sets, if the scheme keeps them.
-    pub fn elements_shape(&self) -> Option<ElementsShape> {
-        let kept = self.elements?;
-        Some(ElementsShape { set_bytes: kept.set_bytes, ids: self.ids })
+    pub fn elements_shape(&self) -> Option<RecordShape> {
+        let bytes = self.elements?.bytes;
+        Some(RecordShape { records: Records::Sets, bytes, count: self.ids })
+    }
+
+    /// The page layout of the values, if a row has one.
+    pub fn values_shape(&self) -> Option<RecordShape> {
+        let bytes = self.values?.bytes;
+        Some(RecordShape { records: Records::Values, bytes, count: self.rows })
+    }
+
+    /// The offset at which the values follow, if there are any.
+    fn end_of_sets(&self) -> u64 {
+        self.elements.map_or(self.postings.end(), |kept| kept.region.end())
+    }
+
+    /// The region of values of this length in all. It goes to the end of the segment.
+    fn value_region(&self, bytes: u64) -> RecordRegion {
+        let offset = self.end_of_sets();
+        let region = Region { offset, length: self.length.saturating_sub(offset) };
+        RecordRegion { region, bytes }
     }
 
     /// The page layout of the posting lists.

@@ -18,7 +18,7 @@ fn spec_table_matches_the_struct() {
         ("ids", offset_of!(Layout, ids), 4),
         ("empty id", offset_of!(Layout, empty_id), 4),
         ("reserved", offset_of!(Layout, reserved), 4),
-        ("signatures offset", offset_of!(Layout, signatures_offset), 8),
+        ("value bytes", offset_of!(Layout, value_bytes), 8),
         ("signatures length", offset_of!(Layout, signatures_length), 8),
         ("keys offset", offset_of!(Layout, keys_offset), 8),
         ("keys length", offset_of!(Layout, keys_length), 8),
@@ -58,7 +58,7 @@ fn keeping() -> SegmentHeader {
     let parameters = crate::Parameters { elements: Elements::EXACT, ..*header.scheme };
     header.scheme = Scheme::new(parameters).unwrap();
     let region = Region { offset: header.length, length: 192 };
-    header.elements = Some(KeptRegion { region, set_bytes: 90 });
+    header.elements = Some(RecordRegion { region, bytes: 90 });
     header.length += 192;
     header
 }
@@ -79,13 +79,49 @@ fn sets_follow_the_postings_where_the_scheme_keeps_them() {
     assert_eq!(rule_of(|h| h.scheme = Scheme::precise()), "SEG-1");
     assert_eq!(rule_of(|h| h.elements.as_mut().unwrap().region.offset += 64), "SEG-4");
     assert_eq!(rule_of(|h| h.elements.as_mut().unwrap().region.length += 64), "SEG-4");
-    assert_eq!(rule_of(|h| h.elements.as_mut().unwrap().set_bytes += 64), "KEPT-5");
-    assert_eq!(rule_of(|h| h.elements.as_mut().unwrap().set_bytes = 2), "KEPT-5");
+    assert_eq!(rule_of(|h| h.elements.as_mut().unwrap().bytes += 64), "KEPT-5");
+    assert_eq!(rule_of(|h| h.elements.as_mut().unwrap().bytes = 2), "KEPT-5");
     let longer = |h: &mut SegmentHeader| {
         h.elements.as_mut().unwrap().region.length += MAX_REGION_BYTES;
         h.length += MAX_REGION_BYTES;
     };
     assert_eq!(rule_of(longer), "SEG-4");
+}
+
+/// Values follow the sets, or the postings without them, and go to the end of the segment.
+#[test]
+fn values_follow_everything_else() {
+    for mut good in [header(), keeping()] {
+        // Three rows with 70 bytes of values: a page of 128 bytes and a directory of 64.
+        let region = Region { offset: good.length, length: 192 };
+        good.values = Some(RecordRegion { region, bytes: 70 });
+        good.length += 192;
+        assert_eq!(SegmentHeader::decode(&good.encode()), Ok(good.clone()));
+        let rule_of = |change: fn(&mut SegmentHeader)| {
+            let mut bad = good.clone();
+            change(&mut bad);
+            match SegmentHeader::decode(&bad.encode()) {
+                Err(Error::Corrupt { rule, .. }) => rule,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(rule_of(|h| h.values = None), "SEG-4");
+        assert_eq!(rule_of(|h| h.length += 1), "SEG-4");
+        assert_eq!(rule_of(|h| h.length -= 192), "VALUE-3");
+        assert_eq!(rule_of(|h| h.length += 64), "VALUE-3");
+        assert_eq!(rule_of(|h| h.length += MAX_REGION_BYTES), "SEG-4");
+        let bytes = |bytes: u64| {
+            let mut bad = good.clone();
+            bad.values.as_mut().unwrap().bytes = bytes;
+            SegmentHeader::decode(&bad.encode())
+        };
+        for wrong in [1, 2, 105, 8_192, MAX_REGION_BYTES, u64::MAX] {
+            let refused = bytes(wrong);
+            let rule = matches!(refused, Err(Error::Corrupt { rule: "VALUE-3", .. }));
+            assert!(rule, "{wrong}: {refused:?}");
+        }
+        assert!(bytes(3).is_err() && bytes(104).is_ok());
+    }
 }
 
 fn header() -> SegmentHeader {
@@ -111,6 +147,7 @@ fn header() -> SegmentHeader {
         short_postings: 64,
         long_lists: 0,
         elements: None,
+        values: None,
     }
 }
 
@@ -151,11 +188,10 @@ fn each_rule_refuses() {
     assert_eq!(rule_of(|h| h.empty_id = Some(3)), "SEG-3");
     assert_eq!(rule_of(|h| h.first_sequence = 10), "SEG-3");
     assert_eq!(rule_of(|h| h.length += 64), "SEG-4");
-    assert_eq!(rule_of(|h| h.signatures.offset = 192), "SEG-4");
+    assert_eq!(rule_of(|h| h.signatures.length += 64), "SEG-4");
     // Regions that follow each other but start too late, are not a multiple of 64, or are too long.
     assert_eq!(
         rule_of(|h| {
-            h.signatures.offset += 64;
             h.keys.offset += 64;
             lengthen_keys(h, 64);
             h.keys.length -= 64;

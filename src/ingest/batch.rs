@@ -13,6 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::writer::spread;
 use crate::error::{Error, Result};
 use crate::format::batch::{Operation, encoded_bytes};
+use crate::format::value;
 use crate::limits::{MAX_BATCH_BYTES, MAX_BATCH_OPERATIONS, MAX_KEPT_ELEMENTS, MAX_KEY_BYTES};
 use crate::scheme::Scheme;
 use crate::sketch::{Signature, Sketcher};
@@ -20,7 +21,8 @@ use crate::sketch::{Signature, Sketcher};
 /// Operations that are committed together. If several have the same key, the last one counts.
 ///
 /// [`put_text`](Batch::put_text), [`put_bytes`](Batch::put_bytes) and [`put_html`](Batch::put_html) take documents
-/// and make the features of the database's scheme. [`put`](Batch::put) takes a set as it is.
+/// and make the features of the database's scheme. [`put`](Batch::put) takes a set as it is. Every put can be followed
+/// by [`with_value`](Batch::with_value).
 #[derive(Debug, Clone)]
 pub struct Batch {
     scheme: Arc<Scheme>,
@@ -44,26 +46,26 @@ impl Batch {
     /// Stores a set, given by its elements, under a key. What was stored there is replaced.
     pub fn put(&mut self, key: impl AsRef<[u8]>, set: &[u64]) -> Result<&mut Batch> {
         let signature = self.sketcher.sketch(set)?;
-        self.push(key.as_ref(), Some(signature))
+        self.push(key.as_ref(), Some(signature), None)
     }
 
     /// Stores a text under a key, as the set of [its features in the scheme](Sketcher::sketch_text). What was stored
     /// there is replaced.
     pub fn put_text(&mut self, key: impl AsRef<[u8]>, text: &str) -> Result<&mut Batch> {
         let signature = self.sketcher.sketch_text(text)?;
-        self.push(key.as_ref(), Some(signature))
+        self.push(key.as_ref(), Some(signature), None)
     }
 
     /// Stores the [bytes of a file](Sketcher::sketch_bytes) under a key. What was stored there is replaced.
     pub fn put_bytes(&mut self, key: impl AsRef<[u8]>, bytes: &[u8]) -> Result<&mut Batch> {
         let signature = self.sketcher.sketch_bytes(bytes)?;
-        self.push(key.as_ref(), Some(signature))
+        self.push(key.as_ref(), Some(signature), None)
     }
 
     /// Stores an [HTML page](Sketcher::sketch_html) under a key. What was stored there is replaced.
     pub fn put_html(&mut self, key: impl AsRef<[u8]>, page: &[u8]) -> Result<&mut Batch> {
         let signature = self.sketcher.sketch_html(page)?;
-        self.push(key.as_ref(), Some(signature))
+        self.push(key.as_ref(), Some(signature), None)
     }
 
     /// Stores a set whose elements have [weights](Sketcher::sketch_weighted), or a vector, under a key. What was
@@ -74,7 +76,7 @@ impl Batch {
         set: &[(u64, f64)],
     ) -> Result<&mut Batch> {
         let signature = self.sketcher.sketch_weighted(set)?;
-        self.push(key.as_ref(), Some(signature))
+        self.push(key.as_ref(), Some(signature), None)
     }
 
     /// Stores sets under keys, sketched in parallel. If one of them is refused, none of them is added.
@@ -87,7 +89,7 @@ impl Batch {
         let signatures = spread(self.pool.as_deref(), || self.sketcher.sketch_all(&only))?;
         let (length, bytes, elements) = (self.operations.len(), self.bytes, self.elements);
         for (i, (key, _)) in sets.iter().enumerate() {
-            if let Err(error) = self.push(key.as_ref(), signatures.get(i)) {
+            if let Err(error) = self.push(key.as_ref(), signatures.get(i), None) {
                 self.operations.truncate(length);
                 (self.bytes, self.elements) = (bytes, elements);
                 return Err(error);
@@ -103,17 +105,52 @@ impl Batch {
         signature: Signature,
     ) -> Result<&mut Batch> {
         signature.check_scheme(&self.scheme)?;
-        self.push(key.as_ref(), Some(signature))
+        self.push(key.as_ref(), Some(signature), None)
+    }
+
+    /// Stores a value with the key that was put last: up to 64 KiB of bytes that mean something to the caller, such as a
+    /// label, a path or JSON. It is returned with the set, and replaced or deleted together with it. A put without a
+    /// value drops an earlier value of the key.
+    ///
+    /// If the value is refused, because it is too long or because the batch is full, the put is taken back as well.
+    ///
+    /// ```
+    /// use ringer::{Database, Scheme};
+    ///
+    /// let db = Database::in_memory(&Scheme::default())?;
+    /// let mut batch = db.batch();
+    /// batch.put_text("a", "Never put off till tomorrow")?.with_value("Franklin")?;
+    /// db.commit(batch)?;
+    /// assert_eq!(db.get("a")?.unwrap().value.as_deref(), Some(&b"Franklin"[..]));
+    /// # Ok::<(), ringer::Error>(())
+    /// ```
+    pub fn with_value(&mut self, value: impl AsRef<[u8]>) -> Result<&mut Batch> {
+        let put = self.operations.pop_if(|operation| operation.signature.is_some());
+        let Some(Operation { key, signature: Some(signature), value: earlier }) = put else {
+            return Err(Error::invalid(
+                "value",
+                "it belongs to the set that was put last: put one",
+            ));
+        };
+        self.bytes -= bytes_of(&key, Some(&signature), earlier.as_deref());
+        self.elements -= kept_elements(Some(&signature));
+        self.push(&key, Some(signature), Some(value.as_ref()))
     }
 
     /// Deletes what is stored under a key. Does nothing if nothing is stored there.
     pub fn delete(&mut self, key: impl AsRef<[u8]>) -> Result<&mut Batch> {
-        self.push(key.as_ref(), None)
+        self.push(key.as_ref(), None, None)
     }
 
-    fn push(&mut self, key: &[u8], signature: Option<Signature>) -> Result<&mut Batch> {
+    fn push(
+        &mut self,
+        key: &[u8],
+        signature: Option<Signature>,
+        value: Option<&[u8]>,
+    ) -> Result<&mut Batch> {
         check_key(key)?;
-        if !self.has_room(key, signature.as_ref()) {
+        value.map_or(Ok(()), value::check_length)?;
+        if !self.has_room(key, signature.as_ref(), value) {
             return Err(Error::invalid(
                 format!("batch of {} operations", self.operations.len() + 1),
                 format!(
@@ -122,20 +159,30 @@ impl Batch {
                 ),
             ));
         }
-        self.bytes += encoded_bytes(key, signature.as_ref());
+        self.bytes += bytes_of(key, signature.as_ref(), value);
         self.elements += kept_elements(signature.as_ref());
-        self.operations.push(Operation { key: key.into(), signature });
+        self.operations.push(Operation { key: key.into(), signature, value: value.map(Arc::from) });
         Ok(self)
     }
 
     /// Whether a set, given by its signature, can be added under a key. If not, commit the batch and start another.
     pub fn has_room_for(&self, key: impl AsRef<[u8]>, signature: &Signature) -> bool {
-        self.has_room(key.as_ref(), Some(signature))
+        self.has_room(key.as_ref(), Some(signature), None)
     }
 
-    fn has_room(&self, key: &[u8], signature: Option<&Signature>) -> bool {
+    /// Whether a set can be added under a key [with a value](Batch::with_value).
+    pub fn has_room_for_value(
+        &self,
+        key: impl AsRef<[u8]>,
+        signature: &Signature,
+        value: impl AsRef<[u8]>,
+    ) -> bool {
+        self.has_room(key.as_ref(), Some(signature), Some(value.as_ref()))
+    }
+
+    fn has_room(&self, key: &[u8], signature: Option<&Signature>, value: Option<&[u8]>) -> bool {
         self.operations.len() < MAX_BATCH_OPERATIONS
-            && self.bytes + encoded_bytes(key, signature) <= MAX_BATCH_BYTES
+            && self.bytes + bytes_of(key, signature, value) <= MAX_BATCH_BYTES
             && self.elements + kept_elements(signature) <= MAX_KEPT_ELEMENTS
     }
 
@@ -153,6 +200,11 @@ impl Batch {
     pub(crate) fn into_operations(self) -> Vec<Operation> {
         last_of_each_key(self.operations)
     }
+}
+
+/// The bytes that an operation takes in a commit.
+fn bytes_of(key: &[u8], signature: Option<&Signature>, value: Option<&[u8]>) -> usize {
+    encoded_bytes(key, signature) + value.map_or(0, |value| value::encoded_bytes(Some(value)))
 }
 
 /// The number of elements that an operation keeps.
@@ -207,7 +259,11 @@ mod tests {
         let all = [("b", sign(1)), ("a", sign(2)), ("b", None), ("a", sign(3))];
         let all: Vec<_> = all
             .into_iter()
-            .map(|(key, signature)| Operation { key: key.as_bytes().into(), signature })
+            .map(|(key, signature)| Operation {
+                key: key.as_bytes().into(),
+                signature,
+                value: None,
+            })
             .collect();
         assert_eq!(last_of_each_key(all.clone()), all[2..]);
         assert_eq!(last_of_each_key(all[..2].to_vec()), all[..2]);
@@ -227,6 +283,33 @@ mod tests {
         assert!(batch.delete("ab").is_err());
         assert!(!batch.has_room_for("a", &batch.sketcher.sketch(&[1]).unwrap()));
         assert!(batch.delete("a").is_ok());
+    }
+
+    /// A value is counted with its put, replaces an earlier one, and takes its put back if it is refused.
+    #[test]
+    fn a_batch_counts_the_bytes_of_values() {
+        let scheme = Arc::new(Scheme::new(crate::presets::PRECISE).unwrap());
+        let mut batch = Batch::new(Arc::clone(&scheme), Arc::new(Sketcher::new(&scheme)), None);
+        assert!(batch.with_value("of nothing").is_err());
+        batch.put("a", &[1, 2]).unwrap().with_value([7; 300]).unwrap();
+        batch.put("b", &[]).unwrap().with_value("first").unwrap().with_value("last").unwrap();
+        let payload = crate::format::batch::encode(&batch.operations);
+        assert_eq!(batch.bytes + 4, payload.len());
+        let values = |batch: &Batch| -> Vec<_> {
+            batch.operations.iter().map(|o| o.value.as_deref().map(<[u8]>::len)).collect()
+        };
+        assert_eq!(values(&batch), [Some(300), Some(4)]);
+        let before = batch.bytes;
+        let long = vec![0; crate::limits::MAX_VALUE_BYTES + 1];
+        assert!(batch.put("c", &[3]).unwrap().with_value(&long).is_err());
+        assert!(batch.delete("d").unwrap().with_value("of a deletion").is_err());
+        assert_eq!((batch.len(), batch.bytes), (3, before + 8));
+        let signature = batch.sketcher.sketch(&[1]).unwrap();
+        batch.bytes = MAX_BATCH_BYTES - 1000;
+        assert!(batch.has_room_for("a", &signature));
+        assert!(!batch.has_room_for_value("a", &signature, [0; 1000]));
+        assert!(batch.put("a", &[1]).unwrap().with_value([0; 1000]).is_err());
+        assert_eq!((batch.len(), batch.bytes), (3, MAX_BATCH_BYTES - 1000));
     }
 
     #[test]

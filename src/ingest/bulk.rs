@@ -14,9 +14,10 @@ use super::background::request_merge;
 use super::batch::check_key;
 use super::commit::{Committed, checkpoint_all};
 use super::writer::Writer;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::filter::KeyHash;
 use crate::format::kept_set::KeptShape;
+use crate::format::value;
 use crate::kernel::prefetch;
 use crate::sketch::{Signature, Sketcher};
 use crate::store::segment::rows::RowCursor;
@@ -45,6 +46,9 @@ struct Rows {
     /// The encoded sets if the scheme keeps sets. `set_ends` has the end of each.
     sets: Vec<u8>,
     set_ends: Vec<usize>,
+    /// The values of the rows that have one. `value_ends` has the end of each.
+    values: Vec<u8>,
+    value_ends: Vec<usize>,
 }
 
 /// A row. `prefix` has the first eight bytes of its key, for sorting.
@@ -55,7 +59,12 @@ struct Row {
     number: u32,
     code: u32,
     empty: bool,
+    /// The number of its value, or `NONE`.
+    value: u32,
 }
+
+/// Stands for no value.
+const NONE: u32 = u32::MAX;
 
 impl BulkLoad {
     /// Starts a load.
@@ -116,10 +125,41 @@ impl BulkLoad {
         let key = key.as_ref();
         check_key(key)?;
         signature.check_scheme(self.writer.scheme())?;
-        self.rows.push(key, signature, KeptShape::of(self.writer.scheme()));
+        // The last row is not built before the next one arrives, because a value may follow it.
         if self.rows.bytes() >= self.writer.options().build_bytes.max(1) {
             self.build()?;
         }
+        self.rows.push(key, signature, KeptShape::of(self.writer.scheme()));
+        Ok(())
+    }
+
+    /// Adds a value to the set that was added last, as [`Batch::with_value`](super::Batch::with_value) does. If the value
+    /// is refused, the set is taken back as well.
+    ///
+    /// ```
+    /// use ringer::{Database, Scheme};
+    ///
+    /// let db = Database::in_memory(&Scheme::default())?;
+    /// let mut load = db.bulk_load();
+    /// load.put("a", &[1, 2, 3])?;
+    /// load.with_value("a label")?;
+    /// load.commit()?;
+    /// assert_eq!(db.snapshot().value("a")?.as_deref(), Some(&b"a label"[..]));
+    /// # Ok::<(), ringer::Error>(())
+    /// ```
+    pub fn with_value(&mut self, value: impl AsRef<[u8]>) -> Result<()> {
+        let (value, words) = (value.as_ref(), self.writer.scheme().words_per_signature());
+        if self.rows.rows.is_empty() {
+            return Err(Error::invalid(
+                "value",
+                "it belongs to the set that was put last: put one",
+            ));
+        }
+        if let Err(error) = value::check_length(value) {
+            self.rows.pop(words);
+            return Err(error);
+        }
+        self.rows.set_value(value);
         Ok(())
     }
 
@@ -145,6 +185,7 @@ impl BulkLoad {
                 empty: row.empty,
                 sequence: 0,
                 set: rows.set(row),
+                value: rows.value(row),
             })?;
         }
         // Building the posting lists needs this memory.
@@ -228,6 +269,7 @@ impl Rows {
             number: self.rows.len() as u32,
             code: signature.cardinality_code(),
             empty: signature.is_empty(),
+            value: NONE,
         });
         self.keys.extend_from_slice(key);
         self.planes.extend_from_slice(signature.planes());
@@ -237,8 +279,35 @@ impl Rows {
         }
     }
 
+    /// Gives the last row a value.
+    fn set_value(&mut self, value: &[u8]) {
+        let Some(row) = self.rows.last_mut() else { return };
+        row.value = self.value_ends.len() as u32;
+        self.values.extend_from_slice(value);
+        self.value_ends.push(self.values.len());
+    }
+
+    /// Removes the last row. Its value, if it had one, stays unused.
+    fn pop(&mut self, words: usize) {
+        let Some(row) = self.rows.pop() else { return };
+        self.keys.truncate(row.key.0);
+        self.planes.truncate(self.rows.len() * words);
+        if self.set_ends.pop().is_some() {
+            self.sets.truncate(self.set_ends.last().copied().unwrap_or(0));
+        }
+    }
+
+    /// The value of a row.
+    fn value(&self, row: &Row) -> Option<&[u8]> {
+        let number = row.value as usize;
+        let end = *self.value_ends.get(number)?;
+        let start = number.checked_sub(1).map_or(0, |before| self.value_ends[before]);
+        Some(&self.values[start..end])
+    }
+
     fn bytes(&self) -> usize {
         let sets = self.sets.len() + 8 * self.set_ends.len();
+        let sets = sets + self.values.len() + 8 * self.value_ends.len();
         self.keys.len() + 8 * self.planes.len() + size_of::<Row>() * self.rows.len() + sets
     }
 

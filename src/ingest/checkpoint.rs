@@ -39,12 +39,12 @@ pub(super) fn build(writer: &Writer, table: &Memtable, after: u64) -> Result<Opt
     let first = after + 1;
     let mut segment = SegmentWriter::new(writer.plan());
     table.each(|row| {
-        let FreshRow { key, sequence, deleted, planes, code, empty, set } = row;
+        let FreshRow { key, sequence, deleted, planes, code, empty, set, value } = row;
         let sequence = sequence.saturating_sub(first);
         if deleted {
             Ok(())
         } else {
-            segment.push(NewRow { key, planes, code, empty, sequence, set })
+            segment.push(NewRow { key, planes, code, empty, sequence, set, value })
         }
     })?;
     let mut segment = segment.finish()?;

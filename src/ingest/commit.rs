@@ -98,7 +98,7 @@ fn count(
 ) -> Result<Committed> {
     let state = writer.state();
     let mut committed = Committed { sequence, stored: 0, deleted: 0, absent: 0 };
-    for Operation { key, signature } in operations {
+    for Operation { key, signature, .. } in operations {
         let earlier = overlay.as_ref().and_then(|overlay| overlay.get(key));
         let there = match (signature, earlier) {
             (Some(_), _) => true,

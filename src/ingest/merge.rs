@@ -16,7 +16,7 @@ use crate::format::filter::KeyHash;
 use crate::store::page_source::Keep;
 use crate::store::range::SegmentCursor;
 use crate::store::segment::Segment;
-use crate::store::segment::elements::SetReader;
+use crate::store::segment::records::{SetReader, ValueReader};
 use crate::store::segment::rows::SignatureCursor;
 use crate::store::segment::writer::{NewRow, NewSegment, SegmentPlan, SegmentWriter};
 use crate::store::state::SegmentView;
@@ -145,6 +145,8 @@ fn build(
     let mut signatures: Vec<_> = signatures.collect();
     let sets = inputs.iter().map(|view| SetReader::new(&view.segment, Keep::IfRoom));
     let mut sets: Vec<_> = sets.collect();
+    let values = inputs.iter().map(|view| ValueReader::new(&view.segment, Keep::IfRoom));
+    let mut values: Vec<_> = values.collect();
     let mut planes = Vec::new();
     loop {
         let keys = cursors.iter().enumerate().filter_map(|(i, c)| c.key().map(|key| (key, i)));
@@ -154,7 +156,8 @@ fn build(
         let empty = cursors[i].segment().is_empty_id(found.id);
         let sequence = found.sequence.saturating_sub(first);
         let set = sets[i].set(found.id)?;
-        writer.push(NewRow { key, planes: &planes, code, empty, sequence, set })?;
+        let value = values[i].value(found.row)?;
+        writer.push(NewRow { key, planes: &planes, code, empty, sequence, set, value })?;
         cursors[i].advance()?;
         if writer.rows().is_multiple_of(ROWS_BETWEEN_LOOKS) && give_up() {
             return Ok(None);

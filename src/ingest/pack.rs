@@ -61,6 +61,7 @@ pub fn pack(
             empty: stored.signature.is_empty(),
             sequence: stored.sequence.saturating_sub(first),
             set: &set,
+            value: stored.value.as_deref(),
         })?;
     }
     let mut segment = writer.finish()?;

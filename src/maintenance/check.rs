@@ -12,7 +12,7 @@ use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::check_sets;
+use super::check_records;
 use crate::error::{Error, Result};
 use crate::format::BLOCK;
 use crate::format::bytes::Seal;
@@ -222,7 +222,11 @@ impl Checking {
         let duplicates = duplicates(segment);
         self.or_note(id, duplicates, "some rows with equal signatures are not found", REPAIR)?;
         self.postings(segment, signatures_are_whole)?;
-        self.sets(segment, signatures_are_whole)
+        self.sets(segment, signatures_are_whole)?;
+        check_records::values(segment, &mut |error, can_be_repaired| {
+            let fix = if can_be_repaired { REPAIR } else { SALVAGE };
+            self.note(id, error, "some values cannot be read", fix)
+        })
     }
 
     /// Checks kept sets: every page and, in a deep check, whether each signature is that of its set.
@@ -230,7 +234,7 @@ impl Checking {
         let keeps = segment.header().elements.is_some();
         let deep = self.depth == Depth::Deep && signatures_are_whole && keeps;
         let sketcher = deep.then(|| Sketcher::new(segment.scheme()));
-        check_sets::sets(segment, sketcher.as_ref(), &mut |error, can_be_repaired| {
+        check_records::sets(segment, sketcher.as_ref(), &mut |error, can_be_repaired| {
             let fix = if can_be_repaired { REPAIR } else { SALVAGE };
             self.note(Some(segment.id()), error, "some sets cannot be read", fix)
         })

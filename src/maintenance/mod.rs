@@ -5,7 +5,7 @@
 //! not know queries.
 
 pub mod check;
-mod check_sets;
+mod check_records;
 pub mod create;
 mod failing_disk;
 pub mod recovery;

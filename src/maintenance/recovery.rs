@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::format::batch;
+use crate::format::batch::{self, Operation};
 use crate::format::superblock::Superblock;
 use crate::ingest::recovered::{OldLog, Recovered, swap_segment};
 use crate::ingest::writer::{Opened, Writer, remove_leftovers};
@@ -270,7 +270,7 @@ pub(super) fn take(
     scheme: &Arc<Scheme>,
 ) -> Result<()> {
     let operations = batch::decode(payload, scheme)?;
-    table.apply(sequence, operations.iter().map(|o| (&*o.key, o.signature.as_ref())));
+    table.apply(sequence, operations.iter().map(Operation::parts));
     Ok(())
 }
 

@@ -2,8 +2,8 @@
 //!
 //! In: a damaged database. Out: a repaired one, or an error and no change. Derived data are: one superblock (from the
 //! other; opening does that), fences, filters and duplicate-row pages (from leaves), posting lists (from signatures),
-//! and the directory of kept sets (from the sets). Leaves, signatures and sets are primary data. If they are damaged,
-//! repair refuses, and `salvage` saves the rest.
+//! and the directories of kept sets and values (from these). Leaves, signatures, sets and values are primary data. If
+//! they are damaged, repair refuses, and `salvage` saves the rest.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::store::file_layer::FileLayer;
 use crate::store::page_source::Keep;
-use crate::store::segment::elements::SetReader;
+use crate::store::segment::records::{SetReader, ValueReader};
 use crate::store::segment::rows::SignatureCursor;
 use crate::store::segment::scan::LeafScan;
 use crate::store::segment::writer::{NewRow, NewSegment, SegmentPlan, SegmentWriter};
@@ -57,6 +57,7 @@ fn rebuild(plan: SegmentPlan, view: &SegmentView) -> Result<Option<NewSegment>> 
     let mut writer = SegmentWriter::new(plan);
     let mut signatures = SignatureCursor::new(segment);
     let mut sets = SetReader::mending(segment, Keep::IfRoom);
+    let mut values = ValueReader::mending(segment, Keep::IfRoom);
     let mut scan = LeafScan::new(segment);
     let (mut planes, mut row) = (Vec::new(), 0);
     let mut last: Option<Vec<u8>> = None;
@@ -74,7 +75,8 @@ fn rebuild(plan: SegmentPlan, view: &SegmentView) -> Result<Option<NewSegment>> 
                 let empty = segment.is_empty_id(found.id);
                 let sequence = found.sequence - first;
                 let set = sets.set(found.id)?;
-                writer.push(NewRow { key: &key, planes: &planes, code, empty, sequence, set })?;
+                let (key, planes, value) = (&*key, &*planes, values.value(found.row)?);
+                writer.push(NewRow { key, planes, code, empty, sequence, set, value })?;
             }
             last = Some(key);
         }

@@ -28,7 +28,7 @@ use crate::store::memtable::Memtable;
 use crate::store::new_file::NewFile;
 use crate::store::page_cache::PageCache;
 use crate::store::page_source::{Keep, PageSource};
-use crate::store::segment::elements::SetReader;
+use crate::store::segment::records::{SetReader, ValueReader};
 use crate::store::segment::rows::SignatureCursor;
 use crate::store::segment::scan::LeafScan;
 use crate::store::segment::{Segment, Tombstones};
@@ -47,6 +47,8 @@ pub struct SalvageReport {
     pub segments_lost: usize,
     /// Rows that were lost because only their keys could be read, not their signatures or kept sets.
     pub rows_without_signature: u64,
+    /// Rows that were saved without their values, because those could not be read.
+    pub rows_without_value: u64,
     /// Rows that were lost in damaged leaf pages.
     pub rows_without_key: u64,
     /// Commits that were replayed from the log.
@@ -258,7 +260,7 @@ fn merge(
             }
         }
         if let Some(row) = newest.filter(|_| !fresh.has(&key, u64::MAX)) {
-            load.put_signature(&*key, &row.signature)?;
+            put(load, &key, &row.signature, row.value.as_deref())?;
         }
     }
     fresh.each(|row| {
@@ -273,7 +275,7 @@ fn merge(
         });
         let elements = elements.transpose()?;
         let signature = Signature::from_planes(scheme, planes, row.code, row.empty, elements);
-        load.put_signature(row.key, &signature)
+        put(load, row.key, &signature, row.value)
     })?;
     let seen: u64 = rows.iter().map(|rows| rows.seen).sum();
     let all: u64 = segments.iter().map(|(segment, _)| u64::from(segment.rows())).sum();
@@ -281,11 +283,18 @@ fn merge(
     Ok(())
 }
 
+/// Adds a row to a bulk load.
+fn put(load: &mut BulkLoad, key: &[u8], signature: &Signature, value: Option<&[u8]>) -> Result<()> {
+    load.put_signature(key, signature)?;
+    value.map_or(Ok(()), |value| load.with_value(value))
+}
+
 /// A readable row.
 struct Row {
     key: Vec<u8>,
     sequence: u64,
     signature: Signature,
+    value: Option<Vec<u8>>,
 }
 
 /// The readable rows of one segment that have no tombstones, in key order.
@@ -295,6 +304,7 @@ struct Rows<'a> {
     scan: LeafScan<'a>,
     signatures: SignatureCursor<'a>,
     sets: SetReader<'a>,
+    values: ValueReader<'a>,
     leaf: Option<(LeafPage, usize)>,
     current: Option<Row>,
     seen: u64,
@@ -304,7 +314,9 @@ impl<'a> Rows<'a> {
     fn new(segment: &'a Segment, tombstones: &'a Tombstones) -> Rows<'a> {
         let (scan, signatures) = (LeafScan::new(segment), SignatureCursor::new(segment));
         let sets = SetReader::mending(segment, Keep::IfRoom);
-        Rows { segment, tombstones, scan, signatures, sets, leaf: None, current: None, seen: 0 }
+        let values = ValueReader::mending(segment, Keep::IfRoom);
+        let (leaf, current) = (None, None);
+        Rows { segment, tombstones, scan, signatures, sets, values, leaf, current, seen: 0 }
     }
 
     fn advance(&mut self, report: &mut SalvageReport, sketcher: &Sketcher) -> Result<()> {
@@ -334,7 +346,8 @@ impl<'a> Rows<'a> {
             }
             match self.signature(found.id, sketcher) {
                 Ok(signature) => {
-                    self.current = Some(Row { key, sequence: found.sequence, signature });
+                    let value = self.value(found.row, report)?;
+                    self.current = Some(Row { key, sequence: found.sequence, signature, value });
                 }
                 Err(Error::Corrupt { .. } | Error::UnsupportedFormat { .. }) => {
                     report.rows_without_signature += 1;
@@ -343,6 +356,18 @@ impl<'a> Rows<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The value of a row. If it cannot be read, the row is saved without it.
+    fn value(&mut self, row: u32, report: &mut SalvageReport) -> Result<Option<Vec<u8>>> {
+        match self.values.value(row) {
+            Ok(value) => Ok(value.map(<[u8]>::to_vec)),
+            Err(Error::Corrupt { .. } | Error::UnsupportedFormat { .. }) => {
+                report.rows_without_value += 1;
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// The signature of an id. If the scheme keeps exact sets, it is recomputed from the set. Then a damaged

@@ -1,5 +1,7 @@
 //! What a query returns: matches, best first.
 
+use std::sync::Arc;
+
 use crate::error::Result;
 use crate::estimate::{Comparison, Estimate};
 
@@ -66,6 +68,9 @@ pub struct Match {
     pub matching_slots: u32,
     /// All measures of the two sets. The query is the first set.
     pub comparison: Comparison,
+    /// The value that was stored with it, if the query asked for [values](super::Query::with_values) and it has one.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::serialize::value"))]
+    pub value: Option<Arc<[u8]>>,
 }
 
 impl Match {

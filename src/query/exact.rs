@@ -56,10 +56,8 @@ pub(super) fn rank(
     matches: Vec<Match>,
 ) -> Result<Vec<Match>> {
     let (state, sketcher) = (query.state, query.sketcher);
-    let stored = |key: &[u8]| match state.get(key)? {
-        Some(stored) => Ok(stored.signature),
-        None => Err(Error::NoSuchKey { key: key.into() }),
-    };
+    let stored =
+        |key: &[u8]| state.signature(key)?.ok_or_else(|| Error::NoSuchKey { key: key.into() });
     let own = match query.like {
         Like::Text(_) | Like::Bytes(_) | Like::Html(_) | Like::Features(_) => {
             query.like.features(sketcher)?.map(|features| {

@@ -99,8 +99,8 @@ impl<'a> Originals<'a> {
     /// Returns the sets that a database keeps.
     pub(crate) fn kept(state: &'a State) -> Originals<'a> {
         let fetch = |key: &[u8]| {
-            let stored = state.get(key)?;
-            Ok(stored.and_then(|stored| stored.signature.elements().map(<[u64]>::to_vec)))
+            let stored = state.signature(key)?;
+            Ok(stored.and_then(|signature| signature.elements().map(<[u64]>::to_vec)))
         };
         Originals { kept: true, ..Originals::new(fetch) }
     }

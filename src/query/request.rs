@@ -82,6 +82,7 @@ pub struct Query<'a> {
     top: Option<usize>,
     plan: Option<Plan>,
     max_candidates: usize,
+    pub(super) with_values: bool,
 }
 
 impl<'a> Query<'a> {
@@ -97,6 +98,7 @@ impl<'a> Query<'a> {
             top: None,
             plan: None,
             max_candidates: DEFAULT_MAX_CANDIDATES,
+            with_values: false,
         }
     }
 
@@ -174,6 +176,25 @@ impl<'a> Query<'a> {
     /// [`Like::Signature`] that has no set.
     pub fn verify(mut self, originals: &'a Originals<'a>) -> Query<'a> {
         self.originals = Some(originals);
+        self
+    }
+
+    /// Returns the [value](super::Match::value) of each match. Values are read for the final matches only; without this
+    /// option none is read.
+    ///
+    /// ```
+    /// use ringer::{Database, Like, Scheme};
+    /// let db = Database::in_memory(&Scheme::near_duplicate())?;
+    /// let mut batch = db.batch();
+    /// batch.put("a", &(0..100).collect::<Vec<_>>())?.with_value("shelf 7")?;
+    /// db.commit(batch)?;
+    /// let set: Vec<u64> = (5..105).collect();
+    /// let answer = db.snapshot().query(Like::Features(&set)).with_values().run()?;
+    /// assert_eq!(answer.matches[0].value.as_deref(), Some(&b"shelf 7"[..]));
+    /// # Ok::<(), ringer::Error>(())
+    /// ```
+    pub fn with_values(mut self) -> Query<'a> {
+        self.with_values = true;
         self
     }
 

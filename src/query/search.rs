@@ -71,10 +71,15 @@ pub(super) fn search(query: &Query<'_>, mut trace: Option<&mut Trace>) -> Result
         trace.pages_read = self::cache_misses(state) - cache_misses;
     }
     let matches = search.matches();
-    let matches = match originals {
+    let mut matches = match originals {
         Some(originals) => exact::rank(query, originals, asked, matches)?,
         None => matches,
     };
+    if query.with_values {
+        for found in &mut matches {
+            found.value = state.value(&found.key)?;
+        }
+    }
     event!("answered", matches = matches.len(), truncated = truncated);
     Ok(Answer { matches, truncated })
 }
@@ -315,6 +320,7 @@ impl<'a> Search<'a> {
         let matches = ranking.finish().into_iter().map(|found| Match {
             comparison: rule.comparison(found.equal, query_code, found.code),
             key: found.key,
+            value: None,
             matching_slots: found.slots,
         });
         matches.collect()

@@ -38,11 +38,11 @@ impl<'a> Target<'a> {
                 signature.clone()
             }
             Like::Key(key) => {
-                let Some(stored) = state.get(key)? else {
+                let Some(signature) = state.signature(key)? else {
                     return Err(Error::NoSuchKey { key: key.into() });
                 };
                 own_key = Some(key.into());
-                stored.signature
+                signature
             }
         };
         let reader = sketcher.slot_reader();

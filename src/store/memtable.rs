@@ -22,6 +22,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use self::distinct::Distinct;
 use self::owners::Owners;
+use crate::format::batch::Put;
 use crate::kernel::Rows;
 use crate::scheme::Scheme;
 use crate::sketch::Signature;
@@ -35,6 +36,8 @@ pub struct Version {
     pub sequence: u64,
     /// The new signature.
     pub signature: Option<Signature>,
+    /// The value that was stored with it.
+    pub value: Option<Arc<[u8]>>,
 }
 
 /// A key and the version that a reader sees.
@@ -57,6 +60,8 @@ pub struct FreshRow<'a> {
     pub empty: bool,
     /// The encoded set, if sets are kept.
     pub set: &'a [u8],
+    /// The value, if it has one.
+    pub value: Option<&'a [u8]>,
 }
 
 /// The rows since the last checkpoint, shared by one writer and any number of readers.
@@ -72,6 +77,9 @@ struct Inner {
     bytes: Vec<u8>,
     keys: Vec<Key>,
     versions: Vec<Row>,
+    /// The values of versions that have one.
+    values: Vec<Arc<[u8]>>,
+    value_bytes: usize,
     signatures: Distinct,
     /// Which keys have, or had, each signature.
     owners: Owners,
@@ -98,6 +106,8 @@ struct Row {
     sequence: u64,
     /// The previous version of the same key, or `NONE`.
     older: u32,
+    /// The number of its value in `values`, or `NONE`.
+    value: u32,
     what: What,
 }
 
@@ -111,6 +121,9 @@ enum What {
 
 const NONE: u32 = u32::MAX;
 
+/// Approximate bytes of a value, without its own.
+const VALUE_BYTES: usize = 48;
+
 impl Memtable {
     /// Creates an empty table.
     pub fn new(scheme: &Arc<Scheme>) -> Memtable {
@@ -118,6 +131,8 @@ impl Memtable {
             bytes: Vec::new(),
             keys: Vec::new(),
             versions: Vec::new(),
+            values: Vec::new(),
+            value_bytes: 0,
             signatures: Distinct::new(scheme),
             owners: Owners::default(),
             by_hash: HashTable::new(),
@@ -151,10 +166,10 @@ impl Memtable {
     pub fn apply<'a>(
         &self,
         sequence: u64,
-        operations: impl Iterator<Item = (&'a [u8], Option<&'a Signature>)>,
+        operations: impl Iterator<Item = (&'a [u8], Option<Put<'a>>)>,
     ) {
         let mut inner = self.write();
-        operations.for_each(|(key, signature)| inner.push(sequence, key, signature));
+        operations.for_each(|(key, put)| inner.push(sequence, key, put));
         inner.last = sequence;
     }
 
@@ -193,7 +208,7 @@ impl Memtable {
                 Some(signature(planes, inner.signatures.code(number), false, elements))
             }
         };
-        Version { sequence: row.sequence, signature }
+        Version { sequence: row.sequence, signature, value: inner.value(row).cloned() }
     }
 
     /// Returns up to `most` keys within bounds, in key order, as of commit `sequence`. Includes deleted keys.
@@ -231,7 +246,8 @@ impl Memtable {
         let empty_set: &[u8] = if self.scheme.elements.are_kept() { &[0] } else { &[] };
         inner.in_order.iter().try_for_each(|number| {
             let key = &inner.keys[*number as usize];
-            let Row { sequence, what, .. } = inner.versions[key.newest as usize];
+            let row = inner.versions[key.newest as usize];
+            let Row { sequence, what, .. } = row;
             let (code, set) = match what {
                 What::Signature(number) => {
                     let words = inner.signatures.planes(number);
@@ -251,6 +267,7 @@ impl Memtable {
                 code,
                 empty: matches!(what, What::Empty),
                 set,
+                value: inner.value(row).map(|value| &**value),
             })
         })
     }
@@ -268,6 +285,12 @@ impl Memtable {
             + inner.owners.bytes()
             + inner.keys.len() * (size_of::<Key>() + 12)
             + inner.versions.len() * size_of::<Row>()
+            + inner.value_bytes
+    }
+
+    /// Whether a version has a value.
+    pub fn has_values(&self) -> bool {
+        !self.read().values.is_empty()
     }
 
     /// Returns the last commit in the table, or 0.
@@ -354,13 +377,27 @@ impl Inner {
         Some(&self.keys[*number as usize])
     }
 
-    fn push(&mut self, sequence: u64, key: &[u8], signature: Option<&Signature>) {
+    /// Returns the value of a version.
+    fn value(&self, row: Row) -> Option<&Arc<[u8]>> {
+        self.values.get(row.value as usize)
+    }
+
+    /// Adds a value, and returns its number.
+    fn push_value(&mut self, value: Option<&Arc<[u8]>>) -> u32 {
+        let Some(value) = value else { return NONE };
+        self.values.push(Arc::clone(value));
+        self.value_bytes += value.len() + VALUE_BYTES;
+        self.values.len() as u32 - 1
+    }
+
+    fn push(&mut self, sequence: u64, key: &[u8], put: Option<Put<'_>>) {
         let newest = self.versions.len() as u32;
-        let what = match signature {
+        let what = match put {
             None => What::Deleted,
-            Some(signature) if signature.is_empty() => What::Empty,
-            Some(signature) => What::Signature(self.signatures.add(signature)),
+            Some((signature, _)) if signature.is_empty() => What::Empty,
+            Some((signature, _)) => What::Signature(self.signatures.add(signature)),
         };
+        let value = self.push_value(put.and_then(|(_, value)| value));
         let (keys, bytes, hash) = (&mut self.keys, &mut self.bytes, xxh3_64(key));
         let found = self.by_hash.find(hash, |number| {
             let found = &keys[*number as usize];
@@ -388,7 +425,7 @@ impl Inner {
                 &bytes[start..][..usize::from(length)]
             });
         }
-        self.versions.push(Row { sequence, older, what });
+        self.versions.push(Row { sequence, older, value, what });
     }
 
     /// Brings the key order up to date: sorts the new keys and merges them in.

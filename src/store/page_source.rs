@@ -12,12 +12,12 @@ use super::page_table::PageTable;
 use crate::error::{Error, Result};
 use crate::format::bytes::Seal;
 use crate::format::duplicates_page::{DuplicatesDirectory, DuplicatesPage};
-use crate::format::elements_page::{ElementsDirectory, ElementsPage};
 use crate::format::fence_page::FencePage;
 use crate::format::leaf_page::LeafPage;
 use crate::format::page::{AlignedBytes, Line, Page, PagePlace};
 use crate::format::posting_directory::{PostingDirectory, ShortPage};
 use crate::format::posting_lists::{ListPage, ListTable};
+use crate::format::record_pages::{RecordDirectory, RecordPage};
 use crate::format::signature_page::SignaturePage;
 use crate::format::tombstone_page::TombstonePage;
 use crate::sync::atomic::{AtomicBool, Ordering};
@@ -66,10 +66,10 @@ enum AnyPage {
     PostingTable(ListTable),
     /// Long posting lists.
     PostingList(ListPage),
-    /// Encoded sets.
-    Elements(ElementsPage),
-    /// The starts of encoded sets.
-    ElementsDirectory(ElementsDirectory),
+    /// Kept sets or values.
+    Records(RecordPage),
+    /// The starts of kept sets or values.
+    RecordDirectory(RecordDirectory),
 }
 
 impl Weighed for CachedPage {
@@ -85,8 +85,8 @@ impl Weighed for CachedPage {
             AnyPage::ShortPostings(page) => page.memory(),
             AnyPage::PostingTable(page) => page.memory(),
             AnyPage::PostingList(page) => page.memory(),
-            AnyPage::Elements(page) => page.memory(),
-            AnyPage::ElementsDirectory(page) => page.memory(),
+            AnyPage::Records(page) => page.memory(),
+            AnyPage::RecordDirectory(page) => page.memory(),
         }
     }
 
@@ -132,7 +132,7 @@ macro_rules! views {
 views!(SignaturePage: Signatures, LeafPage: Leaf, FencePage: Fence, TombstonePage: Tombstones,
        DuplicatesPage: Duplicates, DuplicatesDirectory: DuplicatesDirectory,
        PostingDirectory: PostingDirectory, ShortPage: ShortPostings, ListTable: PostingTable,
-       ListPage: PostingList, ElementsPage: Elements, ElementsDirectory: ElementsDirectory);
+       ListPage: PostingList, RecordPage: Records, RecordDirectory: RecordDirectory);
 
 /// A page that stays in memory while this value exists.
 #[derive(Debug)]

@@ -78,8 +78,7 @@ impl<'a> Walk<'a> {
             }
             match (newest, row) {
                 (Some((_, version)), _) => {
-                    if let Some(signature) = version.signature {
-                        let stored = Stored { signature, sequence: version.sequence };
+                    if let Some(stored) = version.into_stored() {
                         return Ok(Some((key, Source::Fresh(stored))));
                     }
                 }
@@ -96,9 +95,7 @@ impl<'a> Walk<'a> {
         let Some((key, source)) = self.next_source()? else { return Ok(None) };
         let stored = match source {
             Source::Fresh(stored) => stored,
-            Source::Row(_, segment, found) => {
-                Stored { signature: segment.signature(found.id)?, sequence: found.sequence }
-            }
+            Source::Row(_, segment, found) => segment.stored(found)?,
         };
         Ok(Some((key, stored)))
     }

@@ -64,6 +64,30 @@ pub struct Stored {
     pub signature: Signature,
     /// The commit that stored it.
     pub sequence: u64,
+    /// The value that was stored with it.
+    pub value: Option<Arc<[u8]>>,
+}
+
+impl Version {
+    /// Returns what is stored, or `None` if the key was deleted.
+    pub fn into_stored(self) -> Option<Stored> {
+        let Version { sequence, signature, value } = self;
+        signature.map(|signature| Stored { signature, sequence, value })
+    }
+}
+
+impl Segment {
+    /// Returns what is stored in a row.
+    pub fn stored(&self, found: Found) -> Result<Stored> {
+        let (signature, value) = (self.signature(found.id)?, self.value(found.row)?);
+        Ok(Stored { signature, sequence: found.sequence, value })
+    }
+}
+
+/// Where a stored set is.
+enum Located<'a> {
+    Fresh(Version),
+    Row(&'a SegmentView, Found),
 }
 
 /// Everything that one reader sees.
@@ -92,19 +116,54 @@ impl State {
         self.memtables().find_map(|table| table.get(key, self.sequence))
     }
 
-    /// Returns the set stored under a key.
-    pub fn get(&self, key: &[u8]) -> Result<Option<Stored>> {
-        if let Some(Version { sequence, signature }) = self.fresh(key) {
-            return Ok(signature.map(|signature| Stored { signature, sequence }));
+    /// Finds the newest version of a key.
+    fn locate(&self, key: &[u8]) -> Result<Option<Located<'_>>> {
+        if let Some(version) = self.fresh(key) {
+            return Ok(Some(Located::Fresh(version)));
         }
         let hash = KeyHash::of(key);
         for view in &*self.segments {
             if let Some(found) = view.find(key, hash)? {
-                let signature = view.segment.signature(found.id)?;
-                return Ok(Some(Stored { signature, sequence: found.sequence }));
+                return Ok(Some(Located::Row(view, found)));
             }
         }
         Ok(None)
+    }
+
+    /// Returns what is stored under a key.
+    pub fn get(&self, key: &[u8]) -> Result<Option<Stored>> {
+        Ok(match self.locate(key)? {
+            Some(Located::Fresh(version)) => version.into_stored(),
+            Some(Located::Row(view, found)) => Some(view.segment.stored(found)?),
+            None => None,
+        })
+    }
+
+    /// Returns the signature of the set stored under a key. Does not read its value.
+    pub fn signature(&self, key: &[u8]) -> Result<Option<Signature>> {
+        match self.locate(key)? {
+            Some(Located::Fresh(version)) => Ok(version.signature),
+            Some(Located::Row(view, found)) => view.segment.signature(found.id).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether there are values. False only if no row has one.
+    pub fn has_values(&self) -> bool {
+        let in_segments = self.segments.iter().any(|view| view.segment.header().values.is_some());
+        in_segments || self.memtables().any(|table| table.has_values())
+    }
+
+    /// Returns the value that was stored with a key. Does not read the signature.
+    pub fn value(&self, key: &[u8]) -> Result<Option<Arc<[u8]>>> {
+        if !self.has_values() {
+            return Ok(None);
+        }
+        match self.locate(key)? {
+            Some(Located::Fresh(version)) => Ok(version.value),
+            Some(Located::Row(view, found)) => view.segment.value(found.row),
+            None => Ok(None),
+        }
     }
 
     /// Whether a set is stored under a key.

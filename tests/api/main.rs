@@ -15,3 +15,4 @@ mod past_defects;
 mod threads;
 #[cfg(feature = "tracing")]
 mod tracing;
+mod values;

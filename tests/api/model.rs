@@ -84,10 +84,11 @@ fn bound() -> impl Strategy<Value = Bound<Vec<u8>>> {
     })
 }
 
-/// Generates a step that changes what is stored or how it is stored.
-fn work() -> impl Strategy<Value = Step> {
-    let change = || (0..KEYS.len(), prop::option::weighted(0.7, 0..SETS.len()));
-    let row = || (0..KEYS.len(), 0..SETS.len());
+/// Generates a step that changes what is stored or how it is stored. `sets` is the number of sets to draw from, those
+/// with values counted apart.
+fn work(sets: usize) -> impl Strategy<Value = Step> {
+    let change = || (0..KEYS.len(), prop::option::weighted(0.7, 0..sets));
+    let row = || (0..KEYS.len(), 0..sets);
     prop_oneof![
         12 => vec(change(), 1..2).prop_map(Step::Commit),
         6 => vec(change(), 0..12).prop_map(Step::Commit),
@@ -98,8 +99,14 @@ fn work() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn step() -> impl Strategy<Value = Step> {
-    let crash = (work(), any::<u16>(), any::<usize>(), options()).prop_map(
+/// Generates the steps of a case. Half of the cases have no values.
+fn steps(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Step>> {
+    let sets = prop::sample::select(vec![SETS.len(), 2 * SETS.len()]);
+    sets.prop_flat_map(move |sets| vec(step(sets), count.clone()))
+}
+
+fn step(sets: usize) -> impl Strategy<Value = Step> {
+    let crash = (work(sets), any::<u16>(), any::<usize>(), options()).prop_map(
         |(during, progress, kind, options)| {
             let during = Box::new(during);
             Step::Crash { during, progress, kind, options }
@@ -114,7 +121,7 @@ fn step() -> impl Strategy<Value = Step> {
     });
     let rows = vec((0..KEYS.len(), 0..SETS.len()), 1..12);
     prop_oneof![
-        28 => work(),
+        28 => work(sets),
         1 => rows.prop_map(Step::AbandonLoad),
         1 => Just(Step::Pack),
         3 => Just(Step::Keep),
@@ -398,7 +405,7 @@ fn config(count: u32) -> ProptestConfig {
 
 #[test]
 fn a_database_in_memory_agrees_with_a_map() {
-    let strategy = (options(), any::<bool>(), vec(step(), 1..40));
+    let strategy = (options(), any::<bool>(), steps(1..40));
     let result =
         TestRunner::new(config(cases(250, 3000))).run(&strategy, |(options, keep_sets, steps)| {
             run(World::Memory(FaultyFiles::new()), keep_sets, options, &steps);
@@ -409,7 +416,7 @@ fn a_database_in_memory_agrees_with_a_map() {
 
 #[test]
 fn a_database_on_disk_agrees_with_a_map() {
-    let strategy = (options(), any::<bool>(), vec(step(), 20..40));
+    let strategy = (options(), any::<bool>(), steps(20..40));
     let result =
         TestRunner::new(config(cases(5, 30))).run(&strategy, |(options, keep_sets, steps)| {
             let top = tempfile::tempdir().unwrap();

@@ -14,7 +14,7 @@ use ringer::{Database, Error, Result};
 
 use history::{
     AsLayer, Contents, History, Model, Operation, PACKED, PATH, Step, create, fill, is_of_the_disk,
-    names_of, open, scheme, script, set,
+    load_all, names_of, open, scheme, script, set,
 };
 
 /// A history with a failure in it.
@@ -116,7 +116,7 @@ impl Trial {
                 let operations: Vec<Operation> =
                     rows.iter().map(|(key, n)| (key.clone(), Some(*n))).collect();
                 let mut load = db.bulk_load();
-                rows.iter().try_for_each(|(key, n)| load.put(key, &set(*n)))?;
+                load_all(&mut load, rows)?;
                 let committed = load.commit().map(|committed| committed.sequence);
                 self.note(&operations, committed)
             }
@@ -187,7 +187,7 @@ fn which(model: &Model, attempts: &[Contents], db: &Database) -> Contents {
     assert_eq!(snapshot.sequence(), next, "more than one commit that failed is there");
     let rows = snapshot.range::<&[u8]>(..).map(|row| {
         let (key, stored) = row.unwrap();
-        (key.into_vec(), (stored.signature, stored.sequence))
+        (key.into_vec(), stored)
     });
     let found: Contents = rows.collect();
     assert!(attempts.contains(&found), "a commit that failed is there in part");

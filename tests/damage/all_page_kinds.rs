@@ -1,5 +1,5 @@
 //! Damage to a file that has everything: an index with short and long lists, deletions, duplicate rows, several
-//! segments, dead bytes. Bits are flipped, the file is cut, pages are exchanged or come from another file. The file
+//! segments, values, dead bytes. Bits are flipped, the file is cut, pages are exchanged or come from another file. The file
 //! gives the same answers (rows, ranges, queries by each plan, pairs) or a typed error, and every answer that it
 //! still gives is correct. There is no panic, no endless wait, and no allocation of a size that damaged bytes
 //! dictate.
@@ -79,7 +79,7 @@ fn damaged() -> Damaged {
 fn the_file_has_everything() {
     let parts = FILE.parts();
     let of = |kind: u8| parts.iter().filter(|part| part.kind == kind).count();
-    let counts: Vec<usize> = (0..=11).map(of).collect();
+    let counts: Vec<usize> = (0..=11).chain([18, 19]).map(of).collect();
     eprintln!("{} bytes, parts by kind {counts:?}", FILE.bytes.len());
     assert!(counts[1] >= 3 && counts[5] >= 2, "segments and tombstone bitmaps: {counts:?}");
     assert!(counts[1..].iter().all(|count| *count > 0), "all kinds of pages: {counts:?}");

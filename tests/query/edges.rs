@@ -299,7 +299,10 @@ fn every_commit_of_two_memtables_can_be_queried() {
             changes.insert(key, signature);
         }
         let table = if sequence <= 60 { &frozen } else { &active };
-        table.apply(sequence, changes.iter().map(|(key, row)| (&**key, row.as_ref())));
+        table.apply(
+            sequence,
+            changes.iter().map(|(key, row)| (&**key, row.as_ref().map(|row| (row, None)))),
+        );
         let mut rows = states[states.len() - 1].clone();
         for (key, signature) in changes {
             match signature {

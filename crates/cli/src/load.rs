@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use indicatif::ProgressBar;
 use rayon::prelude::*;
-use ringer::limits::MAX_KEY_BYTES;
+use ringer::limits::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use ringer::{Batch, BulkLoad, Database, Error, Signature, Snapshot};
 use serde_json::json;
 
@@ -52,6 +52,8 @@ pub(crate) struct Load<'a> {
     pub(crate) commits: &'a Commits,
     /// How to parse the lines of the source, if it has lines.
     pub(crate) records: Records,
+    /// The field of a line of JSON that is stored as the value of its key.
+    pub(crate) value_field: Option<&'a str>,
     /// The limits of one document.
     pub(crate) limits: DocumentLimits,
     pub(crate) existing: Existing,
@@ -85,7 +87,7 @@ pub(crate) struct Loaded {
 
 /// A set to store, or nothing.
 enum One {
-    Set(Vec<u8>, Signature),
+    Set(Vec<u8>, Signature, Option<Vec<u8>>),
     /// The stored set stays.
     Present,
     Nothing,
@@ -145,7 +147,7 @@ impl Load<'_> {
             let (sketched, steps) = self.sketch(block, name);
             for one in sketched {
                 match one {
-                    Ok(One::Set(key, signature)) => store.put(&key, signature)?,
+                    Ok(One::Set(key, signature, value)) => store.put(&key, signature, value)?,
                     Ok(One::Present) => store.loaded.present += 1,
                     Ok(One::Nothing) => {}
                     Err(problem) => bar.suspend(|| problems.note(problem))?,
@@ -184,8 +186,9 @@ impl Load<'_> {
                         return Ok(One::Present);
                     }
                     let signature = worker.of_file(file)?;
-                    Ok(signature
-                        .map_or(One::Nothing, |signature| self.compared(snapshot, key, signature)))
+                    Ok(signature.map_or(One::Nothing, |signature| {
+                        self.compared(snapshot, key, signature, None)
+                    }))
                 };
                 (files.par_iter().map_init(worker, one).collect(), files.len() as u64)
             }
@@ -226,8 +229,15 @@ impl Load<'_> {
         if let Content::Document(text) = &content {
             self.limits.check_words(text)?;
         }
+        let value = self.value_field.map(|field| block.value(i, field).map_err(malformed));
+        let value = value.transpose()?.flatten();
+        if let Some(long) = value.as_ref().filter(|value| value.len() > MAX_VALUE_BYTES) {
+            let what =
+                format!("the value has {} bytes, and may have {MAX_VALUE_BYTES}", long.len());
+            return Err(Problem::new(Reason::TooLarge, what));
+        }
         match worker.of_content(&content) {
-            Ok(signature) => Ok(self.compared(snapshot, key.into_owned(), signature)),
+            Ok(signature) => Ok(self.compared(snapshot, key.into_owned(), signature, value)),
             Err(Error::Interrupted) => Ok(One::Nothing),
             Err(error) => Err(Problem::new(reason_of(&error), error.to_string())),
         }
@@ -238,14 +248,20 @@ impl Load<'_> {
         self.existing == Existing::Keep && snapshot.contains(key).unwrap_or(false)
     }
 
-    fn compared(&self, snapshot: &Snapshot, key: Vec<u8>, signature: Signature) -> One {
+    fn compared(
+        &self,
+        snapshot: &Snapshot,
+        key: Vec<u8>,
+        signature: Signature,
+        value: Option<Vec<u8>>,
+    ) -> One {
         let stored = match self.existing {
             Existing::Compare => snapshot.get(&key).ok().flatten(),
             Existing::Replace | Existing::Keep => None,
         };
         match stored {
             Some(stored) if stored.signature == signature => One::Present,
-            _ => One::Set(key, signature),
+            _ => One::Set(key, signature, value),
         }
     }
 }
@@ -292,7 +308,12 @@ impl<'a> Store<'a> {
         }
     }
 
-    fn put(&mut self, key: &[u8], signature: Signature) -> Result<(), Failure> {
+    fn put(
+        &mut self,
+        key: &[u8],
+        signature: Signature,
+        value: Option<Vec<u8>>,
+    ) -> Result<(), Failure> {
         if self.load.existing == Existing::Keep {
             // The block was compared with the state before the last commits.
             if self.keys.contains(key) || self.load.db.snapshot().contains(key)? {
@@ -301,10 +322,14 @@ impl<'a> Store<'a> {
             }
         }
         let empty = signature.is_empty();
-        let bytes = key.len() + size_of_val(signature.planes());
-        let has_room = match &self.pending {
-            Pending::Batch(batch) => batch.has_room_for(key, &signature),
-            Pending::Bulk(_) => self.bytes + bytes <= BULK_BYTES,
+        let bytes =
+            key.len() + size_of_val(signature.planes()) + value.as_ref().map_or(0, Vec::len);
+        let has_room = match (&self.pending, &value) {
+            (Pending::Batch(batch), None) => batch.has_room_for(key, &signature),
+            (Pending::Batch(batch), Some(value)) => {
+                batch.has_room_for_value(key, &signature, value)
+            }
+            (Pending::Bulk(_), _) => self.bytes + bytes <= BULK_BYTES,
         };
         if !has_room {
             self.commit()?;
@@ -314,8 +339,14 @@ impl<'a> Store<'a> {
             self.keys.insert(key.to_vec());
         }
         match &mut self.pending {
-            Pending::Batch(batch) => batch.put_signature(key, signature).map(|_| ())?,
-            Pending::Bulk(bulk) => bulk.put_signature(key, &signature)?,
+            Pending::Batch(batch) => {
+                batch.put_signature(key, signature)?;
+                value.map_or(Ok(()), |value| batch.with_value(value).map(drop))?;
+            }
+            Pending::Bulk(bulk) => {
+                bulk.put_signature(key, &signature)?;
+                value.map_or(Ok(()), |value| bulk.with_value(value))?;
+            }
         }
         self.waiting += 1;
         self.loaded.empty += u64::from(empty);

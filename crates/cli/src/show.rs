@@ -188,7 +188,15 @@ pub(crate) fn json_match(query: &Value, found: &Match) -> Value {
     object.insert("matching_slots".into(), found.matching_slots.into());
     let names = ["containment_of_query", "containment_in_query"];
     put_all(&mut object, &found.comparison, names);
+    put_value(&mut object, "value", found.value.as_deref());
     Value::Object(object)
+}
+
+/// Adds a value to a JSON object if there is one, in the form of a key.
+pub(crate) fn put_value(object: &mut Map<String, Value>, name: &str, value: Option<&[u8]>) {
+    if let Some(value) = value {
+        object.insert(name.into(), json_key(value));
+    }
 }
 
 /// A resemblance or cosine with its error as text. Resemblances estimated below 0 are shown as 0.

@@ -1,7 +1,7 @@
 //! A small database with everything that a file can contain, and all its answers.
 //!
 //! In: a seed. Out: a file of some tens of KiB with several segments, tombstone bitmaps, duplicate rows, short and
-//! long posting lists; the places of its pages; the correct answers, and whether a damaged file still gives them.
+//! long posting lists, values; the places of its pages; the correct answers, and whether a damaged file still gives them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -77,6 +77,11 @@ fn set(n: u64) -> Vec<u64> {
     if n == 0 { Vec::new() } else { (0..160).chain(own).collect() }
 }
 
+/// Returns the value of a row.
+fn value(i: u64) -> Vec<u8> {
+    (0..i % 50).map(|j| (j * 7 + i) as u8).collect()
+}
+
 fn key(i: u64) -> Vec<u8> {
     if i == 77 { vec![b'k'; 600] } else { format!("key {:03}", i * 7 % 503).into_bytes() }
 }
@@ -91,9 +96,14 @@ fn files(seed: u64) -> (MemoryFiles, Vec<u8>, Vec<u8>) {
         let mut batch = db.batch();
         for (i, n) in rows {
             match n {
-                Some(n) => batch.put(key(*i), &set(*n * (1 + seed))).unwrap(),
-                None => batch.delete(key(*i)).unwrap(),
-            };
+                Some(n) => {
+                    batch.put(key(*i), &set(*n * (1 + seed))).unwrap();
+                    if i % 7 == 0 {
+                        batch.with_value(value(*i)).unwrap();
+                    }
+                }
+                None => drop(batch.delete(key(*i)).unwrap()),
+            }
         }
         db.commit(batch).unwrap();
         db.checkpoint().unwrap();

@@ -18,7 +18,7 @@ use crate::history::{self, History, PATH, Step, bytes_of, names_of, scheme, scri
 /// The path of new databases.
 pub const TARGET: &str = "/d/target.ringer";
 
-pub type Rows = BTreeMap<Vec<u8>, Signature>;
+pub type Rows = BTreeMap<Vec<u8>, (Signature, Option<Arc<[u8]>>)>;
 
 pub type Layer = Arc<dyn FileLayer>;
 
@@ -99,13 +99,13 @@ pub fn rows_in(layer: &Layer, path: &str) -> Rows {
 
 pub fn rows_of(snapshot: &ringer::Snapshot) -> Rows {
     let rows = snapshot.range::<&[u8]>(..).map(Result::unwrap);
-    rows.map(|(key, stored)| (key.into_vec(), stored.signature)).collect()
+    rows.map(|(key, stored)| (key.into_vec(), (stored.signature, stored.value))).collect()
 }
 
 /// Returns the rows of the model after a commit.
 pub fn rows_after(history: &History, sequence: u64) -> Rows {
     let contents = history.model.at(sequence).iter();
-    contents.map(|(key, (signature, _))| (key.clone(), signature.clone())).collect()
+    contents.map(|(key, row)| (key.clone(), (row.signature.clone(), row.value.clone()))).collect()
 }
 
 /// A closed database with several segments and hidden rows.

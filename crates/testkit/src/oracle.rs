@@ -13,7 +13,8 @@ use ringer::{
     Stored, presets,
 };
 
-/// Maps a key to the number of the set stored there and the commit that stored it.
+/// Maps a key to the number of the set stored there and the commit that stored it. Numbers from `SETS.len()` on stand
+/// for the same sets with values.
 pub type Map = BTreeMap<Vec<u8>, (usize, u64)>;
 
 /// The keys to draw from. They are few, so most operations meet an earlier one. They include prefixes of each other,
@@ -144,8 +145,21 @@ impl History {
     }
 }
 
+/// Returns the number of a set without its value.
+fn set_of(number: usize) -> usize {
+    number % SETS.len()
+}
+
+/// Returns the value that a commit stores with a set, if its number stands for one: empty, short, or more than a page.
+fn value_of(number: usize, sequence: u64) -> Option<Vec<u8>> {
+    let length = [0, 3, 300, 9_000][(number + sequence as usize) % 4];
+    let byte = |i: usize| (i * 31 + number + 7 * sequence as usize) as u8;
+    (number >= SETS.len()).then(|| (0..length).map(byte).collect())
+}
+
 fn expect(snapshot: &Snapshot, set: usize, sequence: u64) -> Stored {
-    Stored { signature: signatures(snapshot.scheme())[set].clone(), sequence }
+    let signature = signatures(snapshot.scheme())[set_of(set)].clone();
+    Stored { signature, sequence, value: value_of(set, sequence).map(Into::into) }
 }
 
 /// Compares everything that a snapshot returns with a map.
@@ -155,6 +169,8 @@ pub fn compare(snapshot: &Snapshot, map: &Map, what: &str) {
         let name = &key[..key.len().min(8)];
         assert_eq!(snapshot.get(key).unwrap(), expected, "{what}: key {name:?}");
         assert_eq!(snapshot.contains(key).unwrap(), expected.is_some(), "{what}: key {name:?}");
+        let value = expected.and_then(|stored| stored.value);
+        assert_eq!(snapshot.value(key).unwrap(), value, "{what}: key {name:?}");
     }
     assert_eq!(snapshot.len().unwrap(), map.len() as u64, "{what}: len");
     assert_eq!(snapshot.is_empty().unwrap(), map.is_empty(), "{what}: is_empty");
@@ -187,7 +203,7 @@ pub fn compare_queries(snapshot: &Snapshot, map: &Map, what: &str) {
 fn compare_query(snapshot: &Snapshot, map: &Map, like: Like<'_>, turn: usize, what: &str) {
     let rows = signatures(snapshot.scheme());
     let (set, itself) = match like {
-        Like::Key(key) => (map[key].0, Some(key)),
+        Like::Key(key) => (set_of(map[key].0), Some(key)),
         Like::Features(set) => (SETS.iter().position(|other| other == set).unwrap(), None),
         Like::Signature(row) => (rows.iter().position(|other| other == row).unwrap(), None),
         other => panic!("these sets have neither weights nor documents: {other:?}"),
@@ -195,7 +211,7 @@ fn compare_query(snapshot: &Snapshot, map: &Map, like: Like<'_>, turn: usize, wh
     let table = &ALIKE[usize::from(snapshot.scheme().elements.are_kept())];
     let (top, exhaustive) = ([1, 2, 5, 20][turn % 4], turn.is_multiple_of(3));
     let others = map.iter().filter(|(key, _)| Some(&***key) != itself);
-    let alike = others.filter_map(|(key, (other, _))| Some((&**key, table[set][*other]?)));
+    let alike = others.filter_map(|(key, (other, _))| Some((&**key, table[set][set_of(*other)]?)));
     let mut right: Vec<_> = alike.filter(|(_, (slots, ..))| *slots > 0 || exhaustive).collect();
     right.sort_by(|(a, (a_slots, _, a_value)), (b, (b_slots, _, b_value))| {
         b_value.total_cmp(a_value).then(b_slots.cmp(a_slots)).then(a.cmp(b))
@@ -203,7 +219,13 @@ fn compare_query(snapshot: &Snapshot, map: &Map, like: Like<'_>, turn: usize, wh
     right.truncate(top);
     for plan in [Plan::Probe, Plan::Scan] {
         let query = snapshot.query(like).top(top).plan(plan);
+        let query = if turn.is_multiple_of(5) { query.clone() } else { query.with_values() };
         let answer = if exhaustive { query.exhaustive() } else { query }.run().unwrap();
+        for found in &answer.matches {
+            let (number, sequence) = map[&*found.key];
+            let value = value_of(number, sequence).filter(|_| !turn.is_multiple_of(5));
+            assert_eq!(found.value.as_deref(), value.as_deref(), "{what}: value of a match");
+        }
         assert!(!answer.truncated, "{what}");
         let found = answer.matches.iter().map(|m| (&*m.key, m.matching_slots, m.comparison));
         let right = right.iter().map(|(key, (slots, how, _))| (*key, *slots, *how));
@@ -266,11 +288,16 @@ pub fn compare_prefix(snapshot: &Snapshot, map: &Map, prefix: &[u8], what: &str)
 /// Commits changes of [`KEYS`] and [`SETS`] as one batch.
 pub fn commit(db: &Database, changes: &[Change]) -> ringer::Result<Committed> {
     let mut batch = db.batch();
+    let sequence = db.snapshot().sequence() + 1;
     for (key, set) in changes {
-        match set {
-            Some(set) => batch.put_signature(&KEYS[*key], signatures(db.scheme())[*set].clone())?,
-            None => batch.delete(&KEYS[*key])?,
+        let Some(set) = set else {
+            batch.delete(&KEYS[*key])?;
+            continue;
         };
+        batch.put_signature(&KEYS[*key], signatures(db.scheme())[set_of(*set)].clone())?;
+        if let Some(value) = value_of(*set, sequence) {
+            batch.with_value(value)?;
+        }
     }
     db.commit(batch)
 }
@@ -278,12 +305,17 @@ pub fn commit(db: &Database, changes: &[Change]) -> ringer::Result<Committed> {
 /// Bulk loads sets of [`SETS`] under keys of [`KEYS`].
 pub fn bulk_load(db: &Database, rows: &[(usize, usize)]) -> ringer::Result<Committed> {
     let mut load = db.bulk_load();
-    // The first half goes in as a group, the other half one by one.
-    let (many, single) = rows.split_at(rows.len() / 2);
+    let sequence = db.snapshot().sequence() + 1;
+    // Sets without values at the start go in as a group, the others one by one.
+    let group = rows.iter().take(rows.len() / 2).take_while(|(_, set)| *set < SETS.len()).count();
+    let (many, single) = rows.split_at(group);
     let many: Vec<_> = many.iter().map(|(key, set)| (&KEYS[*key], &SETS[*set])).collect();
     load.put_many(&many)?;
     for (key, set) in single {
-        load.put_signature(&KEYS[*key], &signatures(db.scheme())[*set])?;
+        load.put_signature(&KEYS[*key], &signatures(db.scheme())[set_of(*set)])?;
+        if let Some(value) = value_of(*set, sequence) {
+            load.with_value(value)?;
+        }
     }
     load.commit()
 }

@@ -4,6 +4,9 @@ use super::*;
 use crate::sketch::{Sketcher, SlotReader};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+/// A signature, and the value that was stored with it.
+type Row = (Signature, Option<Arc<[u8]>>);
+
 /// Checks every key at every commit, and ranges while keys still arrive.
 #[test]
 fn every_commit_can_be_read_again() {
@@ -18,7 +21,7 @@ fn every_commit_of(scheme: Scheme) {
     let scheme = Arc::new(scheme);
     let sketcher = Sketcher::new(&scheme);
     let table = Memtable::new(&scheme);
-    let mut oracle: BTreeMap<Vec<u8>, BTreeMap<u64, Option<Signature>>> = BTreeMap::new();
+    let mut oracle: BTreeMap<Vec<u8>, BTreeMap<u64, Option<Row>>> = BTreeMap::new();
     let mut random = testkit::random::Random(7);
     let mut draw = |limit: u64| random.below(limit);
     for sequence in 1..=300 {
@@ -28,18 +31,26 @@ fn every_commit_of(scheme: Scheme) {
             let key = format!("{}{n}", "a".repeat(n as usize % 12)).into_bytes();
             let set: Vec<u64> = (0..draw(3)).map(|i| n + i).collect();
             let put = draw(3) > 0;
-            operations.insert(key, put.then(|| sketcher.sketch(&set).unwrap()));
+            let value = (draw(2) == 0).then(|| Arc::from(vec![n as u8; draw(30) as usize]));
+            operations.insert(key, put.then(|| (sketcher.sketch(&set).unwrap(), value)));
         }
-        table.apply(sequence, operations.iter().map(|(k, s)| (&**k, s.as_ref())));
-        for (key, signature) in operations {
-            oracle.entry(key).or_default().insert(sequence, signature);
+        let puts = operations.iter().map(|(key, row)| {
+            (&**key, row.as_ref().map(|(signature, value)| (signature, value.as_ref())))
+        });
+        table.apply(sequence, puts);
+        for (key, row) in operations {
+            oracle.entry(key).or_default().insert(sequence, row);
         }
         let at = 1 + draw(sequence);
-        let seen = |versions: &BTreeMap<u64, Option<Signature>>| {
-            versions.range(..=at).next_back().map(|(s, signature)| (*s, signature.clone()))
+        let seen = |versions: &BTreeMap<u64, Option<Row>>| {
+            versions.range(..=at).next_back().map(|(s, row)| (*s, row.clone()))
+        };
+        let shown = |version: Version| {
+            let Version { sequence, signature, value } = version;
+            (sequence, signature.map(|signature| (signature, value)))
         };
         for (key, versions) in &oracle {
-            let found = table.get(key, at).map(|v| (v.sequence, v.signature));
+            let found = table.get(key, at).map(shown);
             assert_eq!(found, seen(versions));
             assert_eq!(table.has(key, at), seen(versions).is_some());
         }
@@ -51,8 +62,7 @@ fn every_commit_of(scheme: Scheme) {
                 .take(10)
                 .collect();
             let found = table.next(Bound::Included(&from), Bound::Unbounded, at, 10);
-            let found: Vec<_> =
-                found.into_iter().map(|(k, v)| (k.to_vec(), (v.sequence, v.signature))).collect();
+            let found: Vec<_> = found.into_iter().map(|(k, v)| (k.to_vec(), shown(v))).collect();
             assert_eq!(found, expected);
         }
     }
@@ -61,12 +71,9 @@ fn every_commit_of(scheme: Scheme) {
 }
 
 /// Checks that every key is found at every commit, by each slot of its signature.
-fn found_by_their_slots(
-    table: &Memtable,
-    oracle: &BTreeMap<Vec<u8>, BTreeMap<u64, Option<Signature>>>,
-) {
+fn found_by_their_slots(table: &Memtable, oracle: &BTreeMap<Vec<u8>, BTreeMap<u64, Option<Row>>>) {
     let (view, reader) = (table.view(), SlotReader::new(&table.scheme));
-    let all = oracle.values().flat_map(BTreeMap::values).flatten();
+    let all = oracle.values().flat_map(BTreeMap::values).flatten().map(|(signature, _)| signature);
     let all: Vec<&Signature> = all.filter(|signature| !signature.is_empty()).collect();
     let distinct: HashSet<&[u64]> = all.iter().map(|signature| signature.planes()).collect();
     assert_eq!(view.signatures() as usize, distinct.len());
@@ -74,7 +81,7 @@ fn found_by_their_slots(
     for (signature, at) in all.into_iter().zip((0..).map(|i| i % 302)) {
         let seen = oracle.iter().filter(|(_, versions)| {
             let last = versions.range(..=at).next_back();
-            last.is_some_and(|(_, found)| found.as_ref() == Some(signature))
+            last.is_some_and(|(_, row)| row.as_ref().is_some_and(|(found, _)| found == signature))
         });
         let expected: BTreeSet<&[u8]> = seen.map(|(key, _)| &**key).collect();
         reader.read(signature.planes(), &mut values);

@@ -5,10 +5,10 @@
 //! and makes a segment.
 
 mod duplicates;
-pub mod elements;
 pub mod known;
 pub mod postings;
 pub mod reader;
+pub mod records;
 pub mod rows;
 pub mod scan;
 pub mod tombstones;

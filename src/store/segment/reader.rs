@@ -11,12 +11,12 @@ use std::sync::{Arc, OnceLock};
 use crate::error::{Error, Result};
 use crate::format::bytes::{Seal, broken};
 use crate::format::duplicates_page::{self, DuplicatesDirectory, DuplicatesPage, Pair};
-use crate::format::elements_page::ElementsShape;
 use crate::format::fence_page::{Child, FencePage, INNER_BYTES};
 use crate::format::filter::{self, KeyHash};
 use crate::format::leaf_page::LeafPage;
 use crate::format::manifest::SegmentEntry;
 use crate::format::page::{Page, PageKind, PagePlace};
+use crate::format::record_pages::RecordShape;
 use crate::format::segment_header::{HEADER_PAGE_BYTES, Region, SegmentHeader};
 use crate::format::signature_page::{SignaturePage, SignatureShape};
 use crate::scheme::Scheme;
@@ -50,26 +50,48 @@ pub struct Tables {
     pub directory: Arc<PageTable<CachedPage>>,
     /// Short pages of the postings.
     pub short: Arc<PageTable<CachedPage>>,
-    /// Pages of kept sets.
-    pub elements: Arc<PageTable<CachedPage>>,
-    /// Directory pages of kept sets.
-    pub elements_directory: Arc<PageTable<CachedPage>>,
+    /// Pages of kept sets, and of their directory.
+    pub sets: RecordTables,
+    /// Pages of values, and of their directory.
+    pub values: RecordTables,
     /// Leaf and fence pages. Their lengths vary, so they are found by the 4 KiB range in which they start. If two
     /// start in one range, only one is in the table.
     keys: Arc<PageTable<CachedPage>>,
 }
 
+/// The resident pages of a region of records.
+#[derive(Debug)]
+pub struct RecordTables {
+    /// Pages of records.
+    pub pages: Arc<PageTable<CachedPage>>,
+    /// Pages of the directory.
+    pub directory: Arc<PageTable<CachedPage>>,
+}
+
+impl RecordTables {
+    fn new(shape: Option<RecordShape>) -> RecordTables {
+        RecordTables {
+            pages: table(shape.map_or(0, RecordShape::pages)),
+            directory: table(shape.map_or(0, |shape| shape.directory_pages().into())),
+        }
+    }
+}
+
+/// Makes a table for this many pages.
+fn table(pages: u64) -> Arc<PageTable<CachedPage>> {
+    Arc::new(PageTable::new(u32::try_from(pages).unwrap_or(u32::MAX)))
+}
+
 impl Tables {
     fn new(header: &SegmentHeader, shape: SignatureShape) -> Tables {
-        let (postings, sets) = (header.posting_shape(), header.elements_shape());
+        let postings = header.posting_shape();
         let short = header.short_postings.div_ceil(postings.short_per_page());
-        let table = |pages: u64| Arc::new(PageTable::new(u32::try_from(pages).unwrap_or(u32::MAX)));
         Tables {
             signatures: table(header.ids.div_ceil(shape.per_page()).into()),
             directory: table(postings.directory_pages()),
             short: table(short),
-            elements: table(sets.map_or(0, ElementsShape::pages)),
-            elements_directory: table(sets.map_or(0, |sets| sets.directory_pages().into())),
+            sets: RecordTables::new(header.elements_shape()),
+            values: RecordTables::new(header.values_shape()),
             keys: table(header.keys.length.div_ceil(UNITS_PER_PLACE * 64)),
         }
     }

@@ -12,9 +12,9 @@ use xxhash_rust::xxh3::xxh3_64;
 use zerocopy::IntoBytes;
 
 use super::duplicates::DuplicatesWriter;
-use super::elements::ElementsWriter;
 use super::known::Known;
 use super::postings::{PostingsWriter, place_at};
+use super::records::RecordWriter;
 use crate::error::{Error, Result};
 use crate::format::DatabaseId;
 use crate::format::bytes::{Seal, broken};
@@ -24,10 +24,12 @@ use crate::format::filter::{self, KeyHash};
 use crate::format::leaf_page::LeafBuilder;
 use crate::format::manifest::SegmentEntry;
 use crate::format::page::{self, HEADER_BYTES, PageKind, PagePlace};
+use crate::format::record_pages::Records;
 use crate::format::segment_header::{
-    HEADER_PAGE_BYTES, KeptRegion, MAX_ROWS, Region, SegmentHeader,
+    HEADER_PAGE_BYTES, MAX_ROWS, RecordRegion, Region, SegmentHeader,
 };
 use crate::format::signature_page::{self, SignatureShape};
+use crate::format::value;
 use crate::scheme::Scheme;
 use crate::store::file_layer::File;
 use crate::store::sorted_spill::SortedSpill;
@@ -61,6 +63,8 @@ pub struct NewRow<'a> {
     pub sequence: u64,
     /// The encoded set, if the scheme keeps sets.
     pub set: &'a [u8],
+    /// The value, if it has one.
+    pub value: Option<&'a [u8]>,
 }
 
 /// A segment that is being written.
@@ -81,7 +85,11 @@ pub struct SegmentWriter {
     fences: Vec<Level>,
     duplicates: SortedSpill,
     postings: PostingsWriter,
-    elements: Option<ElementsWriter>,
+    elements: Option<RecordWriter>,
+    /// `None` until a row has a value.
+    values: Option<RecordWriter>,
+    /// An encoded value.
+    encoded: Vec<u8>,
     rows: u32,
     ids: u32,
     empty_id: Option<u32>,
@@ -106,7 +114,9 @@ impl SegmentWriter {
             fences: Vec::new(),
             duplicates: SortedSpill::new(&plan.spill),
             postings: PostingsWriter::new(&plan.scheme, &plan.spill),
-            elements: ElementsWriter::new(&plan),
+            elements: RecordWriter::of_sets(&plan),
+            values: None,
+            encoded: Vec::new(),
             rows: 0,
             ids: 0,
             empty_id: None,
@@ -146,6 +156,7 @@ impl SegmentWriter {
             Some(id) => self.duplicates.push(Pair::new(id, self.rows).order())?,
             None => self.push_signature(&row)?,
         }
+        self.push_value(row.value)?;
         self.last_sequence = self.last_sequence.max(row.sequence);
         self.key_bytes += row.key.len() as u64;
         self.rows += 1;
@@ -216,6 +227,21 @@ impl SegmentWriter {
             self.flush_signatures()?;
         }
         Ok(())
+    }
+
+    /// Adds the value of the next row. Rows before the first value have none.
+    fn push_value(&mut self, value: Option<&[u8]>) -> Result<()> {
+        self.encoded.clear();
+        if self.values.is_none() && value.is_some() {
+            let mut values = RecordWriter::new(&self.plan, Records::Values);
+            value::encode(None, &mut self.encoded);
+            (0..self.rows).try_for_each(|_| values.push(&self.encoded))?;
+            self.encoded.clear();
+            self.values = Some(values);
+        }
+        let Some(values) = &mut self.values else { return Ok(()) };
+        value::encode(value, &mut self.encoded);
+        values.push(&self.encoded)
     }
 
     fn flush_signatures(&mut self) -> Result<()> {
@@ -331,19 +357,23 @@ impl SegmentWriter {
             DuplicatesWriter::new(&self.plan, self.seal, self.rows - self.ids).write(duplicates)?;
         let postings =
             self.postings.finish(self.plan.extent, self.seal, self.ids, self.empty_id)?;
-        let elements = self.elements.map(ElementsWriter::finish).transpose()?;
+        let elements = self.elements.map(RecordWriter::finish).transpose()?;
+        let values = self.values.map(RecordWriter::finish).transpose()?;
         let signatures = Region { offset: HEADER_PAGE_BYTES, length: self.signatures.length() };
         let keys = Region { offset: signatures.end(), length: self.keys.length() };
         let duplicates_region = Region { offset: keys.end(), length: duplicates.length() };
         let postings_region = Region { offset: duplicates_region.end(), length: postings.length() };
-        let kept = elements.as_ref().map(|elements| KeptRegion {
-            region: Region { offset: postings_region.end(), length: elements.pages.length() },
-            set_bytes: elements.set_bytes,
+        let mut end = postings_region.end();
+        let [kept, valued] = [&elements, &values].map(|records| {
+            let records = records.as_ref()?;
+            let region = Region { offset: end, length: records.pages.length() };
+            end = region.end();
+            Some(RecordRegion { region, bytes: records.bytes })
         });
         let header = SegmentHeader {
             database: self.plan.database,
             scheme: (*self.plan.scheme).clone(),
-            length: kept.map_or(postings_region.end(), |kept| kept.region.end()),
+            length: end,
             first_sequence: 0,
             last_sequence: self.last_sequence,
             rows: self.rows,
@@ -359,9 +389,11 @@ impl SegmentWriter {
             short_postings: postings.short,
             long_lists: postings.lists,
             elements: kept,
+            values: valued,
         };
         let parts = [self.signatures, self.keys, duplicates].into_iter().chain(postings.parts);
-        let parts = parts.chain(elements.map(|elements| elements.pages)).collect();
+        let records = elements.into_iter().chain(values).map(|records| records.pages);
+        let parts = parts.chain(records).collect();
         Ok(Some(NewSegment { extent: self.plan.extent, seal: self.seal, header, parts }))
     }
 }

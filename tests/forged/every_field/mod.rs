@@ -26,8 +26,8 @@ pub(crate) fn one_in() -> usize {
     cases(1613, 1)
 }
 
-/// Golden files that have what the seeds lack: no rows at all, and lists over several pages.
-const GOLDEN: [&str; 2] = ["empty", "lists"];
+/// Golden files that have what the seeds lack: no rows at all, lists over several pages, and values.
+const GOLDEN: [&str; 3] = ["empty", "lists", "values"];
 
 fn bases() -> Vec<Base> {
     let golden = GOLDEN.iter().map(|name| {
@@ -110,6 +110,8 @@ fn no_field_is_forgotten() {
         "Short postings",
         "Sets",
         "Sets directory",
+        "Values",
+        "Values directory",
         "Commit payload",
     ];
     for table in in_words {

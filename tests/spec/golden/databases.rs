@@ -12,11 +12,13 @@ use ringer::{Database, Options, Parameters, Scheme, presets};
 pub(crate) enum Operation {
     /// Stores a set under a key.
     Put(Vec<u8>, Vec<u64>),
+    /// Stores a set and a value under a key.
+    Value(Vec<u8>, Vec<u64>, Vec<u8>),
     /// Deletes a key.
     Delete(Vec<u8>),
 }
 
-use Operation::{Delete, Put};
+use Operation::{Delete, Put, Value};
 
 /// A golden database.
 pub(crate) struct Golden {
@@ -28,8 +30,8 @@ pub(crate) struct Golden {
     groups: Vec<Vec<Vec<Operation>>>,
 }
 
-/// Rows by key: the commit that stored the set, and the set.
-pub(crate) type Rows = BTreeMap<Vec<u8>, (u64, Vec<u64>)>;
+/// Rows by key: the commit that stored the set, the set, and its value.
+pub(crate) type Rows = BTreeMap<Vec<u8>, (u64, Vec<u64>, Option<Vec<u8>>)>;
 
 fn put(key: impl Into<Vec<u8>>, set: Range<u64>) -> Operation {
     Put(key.into(), set.collect())
@@ -56,6 +58,7 @@ pub(crate) fn all() -> Vec<Golden> {
         measured("visits", presets::NEAR_DUPLICATE.with_sampler(Sampler::EveryBin)),
         kept(),
         kept20(),
+        values(),
     ]
 }
 
@@ -157,6 +160,27 @@ fn kept20() -> Golden {
     Golden { name: "kept20", scheme: keeping(20), groups: vec![vec![commit]] }
 }
 
+/// Values: none, short, empty, more than a page, of equal sets, of the empty set; replaced and dropped in a second
+/// segment; none in a third.
+fn values() -> Golden {
+    let scheme = scheme(PLAIN.with_samples(64).with_bits(2).with_slots(Slots::NONE));
+    let value = |key: &str, set: Range<u64>, value: &[u8]| {
+        Value(key.as_bytes().to_vec(), set.collect(), value.to_vec())
+    };
+    let long: Vec<u8> = (0..9_000).map(|i| (i * 7 % 256) as u8).collect();
+    let first = vec![
+        value("a", 1..4, b"first"),
+        value("b", 1..4, b"second"),
+        put("c", 7..8),
+        value("d", 0..0, b"of the empty set"),
+        value("e", 1..10, b""),
+        value("f", 10..21, &long),
+    ];
+    let second = vec![put("a", 1..4), value("c", 8..9, b"late")];
+    let third = vec![put("g", 5..6)];
+    Golden { name: "values", scheme, groups: vec![vec![first], vec![second], vec![third]] }
+}
+
 fn keeping(bits: u8) -> Scheme {
     let elements = Elements::Kept { bits };
     scheme(PLAIN.with_samples(64).with_bits(2).with_slots(Slots::NONE).with_elements(elements))
@@ -186,6 +210,10 @@ impl Golden {
                 for operation in commit {
                     match operation {
                         Put(key, set) => batch.put(key, set).expect("a good set"),
+                        Value(key, set, value) => {
+                            let put = batch.put(key, set).expect("a good set");
+                            put.with_value(value).expect("a good value")
+                        }
                         Delete(key) => batch.delete(key).expect("a good key"),
                     };
                 }
@@ -202,7 +230,11 @@ impl Golden {
         for (sequence, commit) in (1..).zip(self.groups.iter().flatten()) {
             for operation in commit {
                 match operation {
-                    Put(key, set) => rows.insert(key.clone(), (sequence, set.clone())),
+                    Put(key, set) => rows.insert(key.clone(), (sequence, set.clone(), None)),
+                    Value(key, set, value) => {
+                        let value = Some(value.clone());
+                        rows.insert(key.clone(), (sequence, set.clone(), value))
+                    }
                     Delete(key) => rows.remove(key),
                 };
             }

@@ -83,7 +83,7 @@ impl Edit {
 
     /// Returns the first signature page.
     pub(crate) fn signatures(&self, segment: Segment) -> Page {
-        Page(self.header(segment).0 + self.of_header(segment, 112, 8))
+        Page(self.header(segment).0 + 256)
     }
 
     fn keys(&self, segment: Segment, number: usize) -> Page {
@@ -162,6 +162,23 @@ impl Edit {
     /// Returns the directory of kept sets, of one page.
     pub(crate) fn sets_directory(&self, segment: Segment) -> Page {
         let last = self.sets(segment, self.set_bytes(segment) / 8168);
+        Page(last.0 + self.whole(last))
+    }
+
+    /// Returns a page of values, in a database that keeps no sets.
+    pub(crate) fn values(&self, segment: Segment, i: usize) -> Page {
+        let length = self.of_header(segment, 184, 8);
+        Page(self.postings(segment, length).0 + 8192 * i)
+    }
+
+    /// Returns the number of bytes of all encoded values.
+    pub(crate) fn value_bytes(&self, segment: Segment) -> usize {
+        self.of_header(segment, 112, 8)
+    }
+
+    /// Returns the directory of values, of one page.
+    pub(crate) fn values_directory(&self, segment: Segment) -> Page {
+        let last = self.values(segment, self.value_bytes(segment) / 8168);
         Page(last.0 + self.whole(last))
     }
 

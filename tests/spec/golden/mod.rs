@@ -11,6 +11,7 @@ mod edit;
 mod kept_rejects;
 mod posting_rejects;
 mod rejects;
+mod value_rejects;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -55,6 +56,9 @@ fn rows_text(snapshot: &Snapshot) -> Result<String, Error> {
         if let Some(elements) = signature.elements() {
             let elements: Vec<String> = elements.iter().map(u64::to_string).collect();
             text += &format!("\t{}", elements.join(","));
+        }
+        if let Some(value) = &stored.value {
+            text += &format!("\tvalue={}", hex(value));
         }
         text.push('\n');
     }
@@ -112,9 +116,10 @@ fn assert_holds(snapshot: &Snapshot, golden: &Golden) {
     let rows = golden.rows();
     assert_eq!(snapshot.len().unwrap(), rows.len() as u64, "{name}");
     assert_eq!(snapshot.keys::<&[u8]>(..).count(), rows.len(), "{name}");
-    for (key, (sequence, set)) in &rows {
+    for (key, (sequence, set, value)) in &rows {
         let stored = snapshot.get(key).unwrap().unwrap_or_else(|| panic!("{name}: no {key:?}"));
         assert_eq!(stored.sequence, *sequence, "{name}: {key:?}");
+        assert_eq!(stored.value.as_deref(), value.as_deref(), "{name}: {key:?}");
         assert_eq!(stored.signature, sketcher.sketch(set).unwrap(), "{name}: {key:?}");
     }
     for key in [&b"date"[..], b"nothing", b"no such key", b"kk", b"l"] {
@@ -216,7 +221,15 @@ fn the_patches_are_those_of_the_list() {
 /// (MARK-1, TEMP-1), and a scheme is cut out by its length (SCHEME-1).
 #[test]
 fn every_rule_of_a_file_has_a_reject() {
-    let pages = ["file.md", "pages.md", "segment.md", "postings.md", "elements.md", "scheme.md"];
+    let pages = [
+        "file.md",
+        "pages.md",
+        "segment.md",
+        "postings.md",
+        "elements.md",
+        "values.md",
+        "scheme.md",
+    ];
     let pages = pages.map(|page| fs::read_to_string(specification().join(page)).unwrap());
     let lines = pages.iter().flat_map(|page| page.lines());
     let rules: BTreeSet<String> = lines

@@ -6,6 +6,7 @@
 use super::edit::{Edit, Segment};
 use super::kept_rejects::OF_SETS;
 use super::posting_rejects::OF_POSTINGS;
+use super::value_rejects::OF_VALUES;
 
 /// A file that breaks a rule.
 pub(crate) struct Reject {
@@ -66,7 +67,7 @@ const LAST_LEAF: usize = 1;
 
 /// Returns all rejects.
 pub(crate) fn all() -> impl Iterator<Item = &'static Reject> {
-    OF_OTHERS.iter().chain(OF_POSTINGS).chain(OF_SETS)
+    OF_OTHERS.iter().chain(OF_POSTINGS).chain(OF_SETS).chain(OF_VALUES)
 }
 
 macro_rules! rejects {
@@ -82,10 +83,10 @@ rejects! {
         e.bytes[4092] ^= 1;
         e.bytes[8188] ^= 1;
     };
-    "SUPER-2", "mixed", "a later format version", |e| e.superblocks(|e, at| e.set(at + 8, 2, 3));
-    "SUPER-2-old", "mixed", "an earlier format version", |e| e.superblocks(|e, at| e.set(at + 8, 2, 1));
+    "SUPER-2", "mixed", "a later format version", |e| e.superblocks(|e, at| e.set(at + 8, 2, 4));
+    "SUPER-2-old", "mixed", "an earlier format version", |e| e.superblocks(|e, at| e.set(at + 8, 2, 2));
     "SUPER-2-one", "mixed", "a later format version in one superblock, and another that is valid", |e| {
-        e.superblock(4096, |e, at| e.set(at + 8, 2, 3));
+        e.superblock(4096, |e, at| e.set(at + 8, 2, 4));
     };
     "SUPER-3", "mixed", "a required feature that nobody knows", |e| {
         e.superblocks(|e, at| e.set(at + 16, 8, 2));

@@ -33,6 +33,7 @@ const DELETED_AT_ONCE: usize = 10_000;
   ringer add notes.ringer ~/code --gitignore --exclude '*.min.js' --min-words 50
   ringer add baskets.ringer --sets baskets.tsv        (key, tab, words)
   ringer add pages.ringer --jsonl dump.jsonl --key-field url --text-field body
+  ringer add pages.ringer --jsonl dump.jsonl --value-field title
   ringer add pages.ringer --parquet dump.parquet --key-field url
   ringer add recipes.ringer --sets recipes.tsv --weighted    (key, tab, flour:500 butter:250)
   ringer add vectors.ringer --jsonl embeddings.jsonl --text-field embedding --weighted
@@ -64,6 +65,10 @@ pub(crate) struct Add {
     /// The field that holds the document: a string or, for tokens and ids, an array.
     #[arg(long, value_name = "NAME", default_value = "text", conflicts_with_all = ["paths", "sets"])]
     text_field: String,
+    /// The field whose value is stored with the key and returned with it, at most 64 KiB: a string as it is, anything else as
+    /// its JSON.
+    #[arg(long, value_name = "NAME", requires = "jsonl")]
+    value_field: Option<String>,
     /// Read elements with weights: `element:weight`; in JSON, an object of weights (the last one counts if an element is
     /// repeated) or, for ids, an array of coordinates. This needs a database of tokens or ids with a weighted sampler. Without
     /// --weighted, the weight of an element in such a database is the number of its occurrences.
@@ -131,7 +136,15 @@ impl Add {
             (_, true) => Existing::Compare,
             (false, false) => Existing::Replace,
         };
-        let load = Load { db: &db, style, commits: &self.commits, records, limits, existing };
+        let load = Load {
+            db: &db,
+            style,
+            commits: &self.commits,
+            records,
+            value_field: self.value_field.as_deref(),
+            limits,
+            existing,
+        };
         let loaded = load.run(source, &mut problems);
         let vanished = match &loaded {
             Ok(loaded) if self.sync && !loaded.interrupted => self.forget(&db, &found),

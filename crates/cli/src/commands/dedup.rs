@@ -161,7 +161,15 @@ impl Dedup {
         let commits = Commits::default();
         let (records, limits) = (Records::Sets { weighted: false }, self.walk.limits());
         let existing = Existing::Replace;
-        let load = Load { db: &db, style, commits: &commits, records, limits, existing };
+        let load = Load {
+            db: &db,
+            style,
+            commits: &commits,
+            records,
+            value_field: None,
+            limits,
+            existing,
+        };
         let loaded = load.run(Source::Files(files), &mut problems)?;
         let mut plan = Plan::new(&self.actions, self.min);
         if plan.is_some() && db.scheme().measure != Measure::Jaccard {

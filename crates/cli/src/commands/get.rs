@@ -38,6 +38,9 @@ impl Get {
             out.line(format_args!("elements   {}", elements(&stored)))?;
             out.line(format_args!("commit     {}", stored.sequence))?;
             out.line(format_args!("signature  {}", hex(&stored)))?;
+            if let Some(value) = &stored.value {
+                out.line(format_args!("value      {}", show::key(value)))?;
+            }
         }
         out.flush()
     }
@@ -75,12 +78,16 @@ pub(super) fn json_row(key: &[u8], stored: &Stored) -> Value {
     let size = signature.cardinality().filter(|_| !signature.is_empty());
     let size = size.map(|size| (size.value, size.half_width));
     let size = kept(stored).map(|count| (count as f64, 0.0)).or(size);
-    json!({
+    let mut row = json!({
         "key": show::json_key(key),
         "empty": signature.is_empty(),
         "elements": if signature.is_empty() { Some(0.0) } else { size.map(|(value, _)| value) },
         "elements_half_width": size.filter(|_| !signature.is_empty()).map(|(_, half)| half),
         "commit": stored.sequence,
         "samples": samples,
-    })
+    });
+    if let Some(value) = &stored.value {
+        row["value"] = show::json_key(value);
+    }
+    row
 }

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use ringer::Sketcher;
 use ringer::groups::{Found, Pair};
 use ringer::scheme::Measure;
+use ringer::{Sketcher, Snapshot};
 use serde_json::{Map, Value, json};
 
 use crate::exit::{self, Failure};
@@ -74,7 +74,7 @@ impl Pairs {
             pairs.run(|one| {
                 let is_first = found == 0;
                 found += u64::from(matches!(one, Found::Pair(_)));
-                bar.suspend(|| printed(print(&one, is_first, measure, &mut results)))
+                bar.suspend(|| printed(print(&one, is_first, measure, &snapshot, &mut results)))
             })
         });
         bar.finish_and_clear();
@@ -95,6 +95,7 @@ fn print(
     found: &Found<'_>,
     is_first: bool,
     measure: Measure,
+    snapshot: &Snapshot,
     results: &mut Results,
 ) -> Result<(), Failure> {
     if let Found::Pair(pair) = found
@@ -109,7 +110,7 @@ fn print(
         grouping::head(0, measure, style, out)?;
     }
     match found {
-        Found::Pair(pair) if style.json => out.line(as_json(pair)),
+        Found::Pair(pair) if style.json => out.line(as_json(pair, snapshot)?),
         Found::Pair(pair) => {
             let copies = |keys: u32| match keys {
                 1 => String::new(),
@@ -139,7 +140,7 @@ fn print(
     }
 }
 
-fn as_json(pair: &Pair) -> Value {
+fn as_json(pair: &Pair, snapshot: &Snapshot) -> Result<Value, Failure> {
     let mut object = Map::new();
     object.insert("a".into(), show::json_key(&pair.a));
     object.insert("b".into(), show::json_key(&pair.b));
@@ -150,5 +151,7 @@ fn as_json(pair: &Pair) -> Value {
         object.insert("a_keys".into(), pair.a_keys.into());
         object.insert("b_keys".into(), pair.b_keys.into());
     }
-    Value::Object(object)
+    show::put_value(&mut object, "a_value", snapshot.value(&pair.a)?.as_deref());
+    show::put_value(&mut object, "b_value", snapshot.value(&pair.b)?.as_deref());
+    Ok(Value::Object(object))
 }

@@ -6,7 +6,7 @@ use ringer::Database;
 use serde_json::json;
 
 use crate::exit::{self, Failure};
-use crate::show::{Output, Style, count};
+use crate::show::{self, Output, Style, count};
 use crate::{interrupt, open, progress};
 
 /// Copy every row with valid checksums from a damaged database into a new one.
@@ -41,6 +41,7 @@ impl Salvage {
                 "segments": report.segments,
                 "segments_lost": report.segments_lost,
                 "rows_without_signature": report.rows_without_signature,
+                "rows_without_value": report.rows_without_value,
                 "rows_without_key": report.rows_without_key,
                 "commits_replayed": report.commits_replayed,
                 "commits_lost": report.commits_lost.map(|(first, last)| [first, last]),
@@ -58,6 +59,12 @@ impl Salvage {
                 count(report.rows_without_signature, "row"),
                 count(report.rows_without_key, "row"),
             ));
+            if report.rows_without_value > 0 {
+                exit::say(&format!(
+                    "warning: {} saved without a value, because it could not be read",
+                    show::count_was(report.rows_without_value, "row"),
+                ));
+            }
             if report.bytes_unreadable > 0 {
                 exit::say(&format!(
                     "warning: {} of the file could not be read from the disk",
@@ -77,6 +84,7 @@ impl Salvage {
         }
         let lost = report.segments_lost as u64
             + report.rows_without_signature
+            + report.rows_without_value
             + report.rows_without_key
             + report.bytes_unreadable
             + u64::from(report.log_damage.is_some())

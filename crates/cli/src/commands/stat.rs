@@ -55,6 +55,7 @@ impl Stat {
                 "key_bytes": stat.key_page_bytes,
                 "posting_bytes": stat.posting_bytes,
                 "element_bytes": stat.element_bytes,
+                "value_bytes": stat.value_bytes,
                 "dead_bytes": stat.dead_bytes,
                 "bytes_a_set": a_set(stat.file_bytes),
                 "cache_bytes": style.options().cache_bytes,
@@ -86,10 +87,16 @@ impl Stat {
             ("  keys", stat.key_page_bytes),
             ("  postings", stat.posting_bytes),
             ("  kept sets", stat.element_bytes),
+            ("  values", stat.value_bytes),
             ("  dead", stat.dead_bytes),
         ];
         let keeps = stat.scheme.elements.are_kept();
-        for (name, bytes) in parts.into_iter().filter(|(name, _)| keeps || *name != "  kept sets") {
+        let shown = |name: &str| match name {
+            "  kept sets" => keeps,
+            "  values" => stat.value_bytes > 0,
+            _ => true,
+        };
+        for (name, bytes) in parts.into_iter().filter(|(name, _)| shown(name)) {
             let (total, each) = (show::bytes(bytes), a_set(bytes));
             out.line(format_args!("{name:<20} {total} ({each:.1} bytes per set)"))?;
         }

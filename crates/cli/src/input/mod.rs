@@ -146,6 +146,14 @@ impl Block {
         }
     }
 
+    /// The value of a record: what a field of its line of JSON has.
+    pub(crate) fn value(&self, i: usize, field: &str) -> Result<Option<Vec<u8>>, String> {
+        match self {
+            Block::Lines(block) => records::json_value(block.line(i).text, field),
+            _ => Ok(None),
+        }
+    }
+
     /// The place of a record in messages: `line 5:`, or `row 7,` for a message that continues the sentence.
     pub(crate) fn place(&self, i: usize) -> String {
         match self {

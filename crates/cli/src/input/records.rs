@@ -88,6 +88,19 @@ impl Records {
     }
 }
 
+/// The value that a line of JSON has in a field: a string as it is, and anything else as its JSON. `None` if the field is
+/// missing or null.
+pub(crate) fn json_value(line: &[u8], name: &str) -> Result<Option<Vec<u8>>, String> {
+    let line = String::from_utf8_lossy(line);
+    let fields: BTreeMap<String, Box<RawValue>> = serde_json::from_str(&line)
+        .map_err(|error| format!("not a JSON object: {}", without_line(&error)))?;
+    match find(name, &|name| fields.get(name).map(|value| &**value)) {
+        None | Some("null") => Ok(None),
+        Some(text) if text.starts_with('"') => Ok(Some(string(text, name)?.into_bytes())),
+        Some(json) => Ok(Some(json.as_bytes().to_vec())),
+    }
+}
+
 fn set_line(line: &[u8], weighted: bool) -> Result<Record<'_>, String> {
     let Some(tab) = line.iter().position(|byte| *byte == b'\t') else {
         return Err(match line.starts_with(b"{") {

@@ -28,4 +28,5 @@ mod reserved_names;
 mod run;
 #[cfg(unix)]
 mod transcript;
+mod values;
 mod verify;

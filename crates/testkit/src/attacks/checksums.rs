@@ -224,6 +224,9 @@ impl File<'_> {
         if let Some(kept) = header.elements {
             self.run(offset, kept.region, PageKind::Elements, seal);
         }
+        if let Some(values) = header.values {
+            self.run(offset, values.region, PageKind::Values, seal);
+        }
         Some(checksum)
     }
 

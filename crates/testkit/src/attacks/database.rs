@@ -214,6 +214,7 @@ fn read(layer: &Watched, path: &str, keys: &[u8]) -> Result<Rows> {
     for key in known.iter().map(|key| &**key).chain(unknown) {
         note(reader.get(key).map(drop));
         note(snapshot.contains(key).map(drop));
+        note(snapshot.value(key).map(drop));
     }
     for prefix in unknown {
         note(snapshot.prefix(prefix).take(20).try_for_each(|row| row.map(drop)));
@@ -290,7 +291,7 @@ fn queried(layer: &Watched, clean: Option<&Rows>, keys: &[u8]) -> Result<()> {
         let request = requests[n % requests.len()];
         for plan in query_oracle::PLANS {
             let run = |like| {
-                let query = request.put(snapshot.query(like));
+                let query = request.put(snapshot.query(like)).with_values();
                 plan.map_or(query.clone(), |plan| query.plan(plan)).run()
             };
             let right = |rows: &query_oracle::Rows, query: &Signature, itself| {
@@ -334,7 +335,8 @@ fn agrees(layer: &Watched, path: &str, rows: &Rows) {
     assert_eq!(all.len(), rows.len());
     for (key, stored) in &all {
         assert_eq!(reader.get(key).expect("it is intact").as_ref(), Some(stored));
-        assert_eq!(rows.get(key).map(|s| &s.signature), Some(&stored.signature));
+        let right = rows.get(key).map(|s| (&s.signature, &s.value));
+        assert_eq!(right, Some((&stored.signature, &stored.value)));
     }
     let report = check::check(layer, Path::new(path), Depth::Deep).expect("it can be read");
     assert_eq!(report.findings, []);
@@ -382,7 +384,7 @@ fn written(bytes: &[u8], clean: Option<&Rows>) -> Watched {
         return layer;
     };
     let write = || -> Result<Rows> {
-        db.put("new", &[1, 2, 3])?;
+        db.put_with_value("new", &[1, 2, 3], "with a value")?;
         db.delete(key(9))?;
         db.checkpoint()?;
         let mut load = db.bulk_load();

@@ -5,7 +5,6 @@
 
 use ringer::internals::format::bytes::Seal;
 use ringer::internals::format::duplicates_page::{DuplicatesDirectory, DuplicatesPage};
-use ringer::internals::format::elements_page::{ElementsDirectory, ElementsPage, ElementsShape};
 use ringer::internals::format::fence_page::{self, FenceBuilder, FencePage};
 use ringer::internals::format::filter::{self, KeyHash};
 use ringer::internals::format::kept_set::KeptShape;
@@ -18,9 +17,11 @@ use ringer::internals::format::posting_lists::{
     ListPage, ListPageBuilder, ListPlace, ListTable, TableEntry,
 };
 use ringer::internals::format::posting_shape::PostingShape;
+use ringer::internals::format::record_pages::{RecordDirectory, RecordPage, RecordShape, Records};
 use ringer::internals::format::segment_header::SegmentHeader;
 use ringer::internals::format::signature_page::{self, SignaturePage, SignatureShape};
 use ringer::internals::format::tombstone_page::{self, TombstonePage};
+use ringer::internals::format::value;
 
 use ringer::scheme::Slots;
 use ringer::{Scheme, presets};
@@ -28,7 +29,7 @@ use ringer::{Scheme, presets};
 use super::input::Input;
 use super::records::scheme;
 
-/// The kinds that the first byte selects. The kinds of kept sets are 254 and 255 instead.
+/// The kinds that the first byte selects. The kinds of values are 252 and 253 instead, those of kept sets 254 and 255.
 const KINDS: [PageKind; 11] = [
     PageKind::SegmentHeader,
     PageKind::Signatures,
@@ -59,6 +60,8 @@ struct Claims {
 pub fn pages(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let kind = match input.byte() {
+        252 => PageKind::Values,
+        253 => PageKind::ValuesDirectory,
         254 => PageKind::Elements,
         255 => PageKind::ElementsDirectory,
         choice => KINDS[usize::from(choice) % KINDS.len()],
@@ -93,7 +96,9 @@ fn look(kind: PageKind, page: Page, claims: Claims) {
         PageKind::PostingTable => list_table(page, claims),
         PageKind::PostingList => posting_list(page, claims),
         PageKind::Elements => sets(&page, claims),
-        PageKind::ElementsDirectory => sets_directory(page, claims),
+        PageKind::ElementsDirectory => directory_of(Records::Sets, page, claims),
+        PageKind::Values => values(&page, claims),
+        PageKind::ValuesDirectory => directory_of(Records::Values, page, claims),
     }
 }
 
@@ -311,8 +316,8 @@ fn posting_list(page: Page, claims: Claims) {
 /// Decodes consecutive sets, starting from any byte. What decodes has exactly one encoding.
 fn sets(page: &Page, claims: Claims) {
     let length = page.payload().len() as u64;
-    assert!(ElementsPage::new(page.clone(), length + 1).is_err());
-    let Ok(view) = ElementsPage::new(page.clone(), length) else { return };
+    assert!(RecordPage::new(page.clone(), Records::Sets, length + 1).is_err());
+    let Ok(view) = RecordPage::new(page.clone(), Records::Sets, length) else { return };
     let Some(shape) = KeptShape::of(&scheme(claims.scheme | 192)) else { return };
     let mut rest = view.bytes().get(claims.any as usize % 8..).unwrap_or_default();
     let (mut elements, mut again) = (Vec::new(), Vec::new());
@@ -327,14 +332,30 @@ fn sets(page: &Page, claims: Claims) {
     }
 }
 
-fn sets_directory(page: Page, claims: Claims) {
+/// Decodes consecutive values, starting from any byte. What decodes has exactly one encoding.
+fn values(page: &Page, claims: Claims) {
+    let length = page.payload().len() as u64;
+    assert!(RecordPage::new(page.clone(), Records::Values, length + 1).is_err());
+    let Ok(view) = RecordPage::new(page.clone(), Records::Values, length) else { return };
+    let mut rest = view.bytes().get(claims.any as usize % 8..).unwrap_or_default();
+    let mut again = Vec::new();
+    while !rest.is_empty() {
+        let Ok((value, length)) = value::decode(rest) else { break };
+        again.clear();
+        value::encode(value, &mut again);
+        assert_eq!((&*again, value::encoded_bytes(value)), (&rest[..length], length));
+        rest = &rest[length..];
+    }
+}
+
+fn directory_of(records: Records, page: Page, claims: Claims) {
     let count = (page.payload().len() / 5) as u32;
-    let (first, set_bytes) = (claims.any % 2, u64::from(claims.rows) << 8);
-    let shape = ElementsShape { set_bytes, ids: claims.ids };
-    let Ok(view) = ElementsDirectory::new(page, first, shape) else { return };
+    let (first, bytes) = (claims.any % 2, u64::from(claims.rows) << 8);
+    let shape = RecordShape { records, bytes, count: claims.ids };
+    let Ok(view) = RecordDirectory::new(page, first, shape) else { return };
     assert_eq!(shape.starts_in_page(first), count);
     let starts: Vec<u64> = (0..).map_while(|i| view.start(i)).collect();
     assert!(starts.len() == count as usize && starts.is_sorted_by(|a, b| a < b));
-    assert!(starts.iter().all(|start| *start < set_bytes));
+    assert!(starts.iter().all(|start| *start < bytes));
     assert_eq!(view.start(usize::MAX), None);
 }

@@ -113,7 +113,9 @@ fn segment_header(bytes: &[u8]) {
         assert!(header.ids >= 1 && header.ids + header.duplicate_count() == header.rows);
         assert_eq!(header.duplicates.end(), header.postings.offset);
         let sets = header.elements.map_or(header.postings.end(), |kept| kept.region.end());
-        assert_eq!(sets, header.length);
+        let values = header.values.map_or(sets, |values| values.region.end());
+        assert_eq!(values, header.length);
+        assert!(header.values.is_none_or(|values| values.region.offset == sets));
         assert_eq!(header.elements.is_some(), header.scheme.elements.are_kept());
     }
 }
@@ -147,6 +149,7 @@ fn log_part(bytes: &[u8]) {
 fn commit(bytes: &[u8], scheme: &Arc<Scheme>) {
     let Ok(operations) = batch::decode(bytes, scheme) else { return };
     assert_eq!(batch::encode(&operations), bytes);
+    assert!(operations.iter().all(|o| o.value.is_none() || o.signature.is_some()));
     for signature in operations.iter().filter_map(|o| o.signature.as_ref()) {
         assert_eq!(signature.planes().len(), scheme.words_per_signature());
         assert_eq!(signature.elements().is_some(), scheme.elements.are_kept());

@@ -320,6 +320,7 @@ fn tall() -> Vec<u8> {
         short_postings: postings.short,
         long_lists: postings.lists,
         elements: None,
+        values: None,
     };
     let place = PagePlace { kind: PageKind::SegmentHeader, extent: BLOCK, number: 0 };
     let head = page::encode(place, &header.encode(), tall.seal);

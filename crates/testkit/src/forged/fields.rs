@@ -181,25 +181,31 @@ impl<'a> Fields<'a> {
                     self.table("List pages", payload.start);
                     self.ends("List pages", "bits", &(payload.start + 16..payload.end), 1);
                 }
-                16 => self.sets(&payload),
-                17 => {
-                    for start in [payload.start, payload.start + 5, payload.end - 5] {
-                        self.push("Sets directory", "start", start, 4, &payload);
-                        self.push("Sets directory", "start", start + 4, 1, &payload);
-                    }
-                }
+                16 => self.records("Sets", &payload),
+                17 => self.starts("Sets directory", &payload),
+                18 => self.records("Values", &payload),
+                19 => self.starts("Values directory", &payload),
                 kind => panic!("no page is of kind {kind}"),
             }
             at = payload.end.next_multiple_of(64);
         }
     }
 
-    /// Adds counts, elements, widths and gaps of the first sets, and the last bytes of the payload.
-    fn sets(&mut self, payload: &Range<usize>) {
+    /// Adds counts, elements, widths and gaps of the first sets, or sizes and bytes of the first values, and the last
+    /// bytes of the payload.
+    fn records(&mut self, table: &'static str, payload: &Range<usize>) {
         for at in payload.clone().take(30) {
-            self.push("Sets", "byte", at, 1, payload);
+            self.push(table, "byte", at, 1, payload);
         }
-        self.ends("Sets", "bytes", payload, 4);
+        self.ends(table, "bytes", payload, 4);
+    }
+
+    /// Adds the first two and the last start of a directory.
+    fn starts(&mut self, table: &'static str, payload: &Range<usize>) {
+        for start in [payload.start, payload.start + 5, payload.end - 5] {
+            self.push(table, "start", start, 4, payload);
+            self.push(table, "start", start + 4, 1, payload);
+        }
     }
 
     /// Adds the first two and the last two numbers of an array.

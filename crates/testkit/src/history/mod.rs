@@ -16,9 +16,7 @@ use crate::query_oracle;
 use ringer::internals::store::file_layer::faulty::FaultyFiles;
 use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::scheme::{CardinalityField, Elements, Slots};
-use ringer::{
-    Database, Error, Like, Options, Reader, Result, Scheme, Signature, Sketcher, Snapshot,
-};
+use ringer::{Database, Error, Like, Options, Reader, Result, Scheme, Sketcher, Snapshot, Stored};
 
 /// The path of the database.
 pub const PATH: &str = "/d/corpus.ringer";
@@ -52,8 +50,14 @@ pub fn set(n: u64) -> Vec<u64> {
     if n == 0 { Vec::new() } else { (0..10 + n % 5).map(|i| 1000 * n + i).collect() }
 }
 
+/// Returns the value of set `n`, if it has one: short, or more than a page.
+pub fn value(n: u64) -> Option<Vec<u8>> {
+    let length = if n.is_multiple_of(10) { 8_500 } else { n as usize % 7 };
+    (n % 3 != 2).then(|| (0..length).map(|i| (i as u64 + n) as u8).collect())
+}
+
 /// What is stored under each key, and by which commit.
-pub type Contents = BTreeMap<Vec<u8>, (Signature, u64)>;
+pub type Contents = BTreeMap<Vec<u8>, Stored>;
 
 /// One operation: a key and the number of its set, or `None` to delete the key.
 pub type Operation = (Vec<u8>, Option<u64>);
@@ -119,7 +123,8 @@ impl Model {
             match n {
                 Some(n) => {
                     let signature = self.sketcher.sketch(&set(*n)).unwrap();
-                    contents.insert(key.clone(), (signature, sequence));
+                    let value = value(*n).map(Into::into);
+                    contents.insert(key.clone(), Stored { signature, sequence, value });
                 }
                 None => drop(contents.remove(key)),
             }
@@ -150,19 +155,18 @@ impl Model {
     /// Compares a snapshot with the contents that it should show, through every way to read.
     pub fn check_contents(&self, snapshot: &Snapshot, contents: &Contents) {
         for key in &self.keys {
-            let found =
-                snapshot.get(key).unwrap().map(|stored| (stored.signature, stored.sequence));
+            let found = snapshot.get(key).unwrap();
             assert_eq!(found.as_ref(), contents.get(key), "key {}", key.escape_ascii());
         }
         assert_eq!(snapshot.get("never stored").unwrap(), None);
         let rows = snapshot.range::<&[u8]>(..).map(|row| {
             let (key, stored) = row.unwrap();
-            (key.into_vec(), (stored.signature, stored.sequence))
+            (key.into_vec(), stored)
         });
         assert!(rows.eq(contents.clone()), "a range differs");
         assert_eq!(snapshot.len().unwrap(), contents.len() as u64);
         let rows: query_oracle::Rows =
-            contents.iter().map(|(key, (row, _))| (key.clone(), row.clone())).collect();
+            contents.iter().map(|(key, row)| (key.clone(), row.signature.clone())).collect();
         let turn = snapshot.sequence() as usize + rows.len();
         // There are very many checks, so only one in four runs queries.
         let asked = rows.iter().nth(turn % rows.len().max(1)).filter(|_| turn.is_multiple_of(4));
@@ -279,7 +283,7 @@ impl History {
                     rows.iter().map(|(key, n)| (key.clone(), Some(*n))).collect();
                 self.commit(&operations, |db| {
                     let mut load = db.bulk_load();
-                    rows.iter().try_for_each(|(key, n)| load.put(key, &set(*n)))?;
+                    load_all(&mut load, rows)?;
                     load.commit()
                 })?;
                 self.checkpointed();
@@ -459,13 +463,26 @@ impl AsLayer for MemoryFiles {
     }
 }
 
+/// Puts rows into a bulk load.
+pub fn load_all(load: &mut ringer::BulkLoad, rows: &[(Vec<u8>, u64)]) -> Result<()> {
+    rows.iter().try_for_each(|(key, n)| {
+        load.put(key, &set(*n))?;
+        value(*n).map_or(Ok(()), |value| load.with_value(value))
+    })
+}
+
 /// Puts operations into a batch.
 pub fn fill(batch: &mut ringer::Batch, operations: &[Operation]) -> Result<()> {
     for (key, n) in operations {
         match n {
-            Some(n) => batch.put(key, &set(*n))?,
-            None => batch.delete(key)?,
-        };
+            Some(n) => {
+                batch.put(key, &set(*n))?;
+                if let Some(value) = value(*n) {
+                    batch.with_value(value)?;
+                }
+            }
+            None => drop(batch.delete(key)?),
+        }
     }
     Ok(())
 }

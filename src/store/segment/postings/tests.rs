@@ -78,7 +78,15 @@ impl Sets {
             let key = (i as u32).to_be_bytes();
             let code = u32::from(!empty);
             writer
-                .push(NewRow { key: &key, planes, code, empty: *empty, sequence: 0, set: &[] })
+                .push(NewRow {
+                    key: &key,
+                    planes,
+                    code,
+                    empty: *empty,
+                    sequence: 0,
+                    set: &[],
+                    value: None,
+                })
                 .unwrap();
         }
         let new = writer.finish().unwrap().unwrap();

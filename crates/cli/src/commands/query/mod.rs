@@ -214,6 +214,7 @@ impl Query {
         originals: Option<&Originals<'_>>,
     ) -> Result<Answered, Error> {
         let query = self.refine(snapshot.query(subject.like()), originals);
+        let query = if snapshot.has_values() { query.with_values() } else { query };
         match self.explain {
             true => query.explain().map(Box::new).map(Answered::Explained),
             false => query.run().map(Answered::Plain),

@@ -1,6 +1,6 @@
-//! Recomputed starts of sets, in place of damaged directory pages.
+//! Recomputed starts of records, in place of damaged directory pages.
 //!
-//! Sets follow each other without gaps, and each encodes its own length. So their starts can be recomputed.
+//! Records follow each other without gaps, and each encodes its own length. So their starts can be recomputed.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(super) struct Rebuilt {
 
 impl Default for Rebuilt {
     fn default() -> Rebuilt {
-        // The first set starts at 0 (KEPT-7).
+        // The first record starts at 0 (KEPT-7, VALUE-5).
         Rebuilt { firsts: BTreeMap::from([(0, 0)]), pages: BTreeMap::new() }
     }
 }

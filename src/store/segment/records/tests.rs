@@ -1,14 +1,15 @@
-//! Tests that sets are found by id, share ids only if they are equal, and can be read without their directory.
+//! Tests that sets are found by id and values by row, that sets share ids only if they are equal, and that both can be
+//! read without their directory.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{ElementsWriter, SetReader};
+use super::{RecordWriter, SetReader, ValueReader};
 use crate::error::Error;
 use crate::format::bytes::Seal;
-use crate::format::elements_page::STARTS_PER_PAGE;
 use crate::format::kept_set::KeptShape;
+use crate::format::record_pages::STARTS_PER_PAGE;
 use crate::scheme::{Elements, Parameters, Scheme, Slots, presets};
 use crate::sketch::{Signature, Sketcher};
 use crate::store::file_layer::memory::MemoryFiles;
@@ -36,6 +37,18 @@ fn set(n: u64) -> Vec<u64> {
     }
 }
 
+/// Returns the value of row `n`: none before row 9, then none, empty, short, the longest, or over several pages.
+fn value(n: u64) -> Option<Vec<u8>> {
+    let length = match n {
+        0..9 => return None,
+        n if n % 3 == 0 => return None,
+        n if n % 701 == 10 => crate::limits::MAX_VALUE_BYTES,
+        n if n % 97 == 1 => 20_000,
+        n => n as usize % 40,
+    };
+    Some((0..length).map(|i| (i as u64 * 7 + n) as u8).collect())
+}
+
 fn write(sets: u64, memory: usize) -> MemoryFiles {
     let files = MemoryFiles::new().with_file(PATH, "");
     let directory = Some(Arc::new(std::env::temp_dir()));
@@ -47,6 +60,7 @@ fn write(sets: u64, memory: usize) -> MemoryFiles {
         let signature: Signature = sketcher.sketch(&set(n)).unwrap();
         let mut encoded = Vec::new();
         kept.encode(signature.elements().unwrap(), &mut encoded);
+        let value = value(n);
         let row = NewRow {
             key: &n.to_be_bytes(),
             planes: signature.planes(),
@@ -54,6 +68,7 @@ fn write(sets: u64, memory: usize) -> MemoryFiles {
             empty: signature.is_empty(),
             sequence: 0,
             set: &encoded,
+            value: value.as_deref(),
         };
         writer.push(row).unwrap();
     }
@@ -160,7 +175,7 @@ fn sets_that_were_written_are_compared_as_bytes() {
         let directory = Some(Arc::new(std::env::temp_dir()));
         let spill = SpillPlace { directory, memory };
         let plan = SegmentPlan { database: [5; 16], scheme: scheme(), extent: 7, spill };
-        let mut writer = ElementsWriter::new(&plan).unwrap();
+        let mut writer = RecordWriter::of_sets(&plan).unwrap();
         let sets: Vec<Vec<u8>> = [9, 100, 8_168, 20_000, 1, 64, 30]
             .into_iter()
             .map(|length: usize| (0..length).map(|i| (i * 7 + length) as u8).collect())
@@ -176,4 +191,60 @@ fn sets_that_were_written_are_compared_as_bytes() {
             }
         }
     }
+}
+
+/// Values come back by row, in order and in any other order, and reading one touches few pages. Only rows count: rows
+/// with equal sets have values of their own.
+#[test]
+fn values_come_back_by_row_from_memory_and_from_spills() {
+    let rows = 2 * u64::from(STARTS_PER_PAGE) + 300;
+    for memory in [0, 1 << 26] {
+        let files = write(rows, memory);
+        let segment = open(&files, 0);
+        assert!(segment.header().ids < segment.rows());
+        let mut reader = ValueReader::new(&segment, Keep::IfRoom);
+        for n in 0..rows {
+            assert_eq!(reader.value(n as u32).unwrap(), value(n).as_deref(), "row {n}");
+        }
+        for n in (0..rows).rev().step_by(7) {
+            let before = segment.cache_misses();
+            assert_eq!(segment.value(n as u32).unwrap().as_deref(), value(n).as_deref());
+            let own = (value(n).map_or(0, |v| v.len()) + 4).div_ceil(8_168) as u64 + 1;
+            assert!(segment.cache_misses() - before <= 2 + own, "row {n}");
+        }
+    }
+}
+
+/// Without directory pages, a segment still has all its values. A reader that does not rebuild them reports the damage.
+#[test]
+fn a_directory_of_values_is_made_anew_in_any_order() {
+    let rows = 3 * u64::from(STARTS_PER_PAGE);
+    let files = write(rows, 1 << 26);
+    let whole = open(&files, 1 << 20);
+    let (shape, values) = (whole.header().values_shape().unwrap(), whole.header().values.unwrap());
+    let mut bytes = files.contents(PATH).unwrap();
+    for page in 0..shape.directory_pages() {
+        let number = shape.directory_place(7, page).number as usize;
+        bytes[values.region.offset as usize + 64 * number + 30] ^= 1;
+    }
+    let segment = open(&MemoryFiles::new().with_file(PATH, bytes), 1 << 20);
+    let error = segment.value(5).unwrap_err();
+    assert!(matches!(error, Error::Corrupt { rule: "PAGE-1", .. }), "{error}");
+    for step in [1, 61, rows / 2 + 3] {
+        let mut reader = ValueReader::mending(&segment, Keep::IfRoom);
+        for i in 0..rows.min(1500) {
+            let n = (i * step + rows - 1) % rows;
+            assert_eq!(reader.value(n as u32).unwrap(), value(n).as_deref(), "row {n}");
+        }
+    }
+}
+
+/// A segment in which no row has a value has no region of values, and takes not a byte for them.
+#[test]
+fn without_values_there_is_no_region() {
+    let files = write(9, 1 << 26);
+    let segment = open(&files, 1 << 20);
+    let header = segment.header();
+    assert_eq!((header.values, segment.value(3).unwrap()), (None, None));
+    assert_eq!(header.elements.unwrap().region.end(), header.length);
 }

@@ -1,66 +1,79 @@
-//! Writes the region of kept sets: pages as they fill, and the directory at the end.
+//! Writes a region of records: pages as they fill, and the directory at the end.
 //!
-//! In: encoded sets, in the order of their ids. Out: the pages of the region.
+//! In: encoded kept sets in the order of their ids, or encoded values in the order of their rows. Out: the pages of
+//! the region.
 
 use crate::error::{Error, Result};
 use crate::format::bytes::Seal;
-use crate::format::elements_page::{
-    BYTES_PER_PAGE, ElementsShape, START_BYTES, STARTS_PER_PAGE, decode_start, encode_start,
+use crate::format::page::{self, HEADER_BYTES};
+use crate::format::record_pages::{
+    BYTES_PER_PAGE, RecordShape, Records, START_BYTES, STARTS_PER_PAGE, decode_start, encode_start,
 };
-use crate::format::page::{self, HEADER_BYTES, PageKind};
 use crate::format::segment_header::MAX_REGION_BYTES;
 use crate::store::segment::writer::SegmentPlan;
 use crate::store::spill::Spill;
 
-/// A region of sets that is being written.
+/// The length of a full page.
+const PAGE_BYTES: u64 = BYTES_PER_PAGE + HEADER_BYTES as u64;
+
+/// A region of records that is being written.
 #[derive(Debug)]
-pub struct ElementsWriter {
+pub struct RecordWriter {
+    records: Records,
     extent: u64,
     seal: Seal,
     pages: Spill,
     /// The payload of the page that is not full yet.
     open: Vec<u8>,
-    /// The start of each set, encoded as in the directory.
+    /// The start of each record, encoded as in the directory.
     starts: Spill,
-    set_bytes: u64,
-    ids: u32,
+    bytes: u64,
+    count: u32,
 }
 
-/// The finished region of sets.
+/// A finished region of records.
 #[derive(Debug)]
-pub struct NewElements {
+pub struct NewRecords {
     /// All pages.
     pub pages: Spill,
-    /// The total bytes of all encoded sets.
-    pub set_bytes: u64,
+    /// The total length of all records.
+    pub bytes: u64,
 }
 
-impl ElementsWriter {
-    /// Starts a region, or returns `None` if the scheme keeps no sets.
-    pub fn new(plan: &SegmentPlan) -> Option<ElementsWriter> {
-        plan.scheme.elements.are_kept().then(|| ElementsWriter {
+impl RecordWriter {
+    /// Starts a region of kept sets, or returns `None` if the scheme keeps none.
+    pub fn of_sets(plan: &SegmentPlan) -> Option<RecordWriter> {
+        plan.scheme.elements.are_kept().then(|| RecordWriter::new(plan, Records::Sets))
+    }
+
+    /// Starts a region.
+    pub fn new(plan: &SegmentPlan, records: Records) -> RecordWriter {
+        RecordWriter {
+            records,
             extent: plan.extent,
             seal: Seal::of(plan.database),
             pages: Spill::new(&plan.spill),
             open: Vec::new(),
             starts: Spill::new(&plan.spill),
-            set_bytes: 0,
-            ids: 0,
-        })
+            bytes: 0,
+            count: 0,
+        }
     }
 
-    /// Adds the encoded set of the next id.
-    pub fn push(&mut self, set: &[u8]) -> Result<()> {
+    /// Adds the next record.
+    pub fn push(&mut self, record: &[u8]) -> Result<()> {
         let shape = self.shape();
         // Leave space for the directory that will follow.
-        if shape.region_bytes().saturating_add(set.len() as u64 + 2 * 8_192) > MAX_REGION_BYTES {
-            return Err(Error::invalid(
-                "the sets of a segment",
-                "at most 256 GiB; keep segments smaller",
-            ));
+        let more = record.len() as u64 + 2 * PAGE_BYTES;
+        if shape.region_bytes().saturating_add(more) > MAX_REGION_BYTES {
+            let what = match self.records {
+                Records::Sets => "the sets of a segment",
+                Records::Values => "the values of a segment",
+            };
+            return Err(Error::invalid(what, "at most 256 GiB; keep segments smaller"));
         }
-        self.starts.push(&encode_start(self.set_bytes))?;
-        let mut rest = set;
+        self.starts.push(&encode_start(self.bytes))?;
+        let mut rest = record;
         while !rest.is_empty() {
             let room = BYTES_PER_PAGE as usize - self.open.len();
             let (now, later) = rest.split_at(room.min(rest.len()));
@@ -70,18 +83,18 @@ impl ElementsWriter {
                 self.flush()?;
             }
         }
-        self.set_bytes += set.len() as u64;
-        self.ids += 1;
+        self.bytes += record.len() as u64;
+        self.count += 1;
         Ok(())
     }
 
-    fn shape(&self) -> ElementsShape {
-        ElementsShape { set_bytes: self.set_bytes, ids: self.ids }
+    fn shape(&self) -> RecordShape {
+        RecordShape { records: self.records, bytes: self.bytes, count: self.count }
     }
 
     fn flush(&mut self) -> Result<()> {
         if !self.open.is_empty() {
-            let pages = (self.pages.length() / PageKind::Elements.max_bytes() as u64) as u32;
+            let pages = (self.pages.length() / PAGE_BYTES) as u32;
             let place = self.shape().place(self.extent, pages);
             self.pages.push(&page::encode(place, &self.open, self.seal))?;
             self.open.clear();
@@ -89,14 +102,14 @@ impl ElementsWriter {
         Ok(())
     }
 
-    /// Whether the set of an earlier id has these bytes.
-    pub fn is_equal(&self, id: u32, set: &[u8]) -> Result<bool> {
-        let start = self.start(id)?;
-        let end = if id + 1 == self.ids { self.set_bytes } else { self.start(id + 1)? };
-        if end - start != set.len() as u64 {
+    /// Whether an earlier record has these bytes.
+    pub fn is_equal(&self, number: u32, record: &[u8]) -> Result<bool> {
+        let start = self.start(number)?;
+        let end = if number + 1 == self.count { self.bytes } else { self.start(number + 1)? };
+        if end - start != record.len() as u64 {
             return Ok(false);
         }
-        let (mut at, mut rest) = (start, set);
+        let (mut at, mut rest) = (start, record);
         let mut buffer = [0; BYTES_PER_PAGE as usize];
         while !rest.is_empty() {
             let room = (BYTES_PER_PAGE - at % BYTES_PER_PAGE) as usize;
@@ -112,16 +125,16 @@ impl ElementsWriter {
         Ok(true)
     }
 
-    fn start(&self, id: u32) -> Result<u64> {
+    fn start(&self, number: u32) -> Result<u64> {
         let mut start = [0; START_BYTES];
-        self.starts.read(&mut start, u64::from(id) * START_BYTES as u64)?;
+        self.starts.read(&mut start, u64::from(number) * START_BYTES as u64)?;
         Ok(decode_start(&start))
     }
 
-    /// Fills a buffer with bytes of sets, all from one page.
+    /// Fills a buffer with bytes of records, all from one page.
     fn read(&self, buffer: &mut [u8], at: u64) -> Result<()> {
         let (page, within) = (at / BYTES_PER_PAGE, at % BYTES_PER_PAGE);
-        let start = page * PageKind::Elements.max_bytes() as u64;
+        let start = page * PAGE_BYTES;
         if start < self.pages.length() {
             return self.pages.read(buffer, start + HEADER_BYTES as u64 + within);
         }
@@ -130,7 +143,7 @@ impl ElementsWriter {
     }
 
     /// Ends the region: writes the last page and the directory.
-    pub fn finish(mut self) -> Result<NewElements> {
+    pub fn finish(mut self) -> Result<NewRecords> {
         self.flush()?;
         let shape = self.shape();
         let mut payload = Vec::new();
@@ -141,6 +154,6 @@ impl ElementsWriter {
             let place = shape.directory_place(self.extent, i);
             self.pages.push(&page::encode(place, &payload, self.seal))?;
         }
-        Ok(NewElements { pages: self.pages, set_bytes: self.set_bytes })
+        Ok(NewRecords { pages: self.pages, bytes: self.bytes })
     }
 }

@@ -1,0 +1,83 @@
+//! `ringer add --value-field`: values come back from every command that prints rows as JSON.
+
+use crate::run;
+
+use run::Tool;
+use serde_json::{Value, json};
+
+const TEXT: &str = "the quick brown fox jumps over the lazy dog and runs away";
+
+/// Adds four lines with the same text: a string, an object, null and no field as value.
+fn filled() -> Tool {
+    let tool = Tool::new();
+    tool.run(&["create", "db.ringer"]).with_status(0);
+    let values =
+        [json!({"v": "a label"}), json!({"v": {"n": [1, 2]}}), json!({"v": null}), json!({})];
+    let lines = ["a", "b", "c", "d"].into_iter().zip(values).map(|(id, mut line)| {
+        line["id"] = id.into();
+        line["text"] = TEXT.into();
+        format!("{line}\n")
+    });
+    let input: String = lines.collect();
+    let add = ["add", "db.ringer", "--jsonl", "-", "--value-field", "v"];
+    tool.run_with(&input, &add).with_status(0);
+    tool
+}
+
+fn value_of(key: &str) -> Option<Value> {
+    match key {
+        "a" => Some("a label".into()),
+        "b" => Some(r#"{"n":[1,2]}"#.into()),
+        _ => None,
+    }
+}
+
+#[test]
+fn values_are_printed_by_get_dump_query_and_pairs() {
+    let tool = filled();
+    for key in ["a", "b", "c", "d"] {
+        let row = &tool.run(&["get", "db.ringer", key, "--json"]).with_status(0).json()[0];
+        assert_eq!(row.get("value").cloned(), value_of(key), "{key}");
+    }
+    let shown = tool.run(&["get", "db.ringer", "a"]).with_status(0);
+    assert!(shown.out.contains("value      a label"), "{}", shown.out);
+    let found = tool.run(&["query", "db.ringer", "--text", TEXT, "--json"]).with_status(0).json();
+    let dumped = tool.run(&["dump", "db.ringer", "--json"]).with_status(0).json();
+    for rows in [found, dumped] {
+        assert_eq!(rows.len(), 4);
+        for row in rows {
+            let key = row["key"].as_str().unwrap();
+            assert_eq!(row.get("value").cloned(), value_of(key), "{key}");
+        }
+    }
+    let pairs = ["pairs", "db.ringer", "--min", "0.9", "--expand", "--json"];
+    let pairs = tool.run(&pairs).with_status(0).json();
+    let pairs: Vec<&Value> = pairs.iter().filter(|line| line.get("a").is_some()).collect();
+    assert_eq!(pairs.len(), 6);
+    for pair in pairs {
+        for side in ["a", "b"] {
+            let value = pair.get(format!("{side}_value")).cloned();
+            assert_eq!(value, value_of(pair[side].as_str().unwrap()), "{pair}");
+        }
+    }
+}
+
+/// A later line without the field drops the value. A value that is too long is reported with its line, and no other line is
+/// lost.
+#[test]
+fn values_are_replaced_and_limited() {
+    let tool = filled();
+    let long = json!({"id": "long", "text": TEXT, "v": "x".repeat(65_537)});
+    let longest = json!({"id": "longest", "text": TEXT, "v": "x".repeat(65_536)});
+    let input = format!("{}\n{long}\n{longest}\n", json!({"id": "a", "text": TEXT}));
+    for commits in [&[][..], &["--commit-every", "2"]] {
+        let add = ["add", "db.ringer", "--jsonl", "-", "--value-field", "v"];
+        let added = tool.run_with(&input, &[&add[..], commits].concat());
+        assert!(added.err.contains("line 2: the value has 65537 bytes"), "{}", added.err);
+        assert_eq!(tool.keys("db.ringer"), ["a", "b", "c", "d", "longest"]);
+        let row = &tool.run(&["get", "db.ringer", "a", "--json"]).with_status(0).json()[0];
+        assert_eq!(row.get("value"), None);
+        let row = &tool.run(&["get", "db.ringer", "longest", "--json"]).with_status(0).json()[0];
+        assert_eq!(row["value"].as_str().map(str::len), Some(65_536));
+    }
+}
