@@ -50,6 +50,15 @@ impl Admit {
         self.last = self.last.max(Some(checkpointed));
     }
 
+    /// Runs a step after which the contents of the disk are unknown if it fails or panics.
+    pub(super) fn risk(&mut self, step: impl FnOnce() -> Result<()>) -> Result<()> {
+        // Set in advance, because nothing after the step runs if it panics.
+        self.broken = Some("a step of the write-ahead log ended in a panic".into());
+        let done = step();
+        self.broken = done.as_ref().err().map(ToString::to_string);
+        done
+    }
+
     /// Whether the log accepts nothing more.
     pub(super) fn is_broken(&self) -> bool {
         self.broken.is_some()

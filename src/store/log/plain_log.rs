@@ -104,7 +104,7 @@ fn new_log(
 
 impl PlainLog {
     /// Returns the state, even if a thread panicked while holding it. After a panic in an append, the caller
-    /// accepts no more commits.
+    /// accepts no more commits. After one in a trim, [`Admit::risk`] decides.
     fn state(&self) -> RankedGuard<'_, LOG_END, State> {
         self.state.lock()
     }
@@ -190,13 +190,11 @@ impl Log for PlainLog {
             at(&new, "sync", file.sync())?;
         }
         self.check_own(&path, &*old)?;
-        // Until the directory is synced, a crash may leave either file.
-        let placed = at(&new, "rename", self.layer.rename(&new, &path))
-            .and_then(|()| at(&self.directory, "sync", self.layer.sync_dir(&self.directory)));
-        if let Err(error) = &placed {
-            state.admit.broke(error);
-            return placed;
-        }
+        // Until the directory is synced, a crash may leave either file. After a panic, `state.file` may have no name.
+        state.admit.risk(|| {
+            at(&new, "rename", self.layer.rename(&new, &path))?;
+            at(&self.directory, "sync", self.layer.sync_dir(&self.directory))
+        })?;
         state.starts.drain(..dead);
         state.starts.iter_mut().for_each(|(_, start)| *start = moved(*start));
         (state.file, state.end) = (file, moved(state.end));

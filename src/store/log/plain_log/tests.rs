@@ -8,7 +8,9 @@
     reason = "a test fails by a panic"
 )]
 
-use super::super::tests::{ID, Place, expected};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::super::tests::{ID, Place, expected, payload};
 use super::*;
 use crate::error::Error;
 use crate::format::log_part::MAX_PAYLOAD;
@@ -262,6 +264,34 @@ fn a_trim_without_space_changes_nothing() {
     log.trim(8).unwrap();
     place.append(&*log, 11..=11);
     place.holds(8, 11);
+}
+
+/// LOG-14: after a panic in any operation of a trim, the log keeps every commit that it accepts.
+#[test]
+fn a_panic_in_a_trim_loses_no_later_commit() {
+    let (mut accepted, mut refused) = (0, 0);
+    loop {
+        let (files, place, log) = faulty();
+        files.arm(Fault::after(accepted + refused, Failure::Panic));
+        let trimmed = catch_unwind(AssertUnwindSafe(|| log.trim(2)));
+        files.disarm();
+        if trimmed.is_ok() {
+            break;
+        }
+        match log.append(&[Commit { sequence: 4, payload: &payload(4) }]) {
+            Ok(()) => {
+                place.holds(2, 4);
+                accepted += 1;
+            }
+            Err(error) => {
+                assert!(matches!(error, Error::Poisoned { .. }), "{error}");
+                place.holds(2, 3);
+                refused += 1;
+            }
+        }
+    }
+    // The last two operations are the rename and the sync of the directory.
+    assert!(accepted >= 3 && refused == 2, "{accepted}, {refused}");
 }
 
 #[test]
