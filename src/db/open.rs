@@ -9,14 +9,15 @@ use super::OpenReport;
 use crate::error::{Error, Result};
 use crate::ingest::{Background, Writer};
 use crate::store::file_layer::FileLayer;
+use crate::sync::Ranked;
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::{Mutex, PoisonError};
+use crate::sync::lock_order::HANDLE;
 
 /// An open database. Dropping the last handle drops this and closes the database.
 #[derive(Debug)]
 pub(super) struct Open {
     writer: Arc<Writer>,
-    background: Mutex<Background>,
+    background: Ranked<HANDLE, Background>,
     closed: AtomicBool,
     pub(super) report: OpenReport,
     /// The file layer to which [`pack`](super::Database::pack) writes copies.
@@ -26,7 +27,7 @@ pub(super) struct Open {
 impl Open {
     pub(super) fn new(writer: Writer, report: OpenReport, copies: Arc<dyn FileLayer>) -> Open {
         let writer = Arc::new(writer);
-        let background = Mutex::new(Background::start(&writer));
+        let background = Ranked::new(Background::start(&writer));
         Open { writer, background, closed: AtomicBool::new(false), report, copies }
     }
 
@@ -54,7 +55,7 @@ impl Open {
         if self.closed.swap(true, Ordering::AcqRel) {
             return Err(self.closed_error());
         }
-        self.background.lock().unwrap_or_else(PoisonError::into_inner).stop();
+        self.background.lock().stop();
         self.writer.close()
     }
 }

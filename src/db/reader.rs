@@ -25,7 +25,8 @@ use crate::store::page_source::{CachedPage, PageSource};
 use crate::store::spill::SpillPlace;
 use crate::store::state::State;
 use crate::store::state_file::{self, FileState};
-use crate::sync::{Mutex, PoisonError};
+use crate::sync::Ranked;
+use crate::sync::lock_order::{HANDLE, PUBLISHED};
 
 /// A handle to a database that is open for reading. It takes no lock and writes nothing. It shows the last checkpoint that
 /// it has read; [`refresh`](Reader::refresh) reads a newer one.
@@ -34,9 +35,9 @@ pub struct Reader {
     layer: Arc<dyn FileLayer>,
     path: PathBuf,
     options: Options,
-    current: Mutex<Current>,
+    current: Ranked<PUBLISHED, Current>,
     /// Held during a refresh, so that of two refreshes at once the older state cannot replace the newer one.
-    refreshing: Mutex<()>,
+    refreshing: Ranked<HANDLE, ()>,
 }
 
 #[derive(Debug, Clone)]
@@ -52,19 +53,19 @@ impl Reader {
     /// Opens a database in any file layer.
     #[doc(hidden)]
     pub fn open_in(layer: Arc<dyn FileLayer>, path: &Path, options: Options) -> Result<Reader> {
-        let current = Mutex::new(load(&*layer, path, &options, None)?);
-        Ok(Reader { layer, path: path.into(), options, current, refreshing: Mutex::default() })
+        let current = Ranked::new(load(&*layer, path, &options, None)?);
+        Ok(Reader { layer, path: path.into(), options, current, refreshing: Ranked::default() })
     }
 
     fn current(&self) -> Current {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.current.lock().clone()
     }
 
     /// Reads the current state of the file, even if another file has replaced it. Earlier snapshots do not change.
     pub fn refresh(&self) -> Result<()> {
-        let _one = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one = self.refreshing.lock();
         let new = load(&*self.layer, &self.path, &self.options, Some(&self.current()))?;
-        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = new;
+        *self.current.lock() = new;
         Ok(())
     }
 

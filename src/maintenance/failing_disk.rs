@@ -6,16 +6,18 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use crate::format::BLOCK;
 use crate::store::file_layer::{File, Identity, Rights};
+use crate::sync::lock_order::REFUSED_BLOCKS;
+use crate::sync::{Ranked, RankedGuard};
 
 /// A read-only file whose unreadable blocks read as zeros.
 #[derive(Debug)]
 pub(super) struct FailingDisk {
     file: Arc<dyn File>,
-    refused: Mutex<Refused>,
+    refused: Ranked<REFUSED_BLOCKS, Refused>,
 }
 
 /// The blocks that could not be read, and the first error.
@@ -27,7 +29,7 @@ struct Refused {
 
 impl FailingDisk {
     pub(super) fn new(file: Arc<dyn File>) -> FailingDisk {
-        FailingDisk { file, refused: Mutex::default() }
+        FailingDisk { file, refused: Ranked::default() }
     }
 
     /// The size of all blocks that could not be read so far.
@@ -40,8 +42,8 @@ impl FailingDisk {
         self.refused().first.take()
     }
 
-    fn refused(&self) -> MutexGuard<'_, Refused> {
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
+    fn refused(&self) -> RankedGuard<'_, REFUSED_BLOCKS, Refused> {
+        self.refused.lock()
     }
 
     /// Reads a part of one block. Gives zeros if the disk cannot read it.

@@ -12,7 +12,8 @@ use lru::LruCache;
 use crate::error::Result;
 use crate::sketch::{Signature, Sketcher};
 use crate::store::state::State;
-use crate::sync::{Mutex, MutexGuard, PoisonError};
+use crate::sync::Ranked;
+use crate::sync::lock_order::ORIGINALS;
 
 /// The most bytes in the cache, by default.
 const DEFAULT_MEMORY: usize = 256 << 20;
@@ -57,8 +58,8 @@ pub struct Originals<'a> {
     memory: usize,
     /// Whether sets are known to be those that were sketched, so that their signatures are not checked.
     kept: bool,
-    cache: Mutex<Cache>,
-    lost: Mutex<BTreeMap<Box<[u8]>, Lost>>,
+    cache: Ranked<ORIGINALS, Cache>,
+    lost: Ranked<ORIGINALS, BTreeMap<Box<[u8]>, Lost>>,
 }
 
 /// Why an original could not be used.
@@ -91,8 +92,8 @@ impl<'a> Originals<'a> {
             fetch: Box::new(fetch),
             memory: DEFAULT_MEMORY,
             kept: false,
-            cache: Mutex::new(cache),
-            lost: Mutex::new(BTreeMap::new()),
+            cache: Ranked::new(cache),
+            lost: Ranked::default(),
         }
     }
 
@@ -120,7 +121,7 @@ impl<'a> Originals<'a> {
 
     /// Returns the keys whose sets could not be used so far, in ascending order.
     pub fn lost(&self) -> Vec<(Box<[u8]>, Lost)> {
-        locked(&self.lost).iter().map(|(key, lost)| (key.clone(), *lost)).collect()
+        self.lost.lock().iter().map(|(key, lost)| (key.clone(), *lost)).collect()
     }
 
     /// The set under a key. If it is gone or does not have the stored signature, records it as lost and returns `None`.
@@ -130,7 +131,7 @@ impl<'a> Originals<'a> {
         sketcher: &Sketcher,
         stored: impl FnOnce() -> Result<Signature>,
     ) -> Result<Option<Arc<[u64]>>> {
-        let cached = locked(&self.cache).sets.get(key).cloned();
+        let cached = self.cache.lock().sets.get(key).cloned();
         if self.kept
             && let Some(cached) = cached
         {
@@ -144,7 +145,7 @@ impl<'a> Originals<'a> {
             return Ok(Some(cached.set));
         }
         let Some(mut set) = (self.fetch)(key)? else {
-            locked(&self.lost).insert(key.into(), Lost::Gone);
+            self.lost.lock().insert(key.into(), Lost::Gone);
             return Ok(None);
         };
         let mut signature = None;
@@ -153,12 +154,12 @@ impl<'a> Originals<'a> {
             set.dedup();
             let now = sketcher.sketch(&set)?;
             if !same_signature(&now, &stored) {
-                locked(&self.lost).insert(key.into(), Lost::Changed);
+                self.lost.lock().insert(key.into(), Lost::Changed);
                 return Ok(None);
             }
             signature = Some(stored);
         }
-        locked(&self.lost).remove(key);
+        self.lost.lock().remove(key);
         let cached = Cached { set: set.into(), signature };
         self.keep(key, &cached);
         Ok(Some(cached.set))
@@ -173,7 +174,7 @@ impl<'a> Originals<'a> {
         if new_bytes > self.memory {
             return;
         }
-        let mut cache = locked(&self.cache);
+        let mut cache = self.cache.lock();
         cache.bytes += new_bytes;
         if let Some(old) = cache.sets.put(key.into(), new.clone()) {
             cache.bytes -= bytes(key, &old);
@@ -204,8 +205,4 @@ fn same_signature(a: &Signature, b: &Signature) -> bool {
     a.planes() == b.planes()
         && a.is_empty() == b.is_empty()
         && a.cardinality_code() == b.cardinality_code()
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

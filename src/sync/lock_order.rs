@@ -4,6 +4,9 @@
 //! [`Ranked`](super::Ranked) mutex or a [`RankedRwLock`](super::RankedRwLock) with one of these ranks. Debug builds panic
 //! when a thread breaks the order. Locks of the store come after those of the writer, because the store never calls back.
 
+/// A handle: closing a database, or refreshing a reader. Held meanwhile.
+pub(crate) const HANDLE: u8 = 0;
+
 /// The turn to commit: sequences, and whether the database is closed. Held while a group of commits is made durable.
 pub(crate) const TURN: u8 = 1;
 
@@ -49,3 +52,9 @@ pub(crate) const MEMORY_NAMES: u8 = 14;
 
 /// The bytes of a file in memory. Held while they are copied.
 pub(crate) const MEMORY_BYTES: u8 = 15;
+
+/// The cached sets of a verification, and the list of those that are lost. Held for moments, one at a time.
+pub(crate) const ORIGINALS: u8 = 16;
+
+/// The blocks of a failing disk that salvage could not read. Held for moments.
+pub(crate) const REFUSED_BLOCKS: u8 = 17;
