@@ -2,6 +2,7 @@
 //!
 //! In: matches by signatures, more than are wanted. Out: those whose exact resemblance passes, best first.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::answer::Match;
@@ -48,9 +49,11 @@ pub(super) fn first_pass(requested: SearchOptions) -> SearchOptions {
     SearchOptions { top: if requested.top == 0 { 0 } else { top }, ..requested }
 }
 
-/// Counts the elements that matches share with the query, and ranks them by exact resemblance.
+/// Counts the elements that matches share with the query, and ranks them by exact resemblance. `features` are those of the
+/// query, if it has any.
 pub(super) fn rank(
     query: &Query<'_>,
+    features: Option<Cow<'_, [u64]>>,
     originals: &Originals<'_>,
     requested: SearchOptions,
     matches: Vec<Match>,
@@ -58,14 +61,15 @@ pub(super) fn rank(
     let (state, sketcher) = (query.state, query.sketcher);
     let stored =
         |key: &[u8]| state.signature(key)?.ok_or_else(|| Error::NoSuchKey { key: key.into() });
+    let of_features = |features: Cow<'_, [u64]>| {
+        let mut set = features.into_owned();
+        set.sort_unstable();
+        set.dedup();
+        set.into()
+    };
     let own = match query.like {
         Like::Text(_) | Like::Bytes(_) | Like::Html(_) | Like::Features(_) => {
-            query.like.features(sketcher)?.map(|features| {
-                let mut set = features.into_owned();
-                set.sort_unstable();
-                set.dedup();
-                set.into()
-            })
+            features.map(of_features)
         }
         Like::Key(key) => originals.set(key, sketcher, || stored(key))?,
         Like::Signature(signature) => signature.elements().map(Arc::from),

@@ -13,7 +13,7 @@ use super::originals::Originals;
 use super::plan;
 use super::probe::{CandidateBudget, SegmentLists};
 use super::ranking::{Position, Ranked, Ranking};
-use super::request::Query;
+use super::request::{Like, Query};
 use super::source::SignatureSource;
 use super::target::{SlotBuffers, Target};
 use crate::error::Result;
@@ -52,8 +52,13 @@ pub(super) fn search(query: &Query<'_>, mut trace: Option<&mut Trace>) -> Result
     let kept = state.scheme.elements.are_exact().then(|| Originals::kept(state));
     let originals = query.originals.or(kept.as_ref());
     let options = if originals.is_some() { exact::first_pass(asked) } else { asked };
-    let within_hamming_1 = options.conditions.within_hamming_1;
-    let target = Target::new(state, query.sketcher, query.like, within_hamming_1)?;
+    // To count elements takes the features themselves. They are extracted once, for the signature as well.
+    let features = match originals {
+        Some(_) => query.like.features(query.sketcher)?,
+        None => None,
+    };
+    let like = features.as_deref().map_or(query.like, Like::Features);
+    let target = Target::new(state, query.sketcher, like, options.conditions.within_hamming_1)?;
     if let Some(trace) = &mut trace {
         trace.elements = target.signature.cardinality().map(|size| size.value);
     }
@@ -72,7 +77,7 @@ pub(super) fn search(query: &Query<'_>, mut trace: Option<&mut Trace>) -> Result
     }
     let matches = search.matches();
     let mut matches = match originals {
-        Some(originals) => exact::rank(query, originals, asked, matches)?,
+        Some(originals) => exact::rank(query, features, originals, asked, matches)?,
         None => matches,
     };
     if query.with_values {
