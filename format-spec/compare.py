@@ -2,7 +2,7 @@
 
     equal_samples, matching_slots   counts of two signatures
     similarity                      the estimate that queries rank by
-    measures                        intersection, union, Hamming distance and containment
+    measures                        intersection, union, Hamming distance, containment and overlap
     query                           the keys that a query returns, best first
 """
 import math
@@ -133,13 +133,14 @@ def nearest_possible(law, value, equal, k, size1, size2):  # COMPARE-11
 
 
 def measures(resemblance, first, second):  # COMPARE-14
-    """Intersection, union, Hamming distance, containment of the first and of the second set."""
+    """Intersection, union, Hamming distance, containment of the first and of the second set, overlap coefficient."""
     within = lambda one, other: one.high() / other.low() if other.low() > 0 else 1.0
     most = min(max(min(within(first, second), within(second, first)), 0.0), 1.0)
     r, total = min(max(resemblance, 0.0), most), first.value + second.value
     shared = r / (1 + r) * total
     return (min(shared, first.high(), second.high()), total / (1 + r), (1 - r) / (1 + r) * total,
-            min(shared / first.value, 1.0), min(shared / second.value, 1.0))
+            min(shared / first.value, 1.0), min(shared / second.value, 1.0),
+            min(shared / min(first.value, second.value), 1.0))
 
 
 def compare(scheme, first, second):
@@ -207,14 +208,15 @@ def number(value):
 def compare_rows(sign):
     """`sign(scheme, set)` makes the signature of a described set, with its slot values."""
     yield ("sampler", "universe", "seed", "k", "b", "cardinality", "L", "g", "v", "m", "first", "second", "equal samples",
-           "matching slots", "similarity", "intersection", "union", "hamming", "containment of first", "containment of second")
+           "matching slots", "similarity", "intersection", "union", "hamming", "containment of first", "containment of second",
+           "overlap")
     for schemes, pairs in ((SCHEMES, PAIRS), (BOUNDED, PAIRS), (WEIGHTED[:2], WEIGHTED_PAIRS), (WEIGHTED[2:], VECTOR_PAIRS)):
         for scheme in schemes:
             for first, second in pairs:
                 signatures = sign(scheme, first), sign(scheme, second)
                 equal, slots, value, others = compare(scheme, *signatures)
                 yield (scheme[0], scheme[1] or "open", *scheme[2:], first, second, equal, slots, number(value),
-                       *map(number, others or [None] * 5))
+                       *map(number, others or [None] * 6))
 
 
 def rank_rows(sign, elements_of):

@@ -313,10 +313,19 @@ impl Comparison {
         self.containment(|(_, second)| second, Measures::containment_of_second)
     }
 
+    /// The overlap coefficient: the share of the smaller set that is in the other, whichever that is. It is 1 if one
+    /// set is contained in the other. Undefined if a set is empty.
+    pub fn overlap(&self) -> Result<Estimate> {
+        self.measures_for("the overlap").map(|measures| measures.overlap())
+    }
+
     /// All measures that follow from resemblance and sizes, with the resemblance computed once. Empty sets have no
     /// containment: [`Error::Undefined`].
     pub fn measures(&self) -> Result<Measures> {
-        let measure = "containment";
+        self.measures_for("containment")
+    }
+
+    fn measures_for(&self, measure: &'static str) -> Result<Measures> {
         self.check_sets(measure)?;
         let Sizes { first, second } = self.sizes_or(measure)?;
         if first.value == 0.0 || second.value == 0.0 || self.known == Some(Known::OneEmpty) {

@@ -1,4 +1,4 @@
-//! Intersection, union, containment and Hamming distance from resemblance and sizes.
+//! Intersection, union, containment, overlap and Hamming distance from resemblance and sizes.
 //!
 //! In: an estimate of R and two sizes, each with the half width of its field. Out: the measure, with an error by the
 //! delta method that includes the uncertainty of the sizes. R is first clamped to what sets of these sizes can have,
@@ -73,6 +73,15 @@ impl Measures {
     /// The share of the second set, which is not empty, that is in the first: intersection over f2.
     pub fn containment_of_second(&self) -> Estimate {
         Measures { first: self.second, second: self.first, ..*self }.containment_of_first()
+    }
+
+    /// The overlap coefficient of two sets that are not empty: the share of the smaller one that is in the other, which is
+    /// the greater of the two containments.
+    pub fn overlap(&self) -> Estimate {
+        let [first, second] = [self.containment_of_first(), self.containment_of_second()];
+        let greater = if first.value < second.value { second } else { first };
+        // Sizes that are known to a level may hide which set is smaller, so both intervals count.
+        Estimate { low: first.low.max(second.low), high: first.high.max(second.high), ..greater }
     }
 
     /// The number of elements in exactly one of the sets: `(1-R)/(1+R) (f1+f2)`.

@@ -109,6 +109,7 @@ fn a_comparison_uses_the_formula_of_its_scheme() {
 /// than either set, and no value is outside its interval.
 #[test]
 fn measures_are_possible_numbers() {
+    let (mut missed_overlaps, mut overlaps) = (0, 0);
     for (field, universe) in [
         (CardinalityField::Exact, Universe::Open),
         (CardinalityField::Log8, Universe::Open),
@@ -133,14 +134,19 @@ fn measures_are_possible_numbers() {
                     c.hamming(),
                     c.containment_of_first(),
                     c.containment_of_second(),
+                    c.overlap(),
                 ]
                 .map(Result::unwrap);
                 for m in measures {
                     assert!(m.std_error >= 0.0 && 0.0 <= m.low, "{field} {f1} {f2}: {m}");
                     assert!(m.low <= m.value && m.value <= m.high, "{field} {f1} {f2}: {m}");
                 }
-                let [intersection, union, hamming, first, second] = measures;
-                assert!(first.high <= 1.0 && second.high <= 1.0);
+                let [intersection, union, hamming, first, second, overlap] = measures;
+                assert!(first.high <= 1.0 && second.high <= 1.0 && overlap.high <= 1.0);
+                let truth = shared as f64 / f1.min(f2) as f64;
+                let covers = overlap.low - 1e-9 <= truth && truth <= overlap.high + 1e-9;
+                (missed_overlaps, overlaps) =
+                    (missed_overlaps + usize::from(!covers), overlaps + 1);
                 if field == CardinalityField::Exact {
                     let (small, large) = (f1.min(f2) as f64, f1.max(f2) as f64);
                     assert!(intersection.high <= small + 1e-9, "{intersection}");
@@ -150,6 +156,8 @@ fn measures_are_possible_numbers() {
             }
         }
     }
+    // Of the 95 % intervals of the overlap, at most 8 % miss the counted one.
+    assert!(100 * missed_overlaps <= 8 * overlaps, "{missed_overlaps} of {overlaps}");
 }
 
 /// Coverage is at least .93, minus 4 standard errors of 400 seeds (100 in a quick run). The sizes are known only to a

@@ -51,6 +51,7 @@ fn the_empty_set_is_a_defined_case() {
         assert_eq!(c.containment_of_first().map(|e| e.value), Ok(0.0));
         let measure = "containment";
         assert_eq!(c.containment_of_second(), Err(Error::Undefined { measure }));
+        assert_eq!(c.overlap(), Err(Error::Undefined { measure: "the overlap" }));
     }
 }
 

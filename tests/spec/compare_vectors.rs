@@ -1,40 +1,25 @@
 //! Comparison and ranking, checked against the vectors of `format-spec/compare.md`, which `format-spec/compare.py`
 //! wrote.
 
-use ringer::scheme::{Elements, Sampler, Slots};
+use ringer::scheme::{Elements, Sampler};
 use ringer::sketch::SlotReader;
 use ringer::{
     Comparison, Database, Error, Estimate, Like, Options, Scheme, Signature, Sketcher, presets,
 };
 
-use super::vectors::{number, rows, sampled, universe, weights};
+use super::vectors::{number, rows, slots_of, weights, with_samples};
 
 /// The vectors print doubles with 12 digits.
 const TOLERANCE: f64 = 1e-11;
 
 /// Builds the scheme that the first ten columns of a row describe.
 fn scheme(columns: &[&str]) -> Scheme {
-    let [sampler, place, seed, k, b, cardinality, count, g, v, m] = columns else {
+    let &[sampler, place, seed, k, b, cardinality, count, g, v, m] = columns else {
         panic!("{columns:?}")
     };
-    let (sampler, packing) = sampled(sampler);
-    Scheme::new(
-        presets::PRECISE
-            .with_sampler(sampler)
-            .with_packing(packing)
-            .with_universe(universe(place))
-            .with_seed(number(seed))
-            .with_samples(number(k))
-            .with_bits(number(b))
-            .with_cardinality(cardinality.parse().unwrap())
-            .with_slots(Slots {
-                count: number(count),
-                samples_per_slot: number(g),
-                value_bits: number(v),
-                min_matches: number(m),
-            }),
-    )
-    .unwrap()
+    let samples = [sampler, place, seed, k, b, cardinality];
+    let parameters = with_samples(presets::PRECISE, samples).with_slots(slots_of([count, g, v, m]));
+    Scheme::new(parameters).unwrap()
 }
 
 fn signature(sketcher: &Sketcher, scheme: &Scheme, text: &str) -> Signature {
@@ -68,12 +53,13 @@ fn assert_close(found: Option<f64>, expected: &str, row: &[&str]) {
 #[test]
 fn comparisons() {
     type Formula = fn(&Comparison) -> Result<Estimate, Error>;
-    let formulas: [Formula; 5] = [
+    let formulas: [Formula; 6] = [
         Comparison::intersection,
         Comparison::union,
         Comparison::hamming,
         Comparison::containment_of_first,
         Comparison::containment_of_second,
+        Comparison::overlap,
     ];
     let mut checked = 0;
     for row in rows(include_str!("../../format-spec/vectors/compare.tsv")) {

@@ -387,6 +387,9 @@ fn measures_by_the_delta_method() {
     check(m.hamming(), "166.6667", "22.2222");
     check(m.union(), "333.3333", "11.1111");
     check(m.containment_of_second(), ".555556", ".037037");
+    // The first set is the smaller one.
+    check(m.overlap(), ".833333", ".055556");
+    assert_eq!(Measures { first: second, second: first, ..m }.overlap(), m.overlap());
     // The ends of the interval are the measures at the ends of the resemblance interval.
     let h = m.hamming();
     printed(h.low, "125.0");

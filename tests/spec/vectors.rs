@@ -18,7 +18,7 @@ fn hex_bytes(text: &str) -> Vec<u8> {
     (0..text.len()).step_by(2).map(byte).collect()
 }
 
-pub(crate) fn universe(text: &str) -> Universe {
+fn universe(text: &str) -> Universe {
     match text {
         "open" => Universe::Open,
         size => Universe::Bounded(size.parse().expect("a size")),
@@ -30,9 +30,33 @@ pub(crate) fn number<T: std::str::FromStr>(text: &str) -> T {
 }
 
 /// Parses a sampler, followed by its packing unless that is the default.
-pub(crate) fn sampled(text: &str) -> (Sampler, Packing) {
+fn sampled(text: &str) -> (Sampler, Packing) {
     let (sampler, packing) = text.split_once('+').unwrap_or((text, "low-bits"));
     (sampler.parse().expect("a sampler"), packing.parse().expect("a packing"))
+}
+
+/// Parses sampler, universe, seed, k, b and cardinality field.
+pub(crate) fn with_samples(start: Parameters, columns: [&str; 6]) -> Parameters {
+    let [sampler, place, seed, k, b, cardinality] = columns;
+    let (sampler, packing) = sampled(sampler);
+    start
+        .with_sampler(sampler)
+        .with_packing(packing)
+        .with_universe(universe(place))
+        .with_seed(number(seed))
+        .with_samples(number(k))
+        .with_bits(number(b))
+        .with_cardinality(cardinality.parse().unwrap())
+}
+
+/// Parses L, g, v and m.
+pub(crate) fn slots_of([count, g, v, m]: [&str; 4]) -> Slots {
+    Slots {
+        count: number(count),
+        samples_per_slot: number(g),
+        value_bits: number(v),
+        min_matches: number(m),
+    }
 }
 
 #[test]
@@ -44,22 +68,9 @@ fn schemes() {
         else {
             panic!("{row:?}")
         };
-        let (sampler, packing) = sampled(sampler);
-        let parameters = Parameters::default()
-            .with_features(kind.parse().unwrap())
-            .with_sampler(sampler)
-            .with_packing(packing)
-            .with_universe(universe(place))
-            .with_seed(number(seed))
-            .with_samples(number(k))
-            .with_bits(number(b))
-            .with_cardinality(cardinality.parse().unwrap())
-            .with_slots(Slots {
-                count: number(l),
-                samples_per_slot: number(g),
-                value_bits: number(v),
-                min_matches: number(m),
-            })
+        let start = Parameters::default().with_features(kind.parse().unwrap());
+        let parameters = with_samples(start, [sampler, place, seed, k, b, cardinality])
+            .with_slots(slots_of([l, g, v, m]))
             .with_elements(Elements::None);
         let scheme = Scheme::new(parameters).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(scheme.to_bytes().to_vec(), hex_bytes(bytes), "{name}");
@@ -110,19 +121,9 @@ fn signatures() {
         let [sampler, place, seed, k, b, cardinality, set, empty, code, planes] = row[..] else {
             panic!("{row:?}")
         };
-        let (sampler, packing) = sampled(sampler);
-        let scheme = Scheme::new(
-            presets::PRECISE
-                .with_sampler(sampler)
-                .with_packing(packing)
-                .with_universe(universe(place))
-                .with_seed(number(seed))
-                .with_samples(number(k))
-                .with_bits(number(b))
-                .with_cardinality(cardinality.parse().unwrap())
-                .with_slots(Slots::NONE),
-        )
-        .unwrap_or_else(|error| panic!("{row:?}: {error}"));
+        let columns = [sampler, place, seed, k, b, cardinality];
+        let parameters = with_samples(presets::PRECISE, columns).with_slots(Slots::NONE);
+        let scheme = Scheme::new(parameters).unwrap_or_else(|error| panic!("{row:?}: {error}"));
         let elements = elements(set, scheme.universe);
         let sketcher = Sketcher::new(&scheme);
         let signature = sketcher.sketch(&elements).unwrap();
@@ -168,17 +169,9 @@ fn weighted_signatures() {
     let mut checked = std::collections::BTreeMap::new();
     for row in rows(include_str!("../../format-spec/vectors/weighted.tsv")) {
         let [name, seed, k, b, set, empty, planes] = row[..] else { panic!("{row:?}") };
-        let (sampler, packing) = sampled(name);
-        let scheme = Scheme::new(
-            presets::WEIGHTED
-                .with_sampler(sampler)
-                .with_packing(packing)
-                .with_seed(number(seed))
-                .with_samples(number(k))
-                .with_bits(number(b))
-                .with_slots(Slots::NONE),
-        )
-        .unwrap_or_else(|error| panic!("{row:?}: {error}"));
+        let columns = [name, "open", seed, k, b, "none"];
+        let parameters = with_samples(presets::WEIGHTED, columns).with_slots(Slots::NONE);
+        let scheme = Scheme::new(parameters).unwrap_or_else(|error| panic!("{row:?}: {error}"));
         let weights = weights(set);
         let sketcher = Sketcher::new(&scheme);
         let signature = sketcher.sketch_weighted(&weights).unwrap();
@@ -206,20 +199,12 @@ fn slots() {
     let mut checked = 0;
     for row in rows(include_str!("../../format-spec/vectors/slot.tsv")) {
         let [k, b, count, g, v, set, values] = row[..] else { panic!("{row:?}") };
-        let slots = Slots {
-            count: number(count),
-            samples_per_slot: number(g),
-            value_bits: number(v),
-            min_matches: 1,
-        };
-        let (samples, bits, cardinality) = (number(k), number(b), CardinalityField::None);
-        let sampler = Sampler::OnePermutation;
         let scheme = presets::PRECISE
-            .with_sampler(sampler)
-            .with_samples(samples)
-            .with_bits(bits)
-            .with_slots(slots)
-            .with_cardinality(cardinality);
+            .with_sampler(Sampler::OnePermutation)
+            .with_samples(number(k))
+            .with_bits(number(b))
+            .with_slots(slots_of([count, g, v, "1"]))
+            .with_cardinality(CardinalityField::None);
         let scheme = Scheme::new(scheme).unwrap();
         let elements = elements(set, scheme.universe);
         let signature = Sketcher::new(&scheme).sketch(&elements).unwrap();
