@@ -10,14 +10,12 @@ use testkit::folder;
 use testkit::random::Random;
 use testkit::scale::cases;
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use child::{Known, Said, Task, witness};
+use child::{Known, Task, witness};
 use ringer::{Database, Error, LogKind, Options};
 
 /// What all threads know about one database.
@@ -44,30 +42,9 @@ fn run_and_kill(path: &Path, random: &mut Random, told: &Told) -> bool {
     let wait = Duration::from_micros(random.below(at_most));
     let least = told.acknowledged.load(Ordering::SeqCst);
     let mut command = child::command(path, task);
-    let mut process =
-        command.env(witness::VARIABLE, path.with_extension("witness")).spawn().unwrap();
-    let out = process.stdout.take().unwrap();
-    let (sender, lines) = mpsc::channel();
-    let said = thread::scope(|scope| {
-        let listener = scope.spawn(move || {
-            let mut said = Said::default();
-            for line in BufReader::new(out).lines() {
-                said.hear(&line.unwrap());
-                told.acknowledged.fetch_max(said.last().unwrap_or(0), Ordering::SeqCst);
-                if said.opened.is_some() {
-                    let _ = sender.send(());
-                }
-            }
-            said
-        });
-        // If the process ends by itself, the wait ends too.
-        let _ = (0..lines_first).try_for_each(|_| lines.recv());
-        thread::sleep(wait);
-        process.kill().unwrap();
-        let output = process.wait_with_output().unwrap();
-        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(!errors.contains("panicked"), "{errors}");
-        listener.join().unwrap()
+    let process = command.env(witness::VARIABLE, path.with_extension("witness")).spawn().unwrap();
+    let said = child::kill_after(process, lines_first, wait, |said| {
+        told.acknowledged.fetch_max(said.last().unwrap_or(0), Ordering::SeqCst);
     });
     let locked = said.failures.iter().filter(|text| text.starts_with("open Locked ")).count();
     assert_eq!(locked, said.failures.len(), "{:?}", said.failures);

@@ -42,16 +42,21 @@ fn remove_all(path: &Path) {
     }
 }
 
+/// Returns a writer whose file was removed, and the writer of the database that took its place.
+fn replaced(path: &Path, kind: LogKind) -> (Database, Database) {
+    let first = create(path, kind);
+    put(&first, "old").unwrap();
+    remove_all(path);
+    (first, create(path, kind))
+}
+
 /// Closing the first writer used to remove the log of the second one, with four acknowledged commits.
 #[test]
 fn a_writer_whose_file_was_replaced_leaves_the_new_one_alone() {
     for kind in KINDS {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.ringer");
-        let first = create(&path, kind);
-        put(&first, "old").unwrap();
-        remove_all(&path);
-        let second = create(&path, kind);
+        let (first, second) = replaced(&path, kind);
         for key in ["1", "2", "3", "4"] {
             put(&second, key).unwrap();
         }
@@ -76,10 +81,7 @@ fn dropping_a_writer_whose_file_was_replaced_removes_nothing() {
     for kind in KINDS {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.ringer");
-        let first = create(&path, kind);
-        put(&first, "old").unwrap();
-        remove_all(&path);
-        let second = create(&path, kind);
+        let (first, second) = replaced(&path, kind);
         put(&second, "1").unwrap();
         drop(first);
         assert!(matches!(Database::open(&path, options(kind)), Err(Error::Locked { .. })));

@@ -6,10 +6,7 @@ use testkit::folder;
 use testkit::random::Random;
 use testkit::scale::cases;
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::sync::mpsc;
-use std::thread;
 use std::time::Duration;
 
 use child::{Known, Said, Task};
@@ -47,34 +44,14 @@ fn verify() {
 /// Runs the process and kills it some time after its start, after opening, or after its first commits.
 fn run_and_kill(path: &Path, random: &mut Random, log: LogKind) -> Said {
     let task = Task { seed: random.below(1 << 30), commits: u64::MAX, calm: 20, log };
-    let mut process = child::command(path, task).spawn().unwrap();
+    let process = child::command(path, task).spawn().unwrap();
     let (lines_first, at_most) = match random.below(5) {
         0 => (0, 10_000),
         1 => (1, 30_000),
         _ => (2 + random.below(10), 60_000),
     };
     let wait = Duration::from_micros(random.below(at_most));
-    let out = process.stdout.take().unwrap();
-    let (sender, lines) = mpsc::channel();
-    let listener = thread::spawn(move || {
-        // All its output counts, including what arrives after its end.
-        let mut said = Said::default();
-        for line in BufReader::new(out).lines() {
-            said.hear(&line.unwrap());
-            if said.opened.is_some() {
-                let _ = sender.send(());
-            }
-        }
-        said
-    });
-    // If the process ends by itself, the wait ends too.
-    let _ = (0..lines_first).try_for_each(|_| lines.recv());
-    thread::sleep(wait);
-    process.kill().unwrap();
-    let output = process.wait_with_output().unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!errors.contains("panicked"), "{errors}");
-    let said = listener.join().unwrap();
+    let said = child::kill_after(process, lines_first, wait, |_| {});
     assert!(said.failures.is_empty(), "{:?}", said.failures);
     said
 }

@@ -8,9 +8,12 @@ pub mod witness;
 
 use crate::random::Random;
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use ringer::{Database, Error, LogKind, Options, Scheme, Signature, Sketcher, Snapshot};
 use witness::Witness;
@@ -265,9 +268,43 @@ impl Said {
 }
 
 /// Reads the lines of a child until `stop` returns true or the child ends.
-pub fn listen(child: &mut Child, mut stop: impl FnMut(&Said) -> bool) -> Said {
+pub fn listen(child: &mut Child, stop: impl FnMut(&Said) -> bool) -> Said {
+    read(child.stdout.as_mut().expect("piped"), stop)
+}
+
+/// Kills a child after it has opened the database and printed this many lines, and then `wait`. Returns all that it
+/// reported, including what arrived after its end. `heard` sees the report grow.
+pub fn kill_after(
+    mut child: Child,
+    lines: u64,
+    wait: Duration,
+    heard: impl Fn(&Said) + Send,
+) -> Said {
+    let out = child.stdout.take().expect("piped");
+    let (sender, heard_lines) = mpsc::channel();
+    thread::scope(|scope| {
+        let listener = scope.spawn(move || {
+            read(out, |said| {
+                heard(said);
+                if said.opened.is_some() {
+                    let _ = sender.send(());
+                }
+                false
+            })
+        });
+        // If the child ends by itself, the wait ends too.
+        let _ = (0..lines).try_for_each(|_| heard_lines.recv());
+        thread::sleep(wait);
+        child.kill().unwrap();
+        let output = child.wait_with_output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!errors.contains("panicked"), "{errors}");
+        listener.join().unwrap()
+    })
+}
+
+fn read(out: impl Read, mut stop: impl FnMut(&Said) -> bool) -> Said {
     let mut said = Said::default();
-    let out = child.stdout.as_mut().expect("piped");
     for line in BufReader::new(out).lines() {
         said.hear(&line.unwrap());
         if stop(&said) {
