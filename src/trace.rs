@@ -2,6 +2,7 @@
 //!
 //! In: the name of a step and its numbers. Out: a span or an event with the target `ringer` and the level DEBUG. Without the
 //! feature both macros expand to nothing, and their arguments are not evaluated. Keys, sets and paths are never recorded.
+//! `benches/tracing.rs` measures what they cost while nobody listens.
 
 /// Opens a span that lasts until the end of the enclosing block.
 #[cfg(feature = "tracing")]
