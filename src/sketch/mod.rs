@@ -16,6 +16,7 @@ mod independent;
 mod lazy;
 mod members;
 mod numbers;
+mod one_hot;
 mod one_permutation;
 mod permutation;
 mod set_size;

@@ -10,6 +10,7 @@ mod dedup;
 mod delete;
 mod dump;
 mod estimate;
+mod export;
 mod get;
 mod keys;
 mod man;
@@ -51,6 +52,7 @@ pub(crate) enum Command {
     Compact(compact::Compact),
     Pack(pack::Pack),
     Dump(dump::Dump),
+    Export(export::Export),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -77,6 +79,7 @@ impl Command {
             Command::Compact(command) => command.run(style),
             Command::Pack(command) => command.run(style),
             Command::Dump(command) => command.run(style),
+            Command::Export(command) => command.run(style),
             Command::Completions(command) => command.run(),
             Command::Man(command) => command.run(),
         }

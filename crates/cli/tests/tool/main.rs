@@ -7,6 +7,7 @@ mod add;
 mod arguments;
 mod dataset;
 mod dedup;
+mod export;
 mod guide;
 mod increments;
 #[cfg(unix)]

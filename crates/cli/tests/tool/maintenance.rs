@@ -195,6 +195,7 @@ fn output_closed_early_is_no_error() {
         &["keys", "db.ringer"][..],
         &["dump", "db.ringer"],
         &["dump", "db.ringer", "--json"],
+        &["export", "db.ringer", "--libsvm"],
         &["pairs", "db.ringer", "--min", "0.5", "--expand", "--quiet"],
         &["clusters", "db.ringer", "--min", "0.5", "--quiet"],
         &["query", "db.ringer", "--key", "key0000", "--all"],
@@ -242,7 +243,7 @@ fn help_completions_and_manual_pages() {
     let tool = Tool::new();
     let help = tool.run(&["--help"]).with_status(0).out;
     let commands = "dedup create add query get delete keys estimate pairs clusters triples plan stat check \
-                    repair salvage compact pack dump completions man";
+                    repair salvage compact pack dump export completions man";
     for command in commands.split_whitespace() {
         assert!(help.contains(&format!("\n  {command} ")), "{command}");
         let own = tool.run(&[command, "--help"]).with_status(0).out;

@@ -32,6 +32,7 @@ const COMMANDS: &[&str] = &[
     "compact",
     "pack",
     "dump",
+    "export",
     "completions",
     "man",
 ];
