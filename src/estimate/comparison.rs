@@ -6,6 +6,7 @@
 use super::bounded::{bias_bound, share, tells_size, with_systematic_error};
 use super::confidence::Confidence;
 use super::counts::Counts;
+use super::likelihood::Table;
 use super::measures::Measures;
 use super::pair::{Agreement, Sampling};
 use super::posterior::Evidence;
@@ -13,8 +14,8 @@ use super::sizes::Sizes;
 use super::threshold::reaches;
 use super::{Chance, Estimate, Law};
 use crate::error::{Error, Result};
-use crate::scheme::{Cardinality, CardinalityField, Measure, Sampler, Scheme, Universe};
-use crate::sketch::Signature;
+use crate::scheme::{Cardinality, CardinalityField, Measure, Packing, Sampler, Scheme, Universe};
+use crate::sketch::{OrderCounts, Signature};
 
 /// What two signatures say about their sets.
 ///
@@ -40,6 +41,8 @@ pub struct Comparison {
     sampler: Sampler,
     universe: Universe,
     known: Option<Known>,
+    /// Only if it tells more than equal samples do.
+    order: Option<OrderCounts>,
 }
 
 /// What is known exactly.
@@ -78,6 +81,7 @@ impl Comparison {
             sampler: scheme.sampler,
             universe: scheme.universe,
             known: one_empty.then_some(Known::OneEmpty),
+            order: None,
         }
     }
 
@@ -195,6 +199,37 @@ impl Comparison {
             (values.1 - values.0) / 2.0 / 3.0_f64.sqrt(),
             bias_bound(self.sampler, self.agreement.samples, self.agreement.law, size),
         )
+    }
+
+    /// The most likely similarity, from the order of samples and the sizes of the sets.
+    ///
+    /// In a bounded universe, samples are places of elements, and which of two samples is smaller tells about the sets, too:
+    /// a set that is contained in another one never has the smaller sample. For sets that fill a good part of the
+    /// universe, of low resemblance, high containment or different sizes, the error is much smaller than that of
+    /// [`similarity`](Comparison::similarity): half of it or less for a set of 3 % of the universe against one of 30 %
+    /// that contains it. Nothing is gained for sets of less than 1 % of the universe.
+    ///
+    /// This needs signatures that were compared with each other ([`Signature::compare`],
+    /// [`Snapshot::compare`](crate::Snapshot::compare)), a bounded universe, independent samples of low bits, and exactly
+    /// known sizes. Otherwise equal samples tell everything, and the result is that of `similarity`.
+    ///
+    /// The likelihood is evaluated about 250 times, which takes 0.1 ms, whatever k and b are. `similarity` takes a tenth of
+    /// that. Comparing two signatures of such a scheme takes a few nanoseconds more per word, to count the order.
+    pub fn likelihood(&self) -> Estimate {
+        let table = self.order.zip(self.sizes).and_then(|(counts, sizes)| {
+            let Universe::Bounded(universe) = self.universe else { return None };
+            Table::new(counts, sizes.known()?, universe, self.bits).map(|table| (table, universe))
+        });
+        let Some((table, universe)) = table.filter(|_| self.known.is_none()) else {
+            return self.similarity();
+        };
+        let (value, posterior) = table.solve();
+        let (low, high) = posterior.interval(Confidence::P95);
+        let (low, high) = (low.min(value), high.max(value));
+        let agreement = self.agreement;
+        let bias = bias_bound(self.sampler, agreement.samples, agreement.law, universe);
+        let estimate = Estimate { value, std_error: posterior.deviation(), low, high };
+        with_systematic_error(estimate, 0.0, bias)
     }
 
     /// The value of [`similarity`](Comparison::similarity) alone, without its error, for ranking. It takes a small part
@@ -387,6 +422,13 @@ impl Comparison {
     }
 }
 
+/// Whether the order of samples tells something: whether they are the low bits of places in a universe.
+fn tells_order(scheme: &Scheme) -> bool {
+    matches!(scheme.universe, Universe::Bounded(_))
+        && scheme.sampler == Sampler::Independent
+        && scheme.packing == Packing::LowBits
+}
+
 impl Signature {
     /// Compares two signatures. The result is exact if they include the sets themselves
     /// ([`Elements::Kept`](crate::scheme::Elements::Kept) with all 64 bits). Signatures of different schemes are an
@@ -401,7 +443,10 @@ impl Signature {
         if one_empty && self.scheme().measure == Measure::Cosine {
             return Err(Error::Undefined { measure: "the cosine with an empty vector" });
         }
-        let comparison = Comparison::new(self.scheme(), equal, sizes, one_empty);
+        let mut comparison = Comparison::new(self.scheme(), equal, sizes, one_empty);
+        if tells_order(self.scheme()) && !one_empty {
+            comparison.order = Some(self.count_order(other)?);
+        }
         match (self.elements(), other.elements()) {
             (Some(first), Some(second)) if self.scheme().elements.are_exact() => {
                 Ok(comparison.with_counts(Counts::of(first, second)))

@@ -21,6 +21,7 @@ pub(crate) mod dependence;
 pub(crate) mod half_bit;
 mod interval;
 pub(crate) mod law;
+mod likelihood;
 pub(crate) mod many;
 mod many_dense;
 pub(crate) mod measures;

@@ -123,11 +123,10 @@ impl Evidence {
 
     /// The posterior distribution of the resemblance.
     pub(crate) fn posterior(&self) -> Posterior {
-        let cells = match self.sizes.known() {
-            Some((f1, f2)) if f1.min(f2) <= MOST_ATOMS => self.atoms(f1, f2),
+        match self.sizes.known() {
+            Some((f1, f2)) if f1.min(f2) <= MOST_ATOMS => Posterior::new(self.atoms(f1, f2)),
             _ => self.grid(),
-        };
-        Posterior::new(cells)
+        }
     }
 
     /// The probability that the resemblance is at least this. On the grid, each value includes those up to half an
@@ -154,37 +153,40 @@ impl Evidence {
         (0..=most as u32).map(atom).collect()
     }
 
-    fn grid(&self) -> Vec<Cell> {
+    fn grid(&self) -> Posterior {
         let most = self.most();
-        let two_maxima = matches!(self.agreement.law, Law::HalfBit(_));
-        let (low, high, cells) = if two_maxima {
-            (0.0, most, WIDE_CELLS)
-        } else {
-            let peak = self.agreement.value().clamp(0.0, most);
-            (self.reach(peak, 0.0), self.reach(peak, most), CELLS)
-        };
-        let width = ((high - low) / cells as f64).max(f64::MIN_POSITIVE);
-        let cell = |i: usize| {
-            let start = low + width * i as f64;
-            let ln_likelihood = self.ln_likelihood(start + width / 2.0);
-            Cell { low: start, high: (start + width).min(most), mass: width, ln_likelihood }
-        };
-        (0..cells).map(cell).collect()
+        let ln_likelihood = |resemblance| self.ln_likelihood(resemblance);
+        if matches!(self.agreement.law, Law::HalfBit(_)) {
+            return Posterior::new(grid(0.0, most, WIDE_CELLS, &ln_likelihood));
+        }
+        let peak = self.agreement.value().clamp(0.0, most);
+        Posterior::around(peak, 0.0, most, &ln_likelihood)
     }
+}
 
-    /// Where the likelihood becomes negligible between its maximum and an end.
-    fn reach(&self, peak: f64, end: f64) -> f64 {
-        let least = self.ln_likelihood(peak) - REACH;
-        if self.ln_likelihood(end) >= least {
-            return end;
-        }
-        let (mut inside, mut outside) = (peak, end);
-        for _ in 0..12 {
-            let middle = 0.5 * (inside + outside);
-            if self.ln_likelihood(middle) >= least { inside = middle } else { outside = middle }
-        }
-        outside
+/// Cells of equal width.
+fn grid(low: f64, high: f64, cells: usize, ln_likelihood: &impl Fn(f64) -> f64) -> Vec<Cell> {
+    let width = ((high - low) / cells as f64).max(f64::MIN_POSITIVE);
+    let cell = |i: usize| {
+        let start = low + width * i as f64;
+        let ln_likelihood = ln_likelihood(start + width / 2.0);
+        Cell { low: start, high: (start + width).min(high), mass: width, ln_likelihood }
+    };
+    (0..cells).map(cell).collect()
+}
+
+/// Where the likelihood becomes negligible between its maximum and an end.
+fn reach(peak: f64, end: f64, ln_likelihood: &impl Fn(f64) -> f64) -> f64 {
+    let least = ln_likelihood(peak) - REACH;
+    if ln_likelihood(end) >= least {
+        return end;
     }
+    let (mut inside, mut outside) = (peak, end);
+    for _ in 0..12 {
+        let middle = 0.5 * (inside + outside);
+        if ln_likelihood(middle) >= least { inside = middle } else { outside = middle }
+    }
+    outside
 }
 
 /// `ln(e^a + e^b)`.
@@ -225,6 +227,18 @@ impl Posterior {
         }
         cells.iter_mut().for_each(|cell| cell.mass /= sum);
         Posterior { cells, best }
+    }
+
+    /// The distribution of values from `least` to `most`, if all are equally frequent beforehand and the likelihood has
+    /// one maximum.
+    pub(super) fn around(
+        peak: f64,
+        least: f64,
+        most: f64,
+        ln_likelihood: &impl Fn(f64) -> f64,
+    ) -> Posterior {
+        let [low, high] = [least, most].map(|end| reach(peak, end, ln_likelihood));
+        Posterior::new(grid(low, high, CELLS, ln_likelihood))
     }
 
     /// The standard deviation.

@@ -18,6 +18,7 @@ mod members;
 mod numbers;
 mod one_hot;
 mod one_permutation;
+mod order;
 mod permutation;
 mod set_size;
 mod shared_donors;
@@ -32,6 +33,7 @@ mod weights;
 
 pub(crate) use document::Document;
 pub use elements::intersection_size;
+pub(crate) use order::{MAGNITUDES, OrderCounts};
 pub use shared_donors::SharedDonors;
 pub use signature::{Signature, Signatures};
 pub use sketcher::Sketcher;

@@ -22,7 +22,7 @@ use ringer::{Scheme, Signature, Sketcher, presets, resemblance_of};
 const D: u64 = 1 << 16;
 
 /// Returns the rows of a truth table: the words, and R in column `r`.
-fn truth(path: &Path, words: usize, r: usize) -> Vec<(Vec<String>, f64)> {
+pub(crate) fn truth(path: &Path, words: usize, r: usize) -> Vec<(Vec<String>, f64)> {
     let text = fs::read_to_string(path).expect("a truth table");
     let rows = text.lines().filter(|line| !line.starts_with('#'));
     rows.map(|line| {
@@ -34,7 +34,7 @@ fn truth(path: &Path, words: usize, r: usize) -> Vec<(Vec<String>, f64)> {
 }
 
 /// Returns the document sets of the words that a truth table names.
-fn postings(folder: &Path, wanted: &[(Vec<String>, f64)]) -> HashMap<String, Vec<u64>> {
+pub(crate) fn postings(folder: &Path, wanted: &[(Vec<String>, f64)]) -> HashMap<String, Vec<u64>> {
     let wanted: HashSet<&String> = wanted.iter().flat_map(|(words, _)| words).collect();
     let mut text = Vec::new();
     let file = File::open(folder.join("postings.txt.xz")).expect("the postings");

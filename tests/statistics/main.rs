@@ -3,6 +3,7 @@
 mod dense_sets;
 mod every_bin_sampler;
 mod lazy_sampler;
+mod likelihood;
 mod many_sets;
 mod real_recall;
 mod recall;
