@@ -2,7 +2,8 @@
 
 use ringer::Scheme;
 use ringer::estimate::advice::{Advice, advise};
-use ringer::estimate::planning::found;
+use ringer::estimate::planning::{at_least, found, lsh_exponent};
+use ringer::estimate::{Chance, Law};
 use ringer::scheme::Packing;
 use serde_json::{Value, json};
 
@@ -19,7 +20,8 @@ const HEIGHT: usize = 12;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ringer plan --min 0.8
-  ringer plan --min 0.5 --error 0.03 --sets 10000000")]
+  ringer plan --min 0.5 --error 0.03 --sets 10000000
+  ringer plan --min 0.5 --theory --universe 65536 --set-size 2000")]
 pub(crate) struct Plan {
     /// The minimum resemblance that has to be found, above 0 and at most 1.
     #[arg(long, visible_alias = "threshold", value_name = "R", allow_negative_numbers = true)]
@@ -30,15 +32,93 @@ pub(crate) struct Plan {
     /// The number of sets that the database will hold.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     sets: u64,
+    /// Also print what theory says of each number of bits: storage, exponent of the index, precision.
+    #[arg(long)]
+    theory: bool,
+    /// Theory for sets of elements below D, such as numbers of documents. Without it, sets are tiny compared with their
+    /// universe.
+    #[arg(long, value_name = "D", requires = "set_size", value_parser = clap::value_parser!(u64).range(2..))]
+    universe: Option<u64>,
+    /// The size of a set, with --universe.
+    #[arg(long, value_name = "F", requires = "universe", value_parser = clap::value_parser!(u64).range(1..))]
+    set_size: Option<u64>,
 }
 
+/// What theory says of a scheme at the least resemblance.
+struct Theory {
+    /// B(b): bits of a signature times the variance.
+    storage_factor: f64,
+    /// How many times the space 64-bit samples need at the same error.
+    improvement: f64,
+    /// rho: a query compares about N^rho of N sets, if all others have at most half the least resemblance.
+    exponent: f64,
+    /// The share of pairs with an estimate of at least the least resemblance that reach it, if all resemblances are equally
+    /// frequent.
+    precision: f64,
+}
+
+impl Theory {
+    fn of(scheme: &Scheme, min: f64, share: f64) -> Theory {
+        let law_of = |bits| {
+            let chance = Chance::dense(bits, share, share);
+            match scheme.packing {
+                Packing::XorPairs if bits == 1 => Law::HalfBit(chance),
+                _ => Law::Minwise(chance),
+            }
+        };
+        let law = law_of(scheme.bits.into());
+        let factor = |bits: f64, law: Law| bits * law.variance(law.agreement(min), MANY) * MANY;
+        let (own, full) = (factor(scheme.bits.into(), law), 64.0 * min * (1.0 - min));
+        let near = 1.0 - min;
+        let exponent = match law {
+            Law::Minwise(chance) if near > 0.0 => {
+                lsh_exponent(&chance, near, (1.0 - min / 2.0) / near)
+            }
+            _ => law.agreement(min).ln() / law.agreement(min / 2.0).ln(),
+        };
+        let k = scheme.samples;
+        let needed = (0..=k).find(|x| law.similarity(f64::from(*x) / f64::from(k)) >= min - 1e-9);
+        let passes = |i: u32| {
+            let p = law.agreement((f64::from(i) + 0.5) / f64::from(STEPS)).clamp(0.0, 1.0);
+            at_least(needed.unwrap_or(k), k, p)
+        };
+        let right = |i: &u32| (f64::from(*i) + 0.5) / f64::from(STEPS) >= min;
+        let all: f64 = (0..STEPS).map(passes).sum();
+        let kept: f64 = (0..STEPS).filter(right).map(passes).sum();
+        Theory {
+            storage_factor: own,
+            improvement: full / own,
+            exponent: exponent.max(0.0),
+            precision: kept / all.max(f64::MIN_POSITIVE),
+        }
+    }
+}
+
+/// Resemblances over which the precision is averaged.
+const STEPS: u32 = 1000;
+
+/// Samples for which the variance is proportional to their inverse.
+const MANY: f64 = 1e9;
+
 impl Plan {
+    /// The share of the universe that a set fills.
+    fn share(&self) -> Result<f64, Failure> {
+        match (self.universe, self.set_size) {
+            (Some(universe), Some(size)) if size > universe => Err(Failure::Usage(format!(
+                "--set-size {size}: a set has at most as many elements as its universe, {universe}: give a smaller size"
+            ))),
+            (Some(universe), Some(size)) => Ok(size as f64 / universe as f64),
+            _ => Ok(0.0),
+        }
+    }
+
     pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
+        let share = self.share()?;
         let all = advise(self.min, self.error, self.sets).map_err(exit::bad_argument)?;
         let mut out = Output::new();
         if style.json {
             for advice in &all {
-                out.line(as_json(advice))?;
+                out.line(as_json(advice, &Theory::of(&advice.scheme, self.min, share)))?;
             }
             return out.flush();
         }
@@ -61,6 +141,9 @@ impl Plan {
                 advice.found,
                 advice.in_vain,
             ))?;
+        }
+        if self.theory || self.universe.is_some() {
+            self.print_theory(&all, share, &mut out)?;
         }
         let Some(best) = all.first() else { return out.flush() };
         out.line(format_args!(
@@ -87,6 +170,30 @@ impl Plan {
             out.line(line)?;
         }
         out.flush()
+    }
+
+    fn print_theory(&self, all: &[Advice], share: f64, out: &mut Output) -> Result<(), Failure> {
+        out.line("\nsamples bits     B(b)  B(64)/B(b)     rho  precision")?;
+        for advice in all {
+            let theory = Theory::of(&advice.scheme, self.min, share);
+            out.line(format_args!(
+                "{:>7} {:>4}  {:>7.3}  {:>10.2}  {:.4}  {:>9.4}",
+                advice.scheme.samples,
+                bits(&advice.scheme),
+                theory.storage_factor,
+                theory.improvement,
+                theory.exponent,
+                theory.precision,
+            ))?;
+        }
+        out.line(format_args!(
+            "B(b) is the bits of a signature times the variance at resemblance {min}, and B(64)/B(b) is how many times the space \
+             64-bit samples need. An index makes a query compare about N^rho of N sets, if the others have at most resemblance \
+             {half}. The precision is the share of right pairs among those with an estimate of at least {min}, if all \
+             resemblances are equally frequent. Sets fill {share} of their universe.",
+            min = self.min,
+            half = self.min / 2.0,
+        ))
     }
 }
 
@@ -143,7 +250,7 @@ fn plot(scheme: &Scheme, min: f64) -> Vec<String> {
     lines
 }
 
-fn as_json(advice: &Advice) -> Value {
+fn as_json(advice: &Advice, theory: &Theory) -> Value {
     let scheme = &advice.scheme;
     json!({
         "samples": scheme.samples,
@@ -159,5 +266,9 @@ fn as_json(advice: &Advice) -> Value {
         "std_error": advice.std_error,
         "found": advice.found,
         "in_vain": advice.in_vain,
+        "storage_factor": theory.storage_factor,
+        "storage_improvement": theory.improvement,
+        "lsh_exponent": theory.exponent,
+        "precision": theory.precision,
     })
 }

@@ -286,6 +286,46 @@ fn copies_are_pairs_or_groups() {
     assert_eq!(all.with_status(0).json().len(), 6 + 150 * 149 / 2 + 150);
 }
 
+/// B(b) and rho by hand, and the precision by simulation: 40,000 pairs of uniform resemblance, to 5 standard errors.
+#[test]
+fn plan_states_what_theory_says() {
+    let tool = Tool::new();
+    let with_bits = |arguments: &[&str], bits: u64| {
+        let all = tool.run(&[&["plan", "--json", "--min", "0.5"], arguments].concat());
+        let all = all.with_status(0).json();
+        all.into_iter().find(|advice| advice["bits"] == bits).expect("a scheme of these bits")
+    };
+    let close =
+        |value: f64, expected: f64| assert!((value - expected).abs() < 1e-3, "{value} {expected}");
+    // P = 1/4 + 3/4 R.
+    let sparse = with_bits(&[], 2);
+    close(number(&sparse, "storage_factor"), 2.0 * 0.625 * 0.375 / 0.5625);
+    close(number(&sparse, "storage_improvement"), 19.2);
+    close(number(&sparse, "lsh_exponent"), 0.625_f64.ln() / 0.4375_f64.ln());
+    let k = number(&sparse, "samples") as u32;
+    let mut random = testkit::random::Random(3);
+    let (mut reported, mut right) = (0.0, 0.0);
+    for _ in 0..40_000 {
+        let r = random.unit();
+        let equal = (0..k).filter(|_| random.unit() < 0.25 + 0.75 * r).count() as f64;
+        if (equal / f64::from(k) - 0.25) / 0.75 >= 0.5 - 1e-9 {
+            reported += 1.0;
+            right += f64::from(r >= 0.5);
+        }
+    }
+    let (simulated, stated): (f64, f64) = (right / reported, number(&sparse, "precision"));
+    let error = (simulated * (1.0 - simulated) / reported).sqrt();
+    assert!((simulated - stated).abs() < 5.0 * error, "{simulated} {stated}");
+    // Half of the universe: a third of the 1-bit samples agree by chance.
+    let dense = with_bits(&["--universe", "1000", "--set-size", "500"], 1);
+    close(number(&dense, "storage_factor"), 0.5);
+    let shown = tool.run(&["plan", "--min", "0.5", "--theory"]).with_status(0).out;
+    assert!(shown.contains("B(64)/B(b)") && shown.contains("19.20"), "{shown}");
+    tool.run(&["plan", "--min", "0.5", "--universe", "10"]).with_status(2);
+    let refused = tool.run(&["plan", "--min", "0.5", "--universe", "10", "--set-size", "11"]);
+    assert!(refused.with_status(2).err.contains("at most as many elements as its universe"));
+}
+
 #[test]
 fn plan_draws_its_curve() {
     let tool = Tool::new();
