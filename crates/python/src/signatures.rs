@@ -87,6 +87,13 @@ impl Signatures {
         Ok(Signatures { bytes, rows: count, width, nulls, scheme })
     }
 
+    /// Signatures from their bytes, one after the other. None is null.
+    pub(crate) fn of_bytes(py: Python<'_>, bytes: &[u8], sketcher: &Sketcher) -> Signatures {
+        let (width, scheme) = (sketcher.signature_bytes(), sketcher.scheme().clone());
+        let (rows, bytes) = (bytes.len() / width, PyBytes::new(py, bytes).unbind());
+        Signatures { bytes, rows, width, nulls: None, scheme }
+    }
+
     /// Refuses signatures of another scheme.
     pub(crate) fn check_scheme(&self, scheme: &Scheme) -> Outcome<()> {
         if self.scheme == *scheme {

@@ -5,11 +5,13 @@
 
 use std::sync::Arc;
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use numpy::ndarray::{ArrayView1, ArrayView2};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rayon::prelude::*;
 use ringer::features::{Extractor, Media};
+use ringer::scheme::CardinalityField;
 use ringer::{Error, Like, Scheme, Signature};
 
 use crate::columns::{Column, Rows, Scratch};
@@ -91,14 +93,27 @@ impl Sketcher {
         Ok(PyArray1::from_vec(py, set))
     }
 
+    /// Signatures of samples that another program made: a row of samples for each set. Rows that are `empty` stand for the
+    /// empty set.
+    fn pack_samples(
+        &self,
+        py: Python<'_>,
+        samples: PyReadonlyArray2<'_, u64>,
+        empty: PyReadonlyArray1<'_, bool>,
+    ) -> Outcome<Signatures> {
+        let bytes = packed(self.sketcher.scheme(), samples.as_array(), empty.as_array())?;
+        Ok(Signatures::of_bytes(py, &bytes, &self.sketcher))
+    }
+
     /// The slot values of signatures, a row for each.
     fn slots<'py>(
         &self,
         py: Python<'py>,
         data: &Bound<'_, PyAny>,
+        run: Run,
     ) -> Outcome<Bound<'py, PyArray2<u64>>> {
         let reader = self.sketcher.slot_reader();
-        self.rows_of(py, data, reader.count(), |signature, values| {
+        self.rows_of(py, data, &run, reader.count(), |signature, values| {
             let mut read = vec![0; reader.count()];
             reader.read(signature.planes(), &mut read);
             values.iter_mut().zip(read).for_each(|(value, read)| *value = u64::from(read));
@@ -110,9 +125,10 @@ impl Sketcher {
         &self,
         py: Python<'py>,
         data: &Bound<'_, PyAny>,
+        run: Run,
     ) -> Outcome<Bound<'py, PyArray2<u64>>> {
         let samples = self.sketcher.scheme().samples as usize;
-        self.rows_of(py, data, samples, |signature, values| {
+        self.rows_of(py, data, &run, samples, |signature, values| {
             for (j, value) in values.iter_mut().enumerate() {
                 *value = u64::from(signature.sample(j).unwrap_or_default());
             }
@@ -225,23 +241,62 @@ impl Sketcher {
         &self,
         py: Python<'py>,
         data: &Bound<'_, PyAny>,
+        run: &Run,
         width: usize,
         read: impl Fn(&Signature, &mut [u64]) + Sync + Send,
     ) -> Outcome<Bound<'py, PyArray2<u64>>> {
-        let signatures = self.read(py, data, &Run::default())?;
+        let signatures = self.read(py, data, run)?;
         let shape = [signatures.len(), width];
-        let values = watched(py, &Run::default(), |_| {
+        let values = watched(py, run, |watch| {
+            watch.set_total(signatures.len());
             let mut values = vec![0; signatures.len() * width];
             let rows = values.par_chunks_mut(width.max(1)).zip(&signatures);
             rows.for_each(|(values, signature)| {
                 if let Some(signature) = signature {
                     read(signature, values);
                 }
+                watch.step();
             });
             Ok(values)
         })?;
         Ok(PyArray1::from_vec(py, values).reshape(shape)?)
     }
+}
+
+/// The bytes of signatures with these samples, one after the other (SIG-2, SIG-8).
+fn packed(
+    scheme: &Scheme,
+    samples: ArrayView2<'_, u64>,
+    empty: ArrayView1<'_, bool>,
+) -> Outcome<Vec<u8>> {
+    if scheme.cardinality != CardinalityField::None || scheme.elements.are_kept() {
+        let message = "signatures of samples have neither sizes nor sets; use a scheme without cardinality and keep_sets";
+        return Err(Failure::invalid(message));
+    }
+    let (bits, plane) = (usize::from(scheme.bits), scheme.words_per_plane() * 8);
+    let (rows, columns) = samples.dim();
+    if columns != scheme.samples as usize || empty.len() != rows {
+        let message = format!("there are {columns} samples in a row, not {}", scheme.samples);
+        return Err(Failure::invalid(message));
+    }
+    let width = bits * plane + 1;
+    let mut bytes = vec![0; rows * width];
+    for (row, (samples, bytes)) in samples.outer_iter().zip(bytes.chunks_mut(width)).enumerate() {
+        if empty[row] {
+            bytes[width - 1] = 1;
+            continue;
+        }
+        for (j, sample) in samples.iter().enumerate() {
+            if sample >> bits != 0 {
+                let message = format!("row {row}: sample {sample} has more than {bits} bits");
+                return Err(Failure::invalid(message));
+            }
+            for i in (0..bits).filter(|i| sample >> i & 1 == 1) {
+                bytes[i * plane + j / 8] |= 1 << (j % 8);
+            }
+        }
+    }
+    Ok(bytes)
 }
 
 /// The similarity of two signatures; NaN if one is null, or if it is undefined because both sets are empty.

@@ -5,12 +5,14 @@
 //! Panics are caught here.
 
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use ringer::Error;
@@ -38,9 +40,21 @@ impl<'py> FromPyObject<'_, 'py> for Run {
     type Error = PyErr;
 
     fn extract(run: Borrowed<'_, 'py, PyAny>) -> PyResult<Run> {
-        let (threads, progress) = run.extract()?;
-        Ok(Run { threads, progress })
+        let (threads, progress): (Option<Bound<'_, PyAny>>, _) = run.extract()?;
+        let threads = threads.map(|threads| {
+            threads.extract::<usize>().map_err(|error: PyErr| {
+                match error.is_instance_of::<PyOverflowError>(run.py()) {
+                    true => refused(&threads).into(),
+                    false => error,
+                }
+            })
+        });
+        Ok(Run { threads: threads.transpose()?, progress })
     }
+}
+
+fn refused(threads: impl Display) -> Failure {
+    Failure::invalid(format!("threads = {threads}: it must be 1 to {MOST_THREADS}"))
 }
 
 /// What watched work and the calling thread share.
@@ -159,8 +173,7 @@ fn pool(threads: Option<usize>) -> Outcome<Arc<ThreadPool>> {
     let usual = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.unwrap_or_else(usual);
     if !(1..=MOST_THREADS).contains(&threads) {
-        let message = format!("threads = {threads}: it must be 1 to {MOST_THREADS}");
-        return Err(Failure::invalid(message));
+        return Err(refused(threads));
     }
     let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
     let process = std::process::id();

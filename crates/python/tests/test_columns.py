@@ -90,6 +90,29 @@ def test_weighted_columns() -> None:
     assert rows_of(sketcher.signatures(weighted=pa.chunked_array([maps[:1], maps[1:]]))) == expected
 
 
+def test_vectors_are_the_same_in_every_container() -> None:
+    rows = [[1.0, -2.5, 0.0], None, [0.5, 0.25, 4.0], [3.0, 0.0, -1.0], [1.0, 1.0, 1.0], None, [2.0, 2.0, 3.0]]
+    sketcher = rdb.Sketcher(features="ids", preset="cosine", seed=1)
+    expected = [None if row is None else sketcher.signatures(vectors=[row])[0] for row in rows]
+    for kind in (pa.float64(), pa.float32()):
+        kinds = [pa.list_(kind), pa.list_(kind, 3), pa.large_list(kind), pa.list_view(kind)]
+        for column in arrow_variants(rows, kinds):
+            assert rows_of(sketcher.signatures(vectors=column)) == expected, column.type
+    full = [row for row in rows if row]
+    expected = rows_of(sketcher.signatures(vectors=full))
+    polars = pytest.importorskip("polars")
+    columns = [np.array(full), np.array(full, np.float32), np.array(full).T.copy().T, tuple(full), map(np.array, full),
+               polars.Series(full), polars.Series(full, dtype=polars.Array(polars.Float32, 3))]
+    for column in columns:
+        assert rows_of(sketcher.signatures(vectors=column)) == expected, type(column)
+    for column, message in [
+        (pa.array([[1.0], [1.0, 2.0]]), "row 1 has 2 coordinates, and others 1"), (pa.array([[1.0, None]]), "coordinate is null"),
+        (pa.array([["a"]]), "lists of Utf8"), (pa.array([1.0]), "give lists"), ([[1.0], [1.0, 2.0]], "equally many numbers"),
+    ]:
+        with pytest.raises(rdb.InvalidArgument, match=message):
+            sketcher.signatures(vectors=column)
+
+
 def test_polars_pandas_and_duckdb_columns() -> None:
     polars, pandas, duckdb = (pytest.importorskip(name) for name in ("polars", "pandas", "duckdb"))
     sketcher = rdb.Sketcher(features="text:2", seed=1)

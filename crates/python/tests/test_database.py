@@ -90,6 +90,8 @@ def test_all_kinds_of_questions_give_the_same_answer() -> None:
     ]
     assert all([(m.key, m.similarity) for m in answer] == [("a", answers[0][0].similarity)] for answer in answers)
     assert db.query(key="a") == []
+    assert db.query(text=text, top=np.int64(3), exhaustive=True)[0].key == "a"
+    assert [m.key for m in db.query(signature=db.sketcher.signatures([text]).to_numpy()[0])] == ["a"]
     key, similarity, slots = answers[0][0]
     assert (key, similarity.value, slots) == ("a", 1.0, db.sketcher.slot_count)
 

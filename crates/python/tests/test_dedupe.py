@@ -68,7 +68,16 @@ def test_tables_and_columns(texts: list[str]) -> None:
         assert (r.keep == expected.keep).all() and (r.representative == expected.representative).all()
         assert r.filter(table)["id"].to_numpy().tolist() == kept
     assert rdb.dedupe({"body": texts}, column="body", seed=1).keep.tolist() == expected.keep.tolist()
+    # A column of texts needs no name, and a dict of columns is a table.
+    assert rdb.dedupe(texts, column="text", seed=1).keep.tolist() == expected.keep.tolist()
+    assert expected.filter({"id": ids, "text": np.array(texts)})["id"] == kept
     assert expected.to_arrow()["keep"].to_pylist() == expected.keep.tolist()
+    duckdb = pytest.importorskip("duckdb")
+    frame = pa.table({"id": ids, "text": texts})
+    assert frame.num_rows == len(texts)
+    relation = duckdb.sql("select * from frame")
+    r = rdb.dedupe(relation, column="text", seed=1)
+    assert r.filter(relation)["id"].to_pylist() == kept
     assert f"{len(texts)} rows" in repr(expected) and expected.removed.tolist() == sorted(set(ids) - set(kept))
     for table in [pa.table({"a": [1]}), polars.DataFrame({"a": [1]}), pandas.DataFrame({"a": [1]}), {"a": [1]}]:
         with pytest.raises(rdb.InvalidArgument, match="no column 'text'"):

@@ -42,6 +42,8 @@ def test_slots_and_samples_are_bits_of_the_signature() -> None:
     triples = samples[:, :63].reshape(4, 21, 3)
     slots = triples[..., 0] | triples[..., 1] << np.uint64(8) | triples[..., 2] << np.uint64(16)
     assert (sketcher.slots(signatures) == slots).all() and sketcher.slots(signatures).dtype == np.uint64
+    seen: list[tuple[int, int]] = []
+    assert (sketcher.slots(signatures, threads=1, progress=lambda *step: seen.append(step)) == slots).all() and seen[-1] == (4, 4)
 
 
 def test_comparisons_are_near_the_truth() -> None:
@@ -75,6 +77,10 @@ def test_sparse_features_count_equal_samples() -> None:
     samples = sketcher.sample_values(signatures)
     assert features.shape == (5, 64 * 256)
     assert features.sum(axis=1).tolist() == [64, 64, 0, 0, 64]
+    # Sample j with the value v is the index j * 2**b + v.
+    for row in (0, 1):
+        expected = [j * 256 + int(value) for j, value in enumerate(samples[row])]
+        assert features[[row]].indices.tolist() == expected and (features[[row]].data == 1).all()
     product = (features @ features.T).todense()
     assert product[0, 1] == (samples[0] == samples[1]).sum() and product[0, 4] == 64
 

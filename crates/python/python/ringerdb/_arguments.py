@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable
 from typing import Any, Optional, TypedDict
@@ -51,6 +52,17 @@ def scheme_arguments(options: SchemeOptions) -> list[str]:
     return arguments
 
 
+def whole(value: Any, least: int, name: str) -> int:
+    """An argument as an int of at least ``least``."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if not least <= number < 1 << 63:
+        raise InvalidArgument(f"{name} = {value!r}: it must be an int of at least {least}")
+    return number
+
+
 def path_of(path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> str:
     """A path as str."""
     return os.fsdecode(path)
@@ -70,7 +82,11 @@ def one(what: dict[str, Any]) -> tuple[str, Any]:
     if kind == "weighted":
         return "weighted", [value]
     if kind == "vector":
-        return "vectors", _matrix(np.asarray(value, dtype=np.float64)[np.newaxis, ...])
+        return "vectors", _vectors([value])
+    if not isinstance(value, (bytes, bytearray, memoryview, np.ndarray)):
+        raise InvalidArgument(f"signature is {type(value).__name__}; it must be bytes, or a row of Signatures.to_numpy()")
+    if isinstance(value, np.ndarray) and (value.dtype != np.uint8 or value.ndim != 1):
+        raise InvalidArgument(f"signature is {value.ndim}-dimensional {value.dtype}; it must be a row of bytes")
     return "signatures", [bytes(value)]
 
 
@@ -82,7 +98,9 @@ def many(what: dict[str, Any]) -> tuple[str, Any]:
     if kind == "vectors":
         return kind, _vectors(value)
     if kind == "signatures" and isinstance(value, np.ndarray) and value.dtype != object:
-        return kind, np.ascontiguousarray(value, dtype=np.uint8)
+        if value.dtype != np.uint8 or value.ndim != 2:
+            raise InvalidArgument(f"signatures are a matrix of bytes (uint8), not {value.ndim}-dimensional {value.dtype}")
+        return kind, np.ascontiguousarray(value)
     return kind, value
 
 
@@ -116,16 +134,14 @@ def _sets(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _vectors(value: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
-    if not isinstance(value, np.ndarray):
-        if hasattr(value, "to_numpy") and not hasattr(value, "__array__"):
-            value = value.to_numpy()
+def _vectors(value: Any) -> Any:
+    if hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__"):
+        return value
+    if not isinstance(value, np.ndarray) or value.dtype == object:
         try:
             value = np.asarray([np.asarray(row, dtype=np.float64) for row in value])
         except (TypeError, ValueError) as error:
             raise InvalidArgument(f"vectors are rows of equally many numbers: {error}") from None
-    elif value.dtype == object:
-        return _vectors(list(value))
     return _matrix(value)
 
 

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core
-from ._arguments import Key, Progress, SchemeOptions, many, one, path_of, scheme_arguments
+from ._arguments import Key, Progress, SchemeOptions, many, one, path_of, scheme_arguments, whole
 from .errors import Error, InvalidArgument
 from .reads import Reads
 from .sketcher import Sketcher
@@ -215,6 +215,10 @@ class Database(Reads):
         return f"Database({self.path or 'memory'!r}, {state})"
 
 
+def _threads(threads: int | None) -> int | None:
+    return None if threads is None else whole(threads, 1, "threads")
+
+
 @atexit.register
 def _close_all() -> None:
     for database in list(_OPEN):
@@ -233,17 +237,17 @@ def create(path: Path, *, threads: int | None = None, **options: Unpack[SchemeOp
     default), ``samples``, ``bits``, ``slots``, ``samples_per_slot``, ``value_bits``, ``min_matches``, ``sampler``,
     ``packing``, ``universe``, ``cardinality``, ``keep_sets``.
     """
-    return Database(_core.Store.create(path_of(path), scheme_arguments(options), threads))
+    return Database(_core.Store.create(path_of(path), scheme_arguments(options), _threads(threads)))
 
 
 def open(path: Path, *, read_only: bool = False, threads: int | None = None) -> Database:
     """Opens a database. One process can write; any number can open it read-only at the same time."""
-    return Database(_core.Store.open(path_of(path), read_only, threads))
+    return Database(_core.Store.open(path_of(path), read_only, _threads(threads)))
 
 
 def memory(*, threads: int | None = None, **options: Unpack[SchemeOptions]) -> Database:
     """Creates a database in memory, with the options of `create`."""
-    return Database(_core.Store.memory(scheme_arguments(options), threads))
+    return Database(_core.Store.memory(scheme_arguments(options), _threads(threads)))
 
 
 def check(path: Path, depth: str = "full") -> list[Finding]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
-from ._arguments import Progress, SchemeOptions, many
+from ._arguments import Progress, SchemeOptions, many, whole
 from .database import Database, create, open
 from .errors import InvalidArgument
 from .sketcher import Sketcher
@@ -55,11 +55,18 @@ class Deduplicated:
         >>> rdb.dedupe(texts).filter(texts)
         ['one two three four five six', 'seven']
         """
+        if isinstance(table, dict):
+            return {name: self.filter(values) for name, values in table.items()}
+        library = type(table).__module__.partition(".")[0]
+        if library not in ("datasets", "pandas", "polars", "pyarrow", "numpy") and hasattr(table, "__arrow_c_stream__"):
+            # For example a relation of DuckDB.
+            import pyarrow
+
+            table, library = pyarrow.table(table), "pyarrow"
         if len(table) != len(self):
             raise InvalidArgument(f"the table has {len(table)} rows, but {len(self)} were compared")
         if isinstance(table, (list, tuple)):
             return [row for row, keep in zip(table, self.keep) if keep]
-        library = type(table).__module__.partition(".")[0]
         if library == "datasets":
             return table.select(np.flatnonzero(self.keep))
         if library in ("pandas", "numpy"):
@@ -85,7 +92,7 @@ class Deduplicated:
 def dedupe(
     data: Any = None,
     *,
-    column: str | None = None,
+    column: str = "text",
     sets: Any = None,
     signatures: Any = None,
     keys: Any = None,
@@ -101,7 +108,7 @@ def dedupe(
 ) -> Deduplicated:
     """Finds near-duplicates among texts, and decides which row of each group to keep.
 
-    ``data`` is a column of texts, or a table with the texts in ``column`` ("text" by default). ``sets`` or ``signatures``
+    ``data`` is a column of texts, or a table with the texts in ``column``. ``sets`` or ``signatures``
     can be given instead. Rows whose resemblance is at least ``min`` are duplicates. ``keep`` is ``first``, ``last``,
     ``longest`` or ``shortest``. By default, every removed row is compared with the kept row of its group, exactly:
     signatures find the candidates, and their sets are then counted. With ``exact=False`` estimates decide. With
@@ -136,7 +143,7 @@ def dedupe(
             if any(value is not None for value in options.values()):
                 raise InvalidArgument(f"{db.path or 'the database'} has a scheme of its own: leave out {', '.join(options)}")
         store = None if db is None else db._store
-        how = (float(min), keep, exact, linkage, memory)
+        how = (float(min), keep, exact, linkage, whole(memory, 1, "memory"))
         decided = _core.dedupe((kind, values, keys), how, sketcher._core, store, (threads, progress))
     finally:
         if opened is not None:
@@ -144,17 +151,17 @@ def dedupe(
     return Deduplicated(**decided)
 
 
-def _texts(data: Any, column: str | None) -> Any:
-    """The column of texts: the data itself, or the named column of a table."""
+def _texts(data: Any, column: str) -> Any:
+    """The named column of a table. Anything else is a column already."""
     if data is None:
         return None
-    is_table = isinstance(data, dict) or hasattr(data, "column_names") or hasattr(data, "columns")
-    if not is_table:
-        if column is not None:
-            raise InvalidArgument(f"column = {column!r}: the data is a column already")
+    if not (isinstance(data, dict) or hasattr(data, "column_names") or hasattr(data, "columns")):
         return data
-    name = "text" if column is None else column
+    name = column
     try:
+        if type(data).__module__.partition(".")[0] == "datasets":
+            # As Arrow data, which is not copied; otherwise every text becomes a Python string.
+            return data.with_format("arrow")[:][name]
         return data[name]
     except (KeyError, IndexError, TypeError) as error:
         raise InvalidArgument(f"the table has no column {name!r}") from error

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _core
-from ._arguments import Key, Progress, many, one
+from ._arguments import Key, Progress, many, one, whole
 from .errors import InvalidArgument
 from .rows import Rows
 
@@ -238,9 +238,9 @@ def _conditions(
     accept: str,
 ) -> dict[str, object]:
     return {
-        "top": (1 << 63) - 1 if top is None else _at_least(top, 0, "top"),
+        "top": (1 << 63) - 1 if top is None else whole(top, 0, "top"),
         "min": None if min is None else float(min),
-        "min_matches": None if min_matches is None else _at_least(min_matches, 0, "min_matches"),
+        "min_matches": None if min_matches is None else whole(min_matches, 0, "min_matches"),
         "exhaustive": exhaustive,
         "within_one_bit": within_one_bit,
         "accept": _accept(accept),
@@ -252,18 +252,12 @@ def _pair_conditions(
 ) -> dict[str, object]:
     return {
         "min": float(min),
-        "min_matches": None if min_matches is None else _at_least(min_matches, 0, "min_matches"),
+        "min_matches": None if min_matches is None else whole(min_matches, 0, "min_matches"),
         "exhaustive": exhaustive,
         "accept": _accept(accept),
-        "memory": _at_least(memory, 1, "memory"),
-        "limit": _at_least(limit, 0, "limit"),
+        "memory": whole(memory, 1, "memory"),
+        "limit": whole(limit, 0, "limit"),
     }
-
-
-def _at_least(value: int, least: int, name: str) -> int:
-    if not isinstance(value, int) or not least <= value < 1 << 63:
-        raise InvalidArgument(f"{name} = {value!r}: it must be an int of at least {least}")
-    return value
 
 
 def _accept(name: str) -> str:

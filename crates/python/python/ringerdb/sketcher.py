@@ -8,6 +8,7 @@ import numpy as np
 
 from . import _core
 from ._arguments import Progress, SchemeOptions, many, scheme_arguments
+from .errors import InvalidArgument
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -92,13 +93,35 @@ class Sketcher:
         """The set of a text: the hashes of its shingles or whatever the scheme extracts, ascending."""
         return self._core.features(text)
 
-    def slots(self, signatures: Any) -> np.ndarray[Any, np.dtype[np.uint64]]:
-        """The slot values of signatures, a row for each. Similar sets have equal values in some slots."""
-        return self._core.slots(many({"signatures": signatures})[1])
+    def from_samples(self, samples: Any, *, empty: Any = None) -> _core.Signatures:
+        """Signatures of samples that another program made: a matrix with a row for each set. See `ringerdb.foreign`.
 
-    def sample_values(self, signatures: Any) -> np.ndarray[Any, np.dtype[np.uint64]]:
+        Rows that are ``empty`` stand for the empty set. The scheme must have no cardinality: a size does not follow from samples.
+
+        >>> import numpy as np, ringerdb as rdb
+        >>> sketcher = rdb.Sketcher(features="ids", preset="precise", cardinality="none", seed=1)
+        >>> samples = np.arange(256).reshape(2, 128) % 16
+        >>> (sketcher.sample_values(sketcher.from_samples(samples)) == samples).all()
+        np.True_
+        """
+        values = np.asarray(samples)
+        if values.ndim != 2 or values.dtype.kind not in "iu" or (values.size and values.min() < 0):
+            kind = f"{values.ndim}-dimensional {values.dtype}"
+            raise InvalidArgument(f"samples are a matrix of integers from 0 on, not {kind}")
+        marks = np.zeros(len(values), dtype=bool) if empty is None else np.asarray(empty, dtype=bool)
+        return self._core.pack_samples(np.ascontiguousarray(values, dtype=np.uint64), marks)
+
+    def slots(
+        self, signatures: Any, *, threads: int | None = None, progress: Progress | None = None
+    ) -> np.ndarray[Any, np.dtype[np.uint64]]:
+        """The slot values of signatures, a row for each. Similar sets have equal values in some slots."""
+        return self._core.slots(many({"signatures": signatures})[1], (threads, progress))
+
+    def sample_values(
+        self, signatures: Any, *, threads: int | None = None, progress: Progress | None = None
+    ) -> np.ndarray[Any, np.dtype[np.uint64]]:
         """The samples of signatures, a row for each."""
-        return self._core.samples(many({"signatures": signatures})[1])
+        return self._core.samples(many({"signatures": signatures})[1], (threads, progress))
 
     def compare(
         self, a: Any, b: Any, *, threads: int | None = None, progress: Progress | None = None
@@ -123,7 +146,7 @@ class Sketcher:
         from scipy.sparse import csr_array
 
         data = many({"signatures": signatures})[1]
-        values, there = self._core.samples(data), self._core.are_sets(data)
+        values, there = self._core.samples(data, (None, None)), self._core.are_sets(data)
         rows, samples = values.shape
         columns = values.astype(np.int64) + (np.arange(samples, dtype=np.int64) << self.bits)
         starts = np.concatenate([[0], np.cumsum(there * samples)])

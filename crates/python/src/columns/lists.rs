@@ -3,9 +3,11 @@
 //! In: a list of sets, Arrow lists, or numpy values with offsets. Out: the elements of any row. Strings are tokens and are
 //! hashed when their row is read. Values of 64 bits without a sign are not copied.
 
+use std::sync::Arc;
+
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, UInt64Array};
 use arrow::buffer::NullBuffer;
-use arrow::compute::{CastOptions, cast_with_options};
+use arrow::compute::{CastOptions, cast, cast_with_options};
 use arrow::datatypes::{DataType, Int64Type, UInt64Type};
 use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -16,6 +18,9 @@ use super::arrow::chunks;
 use super::objects::{element, is_null};
 use super::texts::Texts;
 use crate::failure::{Failure, Outcome};
+
+/// The values of Arrow lists, where each row ends and the next begins, and which rows are null.
+pub(super) type Parts = (ArrayRef, Vec<usize>, Option<NullBuffer>);
 
 /// A column of sets.
 pub(crate) struct Lists {
@@ -109,8 +114,9 @@ impl Lists {
     }
 }
 
-fn of_array(array: &ArrayRef) -> Outcome<Chunk> {
-    let (values, offsets): (&ArrayRef, Vec<usize>) = match array.data_type() {
+/// The values of an Arrow list, where its rows begin and end, and which rows are null. `what` names it in messages.
+pub(super) fn parts_of(array: &ArrayRef, what: &str) -> Outcome<Parts> {
+    let (values, offsets) = match array.data_type() {
         DataType::List(_) => {
             let list = array.as_list::<i32>();
             (list.values(), list.offsets().iter().map(|end| *end as usize).collect())
@@ -123,27 +129,28 @@ fn of_array(array: &ArrayRef) -> Outcome<Chunk> {
             let (list, width) = (array.as_fixed_size_list(), *width as usize);
             (list.values(), (0..=list.len()).map(|row| row * width).collect())
         }
-        DataType::ListView(inner) => return cast_to_list(array, DataType::List(inner.clone())),
-        DataType::LargeListView(inner) => {
-            return cast_to_list(array, DataType::LargeList(inner.clone()));
+        DataType::ListView(inner) => {
+            return parts_of(&cast(array, &DataType::List(inner.clone()))?, what);
         }
-        DataType::Null => {
-            let nulls = Some(NullBuffer::new_null(array.len()));
-            let offsets = vec![0; array.len() + 1];
-            return Ok(Chunk { values: Values::Owned(Vec::new()), offsets, nulls });
+        DataType::LargeListView(inner) => {
+            return parts_of(&cast(array, &DataType::LargeList(inner.clone()))?, what);
         }
         other => {
-            let message = format!(
-                "sets: a column of {other} cannot be used; give lists of numbers or strings"
-            );
+            let message = format!("{what}: a column of {other} cannot be used; give lists");
             return Err(Failure::invalid(message));
         }
     };
-    Ok(Chunk { values: of_values(values)?, offsets, nulls: array.nulls().cloned() })
+    Ok((Arc::clone(values), offsets, array.nulls().cloned()))
 }
 
-fn cast_to_list(array: &ArrayRef, kind: DataType) -> Outcome<Chunk> {
-    of_array(&arrow::compute::cast(array, &kind)?)
+fn of_array(array: &ArrayRef) -> Outcome<Chunk> {
+    if *array.data_type() == DataType::Null {
+        let nulls = Some(NullBuffer::new_null(array.len()));
+        let offsets = vec![0; array.len() + 1];
+        return Ok(Chunk { values: Values::Owned(Vec::new()), offsets, nulls });
+    }
+    let (values, offsets, nulls) = parts_of(array, "sets")?;
+    Ok(Chunk { values: of_values(&values)?, offsets, nulls })
 }
 
 fn of_values(values: &ArrayRef) -> Outcome<Values> {
@@ -155,7 +162,7 @@ fn of_values(values: &ArrayRef) -> Outcome<Values> {
             let wide = cast_with_options(values, &DataType::Int64, &strict)?;
             Values::Signed(wide.as_primitive::<Int64Type>().clone())
         }
-        DataType::Dictionary(_, inner) => of_values(&arrow::compute::cast(values, inner)?)?,
+        DataType::Dictionary(_, inner) => of_values(&cast(values, inner)?)?,
         _ => Values::Tokens(Texts::of_values(values)?),
     })
 }

@@ -7,11 +7,12 @@ mod arrow;
 mod lists;
 mod objects;
 mod texts;
+mod vectors;
 mod weights;
 
 use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use ringer::scheme::Features;
+use ringer::scheme::{CardinalityField, Features, Sampler};
 use ringer::{Error, Like, Scheme, Signature, Sketcher};
 
 use crate::failure::{Failure, Outcome};
@@ -19,7 +20,20 @@ use crate::signatures::Signatures;
 use lists::Lists;
 pub(crate) use objects::{key, key_object};
 pub(crate) use texts::Texts;
+use vectors::Vectors;
 use weights::Weights;
+
+/// The upper half of the seed of schemes whose signatures are made of sketches of other programs. `ringerdb.foreign` makes
+/// such seeds. One random seed in four billion has this half, too.
+const FOREIGN: u64 = 0x464f_5245;
+
+/// Whether the signatures of a scheme are made of sketches of another program, and never of texts or sets.
+pub(crate) fn is_foreign(scheme: &Scheme) -> bool {
+    scheme.seed >> 32 == FOREIGN
+        && scheme.features == Features::Ids
+        && scheme.cardinality == CardinalityField::None
+        && scheme.sampler == Sampler::Independent
+}
 
 /// A column, with the Python objects that own its data.
 pub(crate) enum Column<'py> {
@@ -27,7 +41,8 @@ pub(crate) enum Column<'py> {
     Lists(Lists),
     Numbers(lists::Numbers<'py>),
     Weights(Weights),
-    Vectors(PyReadonlyArray2<'py, f64>),
+    Vectors(Vectors),
+    Coordinates(PyReadonlyArray2<'py, f64>),
     Signatures(Texts),
     Matrix(PyReadonlyArray2<'py, u8>),
 }
@@ -39,7 +54,8 @@ pub(crate) enum Rows<'a> {
     Lists(&'a Lists),
     Numbers(&'a [u64], &'a [usize]),
     Weights(&'a Weights),
-    Vectors(&'a [f64], [usize; 2]),
+    Vectors(&'a Vectors),
+    Coordinates(&'a [f64], [usize; 2]),
     Signatures(&'a Texts),
     Matrix(&'a [u8], [usize; 2]),
 }
@@ -54,6 +70,12 @@ pub(crate) struct Scratch {
 impl<'py> Column<'py> {
     /// Reads a column of a kind: `texts`, `sets`, `weighted`, `vectors` or `signatures`, to be used with a scheme.
     pub(crate) fn new(kind: &str, data: &Bound<'py, PyAny>, scheme: &Scheme) -> Outcome<Self> {
+        if kind != "signatures" && is_foreign(scheme) {
+            let message = format!(
+                "{kind} cannot be compared with sketches of another program: their hash functions differ; give signature= or signatures= made of its sketches, or key="
+            );
+            return Err(Failure::Named("SchemeMismatch", message));
+        }
         let column = match kind {
             "texts" => Column::Texts(Texts::new(data, kind)?),
             "sets" => match data.extract() {
@@ -63,7 +85,10 @@ impl<'py> Column<'py> {
                 _ => Column::Lists(Lists::new(data)?),
             },
             "weighted" => Column::Weights(Weights::new(data)?),
-            "vectors" => Column::Vectors(data.extract()?),
+            "vectors" => match Vectors::new(data)? {
+                Some(vectors) => Column::Vectors(vectors),
+                None => Column::Coordinates(data.extract()?),
+            },
             "signatures" => match data.extract() {
                 Ok(matrix) => Column::Matrix(matrix),
                 Err(_) => {
@@ -102,8 +127,9 @@ impl<'py> Column<'py> {
                 Rows::Numbers(values, offsets)
             }
             Column::Weights(weights) => Rows::Weights(weights),
-            Column::Vectors(array) => {
-                Rows::Vectors(array.as_slice().map_err(contiguous)?, shape(array.shape()))
+            Column::Vectors(vectors) => Rows::Vectors(vectors),
+            Column::Coordinates(array) => {
+                Rows::Coordinates(array.as_slice().map_err(contiguous)?, shape(array.shape()))
             }
             Column::Signatures(bytes) => Rows::Signatures(bytes),
             Column::Matrix(array) => {
@@ -120,7 +146,8 @@ impl Rows<'_> {
             Rows::Lists(lists) => lists.len(),
             Rows::Numbers(_, offsets) => offsets.len().saturating_sub(1),
             Rows::Weights(weights) => weights.len(),
-            Rows::Vectors(_, [rows, _]) | Rows::Matrix(_, [rows, _]) => *rows,
+            Rows::Vectors(vectors) => vectors.len(),
+            Rows::Coordinates(_, [rows, _]) | Rows::Matrix(_, [rows, _]) => *rows,
         }
     }
 
@@ -142,12 +169,20 @@ impl Rows<'_> {
                 Some(Like::Features(&values[offsets[row]..offsets[row + 1]]))
             }
             Rows::Weights(weights) => weights.get(row).map(Like::Weighted),
-            Rows::Vectors(values, [_, width]) => {
-                let vector = &values[row * width..(row + 1) * width];
-                let there = (0..).zip(vector).filter(|(_, coordinate)| **coordinate != 0.0);
-                weighted.clear();
-                weighted.extend(there.map(|(element, coordinate)| (element, *coordinate)));
-                Some(Like::Weighted(weighted))
+            Rows::Vectors(_) | Rows::Coordinates(..) => {
+                let vector = match self {
+                    Rows::Vectors(vectors) => vectors.get(row),
+                    Rows::Coordinates(values, [_, width]) => {
+                        Some(&values[row * width..(row + 1) * width])
+                    }
+                    _ => None,
+                };
+                vector.map(|vector| {
+                    let there = (0..).zip(vector).filter(|(_, coordinate)| **coordinate != 0.0);
+                    weighted.clear();
+                    weighted.extend(there.map(|(element, coordinate)| (element, *coordinate)));
+                    Like::Weighted(weighted)
+                })
             }
             Rows::Signatures(_) | Rows::Matrix(..) => {
                 let bytes = match self {
