@@ -26,7 +26,7 @@ def test_the_guide() -> None:
     names: dict[str, object] = {}
     found = blocks(ROOT / "docs/python.md")
     assert len(found) > 5
-    runner = doctest.DocTestRunner(optionflags=doctest.FAIL_FAST)
+    runner = doctest.DocTestRunner(optionflags=doctest.FAIL_FAST | doctest.ELLIPSIS)
     for number, block in enumerate(found):
         test = doctest.DocTestParser().get_doctest(block, names, f"block {number}", "docs/python.md", 0)
         assert test.examples
