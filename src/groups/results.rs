@@ -38,6 +38,10 @@ impl Pair {
 
 /// A group or a pair that was found.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most are pairs, and boxing them would cost an allocation each"
+)]
 pub enum Found<'a> {
     /// Sets whose signatures are equal. A group comes before all pairs of which it is `a`.
     Group(Group<'a>),
