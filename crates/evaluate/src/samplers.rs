@@ -1,7 +1,7 @@
 //! (f) Weighted and lazy sampling, and the samplers of the library, against independent permutations.
 
 use rayon::prelude::*;
-use ringer::scheme::{CardinalityField, Measure, Sampler, Slots};
+use ringer::scheme::{CardinalityField, Sampler, Slots};
 use ringer::{Parameters, Scheme, Sketcher, presets};
 use testkit::random::Random;
 
@@ -14,14 +14,12 @@ const SAMPLES: u32 = 128;
 const SIZES: [u64; 6] = [10, 30, 100, 300, 1000, 3000];
 
 fn scheme(sampler: Sampler) -> Parameters {
-    Parameters {
-        samples: SAMPLES,
-        bits: 8,
-        cardinality: CardinalityField::None,
-        slots: Slots::NONE,
-        ..presets::PRECISE
-    }
-    .with_sampler(sampler)
+    presets::PRECISE
+        .with_samples(SAMPLES)
+        .with_bits(8)
+        .with_cardinality(CardinalityField::None)
+        .with_slots(Slots::NONE)
+        .with_sampler(sampler)
 }
 
 /// Mean and mean square of the errors of one sampler, for two sets of these sizes whose resemblance is a half.
@@ -56,7 +54,7 @@ fn weighted(seeds: u64) -> Outcome<Vec<(f64, f64, f64, f64)>> {
         let pairs = || sets[0].iter().zip(&sets[1]).map(|((_, a), (_, b))| (*a, *b));
         let truth = pairs().map(|(a, b)| a.min(b)).sum::<f64>()
             / pairs().map(|(a, b)| a.max(b)).sum::<f64>();
-        let parameters = Parameters { measure: Measure::Weighted, ..scheme(Sampler::Weighted) };
+        let parameters = scheme(Sampler::Weighted);
         Scheme::new(parameters)?;
         let errors: ringer::Result<Vec<f64>> = (1..=seeds)
             .into_par_iter()

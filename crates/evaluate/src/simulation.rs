@@ -39,16 +39,14 @@ pub(crate) fn resemblance(a: &[u64], b: &[u64]) -> f64 {
 
 /// A scheme without an index, of independent permutations.
 pub(crate) fn scheme(universe: Universe, samples: u32, bits: u8, packing: Packing) -> Parameters {
-    Parameters {
-        sampler: Sampler::Independent,
-        cardinality: CardinalityField::Exact,
-        slots: Slots::NONE,
-        universe,
-        samples,
-        bits,
-        packing,
-        ..presets::PRECISE
-    }
+    presets::PRECISE
+        .with_sampler(Sampler::Independent)
+        .with_cardinality(CardinalityField::Exact)
+        .with_slots(Slots::NONE)
+        .with_universe(universe)
+        .with_samples(samples)
+        .with_bits(bits)
+        .with_packing(packing)
 }
 
 /// Sketches sets under the seeds 1, 2, .. and returns what `visit` makes of the signatures.

@@ -9,21 +9,19 @@ use std::process::Command;
 
 use rayon::prelude::*;
 use ringer::scheme::{CardinalityField, Sampler, Slots, Universe};
-use ringer::{Comparison, Parameters, Scheme, Signature, Sketcher, presets};
+use ringer::{Comparison, Scheme, Signature, Sketcher, presets};
 
 use crate::dense_sets::{postings, truth};
 
 fn sketcher(universe: u64, samples: u32, bits: u8, seed: u64) -> Sketcher {
-    let parameters = Parameters {
-        sampler: Sampler::Independent,
-        universe: Universe::Bounded(universe),
-        cardinality: CardinalityField::Exact,
-        slots: Slots::NONE,
-        samples,
-        bits,
-        seed,
-        ..presets::PRECISE
-    };
+    let parameters = presets::PRECISE
+        .with_sampler(Sampler::Independent)
+        .with_universe(Universe::Bounded(universe))
+        .with_cardinality(CardinalityField::Exact)
+        .with_slots(Slots::NONE)
+        .with_samples(samples)
+        .with_bits(bits)
+        .with_seed(seed);
     Sketcher::new(&Scheme::new(parameters).expect("a valid scheme"))
 }
 
@@ -80,7 +78,7 @@ fn the_independent_implementation_computes_the_stored_vectors() {
     for mode in ["--cells", "--check"] {
         match Command::new("python3").arg("-B").arg(&oracle).arg(mode).output() {
             Err(_) => {
-                println!("skipped: there is no python3, so only stored vectors were compared")
+                println!("skipped: there is no python3, so only stored vectors were compared");
             }
             Ok(ran) => {
                 let err = String::from_utf8_lossy(&ran.stderr);
