@@ -2,14 +2,13 @@
 //!
 //! In: an [`Evidence`]. Out: its most likely value, and a [`Posterior`] with intervals and probabilities.
 //!
-//! The intersection of sets of f1 and f2 elements has a whole number a of elements. So the resemblance is one of the
-//! values `a / (f1 + f2 - a)`, and at most the smaller size over the larger one. If both sizes are known, the
-//! posterior has one atom for each a. If a field stands for a range of sizes, or the sets are large, it is a density
-//! on a grid between 0 and the largest possible resemblance. The prior is uniform in the resemblance.
+//! Sets of f1 and f2 elements share a whole number `a` of elements. So the resemblance is one of the values `a / (f1 +
+//! f2 - a)`, and at most the smaller size over the larger one. If both sizes are known, the posterior has one atom for
+//! each a. If a stored size is only a range, or the sets are large, it is a density on a grid between 0 and the largest
+//! possible resemblance. The prior is uniform in the resemblance.
 //!
 //! The likelihood of x equal samples of k is that of n independent samples with the same share of agreement: `n^(1/2)
-//! exp(-n KL(x/k, P))`. n is k divided by the factor that the dependence of the samples puts on the variance
-//! ([`dependence`]).
+//! exp(-n KL(x/k, P))`. n is k divided by the factor by which dependence changes the variance ([`dependence`]).
 
 use super::confidence::Confidence;
 use super::dependence;
@@ -18,7 +17,7 @@ use super::pair::{Agreement, Sampling};
 use super::sizes::Sizes;
 use super::small_sets::ln_unseen;
 
-/// Intersections of up to this many elements have one atom each.
+/// If the smaller set has up to this many elements, each possible intersection is an atom.
 const MOST_ATOMS: f64 = 512.0;
 
 /// Cells of the grid. The log-likelihood falls by [`REACH`] from its maximum to either end.
@@ -64,7 +63,7 @@ impl Evidence {
         }
         let above = below + 1.0;
         let (p, q) = (law.agreement(of(below)), law.agreement(of(above)).min(1.0));
-        // The count at which both values are equally likely.
+        // The rate at which both values are equally likely.
         let less = ((1.0 - p) / (1.0 - q)).ln();
         let even = if q >= 1.0 { 1.0 } else { less / (less + (q / p).ln()) };
         if self.agreement.rate() + TOLERANCE >= even { of(above) } else { of(below) }
@@ -99,8 +98,8 @@ impl Evidence {
         let seen = self.ln_if_seen(resemblance, self.effective_samples(resemblance));
         let Agreement { equal, samples, sampling, .. } = self.agreement;
         let Sampling::OnePermutation { total_size: Some(total) } = sampling else { return seen };
-        // One permutation may miss a few elements. If it misses the only shared ones, chance agreements remain. If it
-        // misses the only ones that are not shared, all samples agree.
+        // One permutation may miss a few elements. If it misses all shared ones, only chance agreements remain. If it
+        // misses all others, all samples agree.
         let union = total / (1.0 + resemblance);
         let (shared, ln_missed) = (union * resemblance, ln_unseen(union, samples));
         let mut all = ln_sum(seen, shared * ln_missed + self.ln_if_seen(0.0, f64::from(samples)));
@@ -110,7 +109,7 @@ impl Evidence {
         all
     }
 
-    /// The same if the samples see all relevant elements, as n independent ones would.
+    /// The log-likelihood if no element is missed, with n independent samples.
     fn ln_if_seen(&self, resemblance: f64, n: f64) -> f64 {
         let rate = self.agreement.rate();
         let p = self.agreement.law.agreement(resemblance).clamp(0.0, 1.0);
@@ -129,8 +128,8 @@ impl Evidence {
         }
     }
 
-    /// The probability that the resemblance is at least this. On the grid, each value includes those up to half an
-    /// element of the intersection away.
+    /// The probability that the resemblance is at least this. On the grid, the threshold is lowered by half an element
+    /// of the intersection.
     pub(crate) fn probability(&self, threshold: f64) -> f64 {
         let has_atoms = matches!(self.sizes.known(), Some((f1, f2)) if f1.min(f2) <= MOST_ATOMS);
         let total = self.sizes.first.value + self.sizes.second.value;
@@ -204,9 +203,8 @@ struct Cell {
     ln_likelihood: f64,
 }
 
-/// How much more frequent dissimilar pairs are than similar ones, for the interval of a pair that was reported. The
-/// density of pairs falls by this power of e from resemblance 0 to 1. In a real corpus it falls, so more of the
-/// reported pairs are less similar than they seem than the other way round. The figure was chosen on real data.
+/// For the interval of a reported pair, the prior density falls by this power of e from resemblance 0 to 1. In a real
+/// corpus it falls, so reported pairs tend to be less similar than they seem. The figure was chosen on real data.
 const UNLIKE: f64 = 32.0;
 
 /// The distribution of a resemblance: cells in ascending order, whose masses sum to 1.
@@ -306,7 +304,7 @@ impl Posterior {
         }
     }
 
-    /// The quantile of this probability, if the prior falls by a power of e from 0 to 1.
+    /// The quantile of this probability, if the prior falls by `e^falls` from 0 to 1.
     fn quantile(&self, probability: f64, falls: f64) -> f64 {
         let last = self.cells.last().map_or(1.0, |cell| cell.high);
         let mass = |cell: &Cell| cell.mass * (falls * (last - cell.middle())).exp();

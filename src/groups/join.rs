@@ -1,7 +1,8 @@
 //! All matching pairs of groups, found by sorting groups by columns and comparing neighbours.
 //!
-//! In: a signature table and a plan. Out: pairs of group numbers, the smaller first, each once, sorted. A pair that agrees
-//! in several columns is taken in the first of them. Memory is proportional to the table's; many pairs are spilled.
+//! In: a signature table and a plan. Out: pairs of group numbers, the smaller first, each once, sorted. A pair that
+//! agrees in several columns is taken in the first of them. Memory is proportional to the table's; pairs are spilled if
+//! there are many.
 
 use std::sync::Arc;
 
@@ -17,19 +18,19 @@ use crate::scheme::first_planes;
 use crate::store::sorted_spill::SortedSpill;
 use crate::store::spill::SpillPlace;
 
-/// Signatures of a very short run. Nearly all runs are.
+/// Nearly all runs have at most this many signatures.
 const FEW: usize = 4;
 
 /// Runs of at most this many signatures are compared in place. Copying them together costs more than it saves.
 const BATCH: usize = 8;
 
-/// Signatures that are copied together to compare many. They stay in the second-level cache.
+/// Signatures of a long run that are copied at a time. They stay in the second-level cache.
 const TILE: usize = 1024;
 
 /// Longer runs may be split by further columns.
 const LONG_RUN: usize = 512;
 
-/// Counts that are tested without a branch for each.
+/// Counts that are tested with one branch for all.
 const GROUP: usize = 32;
 
 /// How many entries ahead signatures are prefetched.
@@ -188,7 +189,7 @@ impl<'j, 'a> Join<'j, 'a> {
 
     /// Compares each group of a run with those after it.
     fn compare(&mut self, run: &[u64]) -> Step {
-        // Most runs are short, and clearing memory for more counts costs more than comparing them.
+        // Most runs are short: clearing memory for more counts costs more than the comparison.
         if run.len() <= FEW {
             self.compare_few::<FEW>(run)
         } else if run.len() <= BATCH {
@@ -215,8 +216,8 @@ impl<'j, 'a> Join<'j, 'a> {
         self.tick()
     }
 
-    /// Compares the groups of a long run. A tile of signatures at a time is copied together, with only as many planes as
-    /// it takes to reject nearly all pairs. Samples that differ in some planes differ, so no pair is missed.
+    /// Compares the groups of a long run. A tile of signatures at a time is copied together, with only as many planes
+    /// as it takes to reject nearly all pairs. Equal samples agree in these planes too, so no pair is missed.
     fn compare_many(&mut self, run: &[u64]) -> Step {
         let table = self.table;
         let (scheme, fewest) = (table.scheme(), self.comparer.minimum.equal_samples);
@@ -266,7 +267,7 @@ impl<'j, 'a> Join<'j, 'a> {
     fn compare_all_planes(&mut self, a: u32, others: &[u64], counts: &[u16]) -> Step {
         let fewest = self.comparer.minimum.equal_samples;
         let Ok(low) = u16::try_from(fewest) else { return Ok(()) };
-        // Without a branch for each count: nearly all groups have none.
+        // No branch per count: in nearly all chunks, none is enough.
         for (others, counts) in others.chunks(GROUP).zip(counts.chunks(GROUP)) {
             if !counts.iter().fold(false, |any, count| any | (*count >= low)) {
                 continue;

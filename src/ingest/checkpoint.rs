@@ -1,6 +1,6 @@
 //! Checkpoints: a frozen memtable becomes a segment, and tombstones mark the older rows that it replaces (STEP-6).
 //!
-//! In: a frozen memtable. Out: a published state that has its rows in a segment. Deletions leave only tombstones.
+//! In: a frozen memtable. Out: its rows in a segment of the published state. Deletions leave only tombstones.
 
 use super::append::{Appending, Hides};
 use super::writer::Writer;
@@ -54,7 +54,7 @@ pub(super) fn build(writer: &Writer, table: &Memtable, after: u64) -> Result<Opt
     Ok(segment)
 }
 
-/// Finds the live rows of segments whose keys are in the memtable. A key is live in one segment at most.
+/// Finds the live segment rows whose keys are in the memtable. A key is live in one segment at most.
 pub(super) fn replaced(table: &Memtable, segments: &[SegmentView]) -> Result<Hides> {
     let mut hides = Hides::new();
     if segments.is_empty() {

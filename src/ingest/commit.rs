@@ -118,7 +118,7 @@ fn count(
     Ok(committed)
 }
 
-/// Makes room in the memtable: freezes it if it is full, which may wait for the checkpoint before.
+/// Makes room in the memtable: freezes it if it is full, which may wait for the previous checkpoint.
 fn make_room(writer: &Writer) -> Result<()> {
     writer.context.health.check()?;
     writer.files.check_own()?;

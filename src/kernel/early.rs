@@ -1,4 +1,4 @@
-//! Selects the hashes that come early in their bin, and finds the first set bit of each part of a bitmap.
+//! Selects the hashes up to the limit of their bin, and finds the first set bit of each part of a bitmap.
 //!
 //! In: hashes, and a limit for each bin. The leading bits of a hash are its bin number; the next 16 bits are compared
 //! with the limit. Out: the hashes that do not exceed it, in order. Where the instruction set allows, the limits of

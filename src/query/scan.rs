@@ -1,6 +1,6 @@
 //! From all signatures of a source to candidates, block by block.
 //!
-//! Samples whose low bits differ are not equal. So the first planes alone, one or two of b, give an upper bound of the
+//! Samples whose low bits differ are not equal. So the first one or two of the b planes give an upper bound of the
 //! number of equal samples. If a match needs more equal samples than chance gives, a scan reads the first planes of all
 //! signatures, and the other planes only where this bound is high enough.
 //!
@@ -69,7 +69,7 @@ impl Search<'_> {
                 self.compare_block(source, first, buffers, None)?;
                 continue;
             }
-            // Every count is overwritten, so counts of the last block need not be cleared.
+            // Every count is overwritten, so old counts need not be cleared.
             buffers.counts.resize(rows, 0);
             self.count_first_planes(source, first, &mut buffers.counts);
             let (range, most) = (fewest..NO_COUNT.into(), self.most_compared_singly(rows));
@@ -82,7 +82,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Compares all planes of a loaded block. Signatures that a first pass has compared already are skipped.
+    /// Compares all planes of a loaded block. Signatures that a first pass compared in all planes are ignored.
     fn compare_block<S: SignatureSource>(
         &mut self,
         source: &S,
@@ -160,8 +160,8 @@ impl Search<'_> {
     }
 }
 
-/// Whether the first planes alone reject nearly all unrelated signatures, if a match needs `fewest` equal samples. Half or
-/// a quarter of unrelated samples agree in the first planes by chance.
+/// Whether the first planes alone reject nearly all unrelated signatures, if a match needs `fewest` equal samples. In
+/// one plane, half of unrelated samples agree by chance; in two, a quarter.
 pub(super) fn first_planes_reject(query: Rows<'_>, fewest: u32) -> bool {
     f64::from(fewest) > beyond(query, chance_agreements(query), 2.0)
 }
@@ -171,12 +171,13 @@ fn chance_agreements(query: Rows<'_>) -> f64 {
     f64::from(query.samples()) / f64::from(query.first_planes()).exp2()
 }
 
-/// A number of standard deviations above the mean of a binomial distribution over the samples.
+/// The count that is `deviations` standard deviations above `mean`, for a binomial distribution over the samples.
 fn beyond(query: Rows<'_>, mean: f64, deviations: f64) -> f64 {
     mean + deviations * (mean * (1.0 - mean / f64::from(query.samples()))).sqrt()
 }
 
-/// The positions of all counts within a range. Returns `false`, with some left out, if there are more than `most`.
+/// Lists the positions of counts within a range. Returns `false` if there are more than `most`; then some may be
+/// missing.
 fn within(
     kernel: Kernel,
     counts: &[u16],
@@ -207,7 +208,7 @@ impl Work for Within<'_> {
         let is_within = |count: u16| count.wrapping_sub(range.start) < width;
         let (groups, left) = counts.as_chunks::<GROUP>();
         for (group, counts) in groups.iter().enumerate() {
-            // Without a branch for each count: nearly all groups have none.
+            // No branch per count: in nearly all groups, none is within the range.
             if counts.iter().fold(false, |any, count| any | is_within(*count)) {
                 if positions.len() > most {
                     return false;

@@ -8,8 +8,8 @@
 //!   So none of its bytes remain when another append takes its place (LOG-15).
 //! - After any other failure, the log accepts nothing more.
 //! - A trim writes a new file, syncs it, and renames it over the old one. Until the directory is synced, a crash
-//!   may leave either file. Both hold every commit above the checkpointed sequence. No append goes into the new
-//!   file before that sync, so a crash cannot take an acknowledged commit away with it.
+//! may leave either file. Both hold every commit above the checkpointed sequence. No append goes into the new file
+//! before that sync, so no crash loses an acknowledged commit.
 #![deny(
     clippy::indexing_slicing,
     clippy::unwrap_used,
@@ -160,8 +160,8 @@ impl Log for PlainLog {
         self.state().admit.is_broken()
     }
 
-    /// Appends continue while the remaining commits are copied. They wait only while the commits that arrived
-    /// meanwhile are copied too.
+    /// Appends continue while the remaining commits are copied. They wait only for the copy of newer commits and the
+    /// rename.
     fn trim(&self, checkpointed: u64) -> Result<()> {
         let _trimming = self.trimming.lock();
         let mut state = self.state();
@@ -190,7 +190,7 @@ impl Log for PlainLog {
             at(&new, "sync", file.sync())?;
         }
         self.check_own(&path, &*old)?;
-        // Until the directory is synced, a crash may leave either file. After a panic, `state.file` may have no name.
+        // Until the directory is synced, a crash may leave either file. After a panic, `state.file` may be unlinked.
         state.admit.risk(|| {
             at(&new, "rename", self.layer.rename(&new, &path))?;
             at(&self.directory, "sync", self.layer.sync_dir(&self.directory))

@@ -109,7 +109,7 @@ impl Plan<'_> {
         if !alike {
             return Err(format!("it no longer resembles the kept file {}", show::path(&kept.path)));
         }
-        // A power cut must not take the content of the kept file, either.
+        // A power cut must not lose the content of the kept file.
         let _ = File::open(&kept.path).and_then(|kept| kept.sync_all());
         look()?;
         let acted = match self.action {
@@ -120,7 +120,7 @@ impl Plan<'_> {
             Action::Print => Ok(()),
         };
         acted.map_err(|error| told(&error, self.action))?;
-        // A new link changes when the kept file was changed last.
+        // A new hard link updates the kept file's change time.
         if let (Action::Link(_), Ok(state)) = (self.action, Identity::of(&kept.path)) {
             kept.state = if state.is_same_file(&kept.state) { state } else { kept.state };
         }
@@ -168,7 +168,7 @@ fn told(error: &io::Error, action: Action<'_>) -> String {
 }
 
 impl Performed {
-    /// Says what was done. Fails if a file was left alone that the plan has.
+    /// Says what was done. Fails if a file of the plan was left alone.
     pub(crate) fn end(&self, plan: &Plan<'_>, style: Style) -> Result<(), Failure> {
         let done = plan.action.done();
         let files = self.done.len() as u64;

@@ -1,8 +1,8 @@
 //! The first pass over the input: sketches the rows of all shards.
 //!
 //! In: shards. Out: signatures in a working database, keys and sets in a spill file, and the number of rows of each
-//! shard. Rows that cannot be compared are counted and kept. Rows that resemble a row of an earlier run (`--db`) do not
-//! enter the working database.
+//! shard. Rows that cannot be compared are counted, and never removed. Rows that resemble a row of an earlier run
+//! (`--db`) do not enter the working database.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
