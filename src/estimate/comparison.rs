@@ -85,6 +85,12 @@ impl Comparison {
         }
     }
 
+    /// The same without the order of the samples, as matches and pairs have it. Tests compare them with signatures.
+    #[cfg(any(test, feature = "internals"))]
+    pub fn without_order(self) -> Comparison {
+        Comparison { order: None, ..self }
+    }
+
     /// The same after the sets were compared element by element. Every measure is now exact.
     pub(crate) fn with_counts(self, counts: Counts) -> Comparison {
         Comparison { known: Some(Known::Counts(counts)), ..self }

@@ -144,7 +144,7 @@ fn the_most_operations_come_back_and_one_more_is_refused() {
 #[test]
 fn unknown_operations_are_refused() {
     for field in FIELDS {
-        for unknown in [0, 4, 255] {
+        for unknown in [0, 6, 255] {
             for at in [4, 29, 37] {
                 assert_eq!(rule_with(field, at, &[unknown]), "BATCH-2", "{unknown} at {at}");
             }

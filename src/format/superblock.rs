@@ -327,7 +327,8 @@ mod tests {
             }
         };
         assert_eq!(rule_of(8, &[1, 0]), "SUPER-2");
-        assert_eq!(rule_of(8, &[3, 0]), "SUPER-2");
+        assert_eq!(rule_of(8, &[2, 0]), "SUPER-2");
+        assert_eq!(rule_of(8, &[4, 0]), "SUPER-2");
         assert_eq!(rule_of(16, &[2]), "SUPER-3");
         assert_eq!(rule_of(23, &[128]), "SUPER-3");
         assert_eq!(rule_of(10, &[1]), "SUPER-4");

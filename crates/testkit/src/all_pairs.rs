@@ -29,7 +29,7 @@ pub fn brute_force(rows: &Rows, least_slots: u32, min: f64) -> All {
     for (i, (a, signature)) in rows.iter().enumerate() {
         let brute = Brute::new(signature);
         for (b, other) in &rows[i + 1..] {
-            let comparison = signature.compare(other).unwrap();
+            let comparison = signature.compare(other).unwrap().without_order();
             let equal = comparison.equal_samples();
             let of = (equal, signature.cardinality_code(), other.cardinality_code());
             let (value, undecided) = *estimates.entry(of).or_insert_with(|| {

@@ -63,6 +63,7 @@ static ALIKE: LazyLock<[Vec<Vec<Alike>>; 2]> = LazyLock::new(|| {
     let alike = |a: &Signature, b: &Signature| {
         let slots = values(a).iter().zip(values(b)).filter(|(a, b)| **a == *b).count();
         let comparison = a.compare(b).ok().filter(|_| !a.is_empty() && !b.is_empty())?;
+        let comparison = comparison.without_order();
         Some((slots as u32, comparison, comparison.similarity().value))
     };
     let all = |rows: &Vec<Signature>| {

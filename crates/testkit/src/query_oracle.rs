@@ -93,7 +93,7 @@ impl<'a> Brute<'a> {
 
     /// Returns the comparison with another signature and its resemblance.
     pub fn value(&mut self, other: &Signature) -> (Comparison, f64) {
-        let comparison = self.query.compare(other).unwrap();
+        let comparison = self.query.compare(other).unwrap().without_order();
         let key = (comparison.equal_samples(), other.cardinality_code());
         (comparison, *self.values.entry(key).or_insert_with(|| comparison.similarity().value))
     }
