@@ -8,7 +8,8 @@
 //! possible resemblance. The prior is uniform in the resemblance.
 //!
 //! The likelihood of x equal samples of k is that of n independent samples with the same share of agreement: `n^(1/2)
-//! exp(-n KL(x/k, P))`. n is k divided by the factor by which dependence changes the variance ([`dependence`]).
+//! exp(-n KL(x/k, P))`, where P is the chance that a sample agrees. n is k divided by the factor by which dependence
+//! changes the variance ([`dependence`]).
 
 use super::confidence::Confidence;
 use super::dependence;
@@ -29,7 +30,7 @@ const WIDE_CELLS: usize = 1024;
 /// The grid ends where the log-likelihood is this far below its maximum.
 const REACH: f64 = 20.0;
 
-/// An interval has at least two possible values, unless all others together are less likely than this.
+/// A 95 % interval is a single value only if all other values together are less likely than this.
 const CERTAIN: f64 = 1e-9;
 
 /// Smaller differences between thresholds and resemblances are rounding errors.
@@ -115,7 +116,7 @@ impl Evidence {
         let p = self.agreement.law.agreement(resemblance).clamp(0.0, 1.0);
         let term = |x: f64, p: f64| if x > 0.0 { x * (x / p).ln() } else { 0.0 };
         let divergence = term(rate, p) + term(1.0 - rate, 1.0 - p);
-        // All samples agree with probability P^n, without the factor n^(1/2).
+        // At rate 1 it is exactly P^n, and at rate 0 (1 - P)^n: there is no factor n^(1/2).
         let spread = if rate > 0.0 && rate < 1.0 { 0.5 * n.ln() } else { 0.0 };
         spread - n * divergence
     }
@@ -203,7 +204,7 @@ struct Cell {
     ln_likelihood: f64,
 }
 
-/// For the interval of a reported pair, the prior density falls by this power of e from resemblance 0 to 1. In a real
+/// For the interval of a reported pair, the prior density falls `e^UNLIKE`-fold from resemblance 0 to 1. In a real
 /// corpus it falls, so reported pairs tend to be less similar than they seem. The figure was chosen on real data.
 const UNLIKE: f64 = 32.0;
 
@@ -227,8 +228,7 @@ impl Posterior {
         Posterior { cells, best }
     }
 
-    /// The distribution of values from `least` to `most`, if all are equally frequent beforehand and the likelihood has
-    /// one maximum.
+    /// The distribution of values from `least` to `most`, for a uniform prior and a likelihood with one maximum.
     pub(super) fn around(
         peak: f64,
         least: f64,
@@ -270,8 +270,8 @@ impl Posterior {
         above.sum::<f64>().clamp(0.0, 1.0)
     }
 
-    /// The values between the quantiles of both tails, and all others whose likelihood is near the maximum. The lower
-    /// end of a reported interval allows for many more dissimilar pairs ([`UNLIKE`]).
+    /// The values between the quantiles of both tails, and all others whose likelihood is near the maximum. At 95 %,
+    /// the lower end assumes that most pairs are dissimilar ([`UNLIKE`]).
     pub(crate) fn interval(&self, confidence: Confidence) -> (f64, f64) {
         let likely = |cell: &&Cell| cell.ln_likelihood >= self.best - confidence.likelihood_drop();
         let low = self.cells.iter().find(likely).map_or(0.0, |cell| cell.low);

@@ -196,7 +196,7 @@ impl LeafPage {
         self.id(i) >= self.first_id && self.first_with_id(self.id(i)) == Some(i)
     }
 
-    /// The place of the first row with this id, if it is in this page.
+    /// The place of the row that introduces this id, if it is in this page.
     pub fn first_with_id(&self, id: u32) -> Option<usize> {
         let past = id.checked_sub(self.first_id)?;
         match &self.ids {

@@ -263,7 +263,7 @@ impl<'j, 'a> Join<'j, 'a> {
         Ok(())
     }
 
-    /// Compares all planes of those pairs whose compared planes have enough equal samples.
+    /// Compares all planes of the pairs that the first comparison did not reject.
     fn compare_all_planes(&mut self, a: u32, others: &[u64], counts: &[u16]) -> Step {
         let fewest = self.comparer.minimum.equal_samples;
         let Ok(low) = u16::try_from(fewest) else { return Ok(()) };
@@ -303,7 +303,7 @@ impl<'j, 'a> Join<'j, 'a> {
         let earlier = |(columns, i): &(Vec<Column>, usize)| {
             columns[..*i].iter().any(|column| comparer.agree(column))
         };
-        // Hashes can be equal although samples differ. Then another column brings the pair.
+        // Hashes can be equal although samples differ. Such a pair is left to a column in which it truly agrees.
         let here = path.iter().all(|(columns, i)| comparer.agree(&columns[*i]));
         if !here || path.iter().any(earlier) {
             return Ok(());

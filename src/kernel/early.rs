@@ -12,8 +12,8 @@ pub(crate) const HASHES: usize = 128;
 /// The length of the buffer for results. Vector loops store whole vectors, so it is 8 longer than a result can be.
 pub(crate) const FOUND: usize = HASHES + 8;
 
-/// The portable loop. Writes the early hashes to the start of `found` and returns their number. The number of bins is a
-/// power of two, at least 2.
+/// The portable loop. Writes the selected hashes to the start of `found` and returns their number. The number of bins
+/// is a power of two, at least 2.
 pub(super) fn portable(hashes: &[u64; HASHES], limits: &[u16], found: &mut [u64; FOUND]) -> usize {
     let bits = limits.len().trailing_zeros();
     let mut count = 0;

@@ -1,8 +1,8 @@
 //! From all signatures of a source to candidates, block by block.
 //!
-//! Samples whose low bits differ are not equal. So the first one or two of the b planes give an upper bound of the
-//! number of equal samples. If a match needs more equal samples than chance gives, a scan reads the first planes of all
-//! signatures, and the other planes only where this bound is high enough.
+//! A plane holds one bit of every sample, so the first one or two planes give an upper bound of the number of equal
+//! samples. If a match needs more equal samples than chance gives, a scan reads the first planes of all signatures, and
+//! the other planes only where this bound is high enough.
 //!
 //! With a threshold, the number of equal samples that a match needs is known from the start. A top-k query knows it only
 //! once it has found k good matches, and those may be anywhere: see [`two_pass`].
@@ -82,7 +82,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Compares all planes of a loaded block. Signatures that a first pass compared in all planes are ignored.
+    /// Compares all planes of a loaded block. Ignores signatures that the first pass has already compared in full.
     fn compare_block<S: SignatureSource>(
         &mut self,
         source: &S,

@@ -103,8 +103,8 @@ fn new_log(
 }
 
 impl PlainLog {
-    /// Returns the state, even if a thread panicked while holding it. After a panic in an append, the caller
-    /// accepts no more commits. After one in a trim, [`Admit::risk`] decides.
+    /// Returns the state, even if a thread panicked while holding it. A panic in an append poisons the writer. One in a
+    /// trim breaks the log only inside [`Admit::risk`].
     fn state(&self) -> RankedGuard<'_, LOG_END, State> {
         self.state.lock()
     }
@@ -160,8 +160,7 @@ impl Log for PlainLog {
         self.state().admit.is_broken()
     }
 
-    /// Appends continue while the remaining commits are copied. They wait only for the copy of newer commits and the
-    /// rename.
+    /// Appends go on during the main copy. They wait only while commits since its start are copied, and for the rename.
     fn trim(&self, checkpointed: u64) -> Result<()> {
         let _trimming = self.trimming.lock();
         let mut state = self.state();

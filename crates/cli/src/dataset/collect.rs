@@ -25,7 +25,7 @@ const LOAD_ROWS: u64 = 1 << 18;
 /// The first pass: its settings, and where its results go.
 pub(crate) struct Collecting<'a> {
     pub(crate) keep: KeepRow,
-    /// The field whose largest value is kept.
+    /// The row with the largest value of this field is kept.
     pub(crate) keep_by: Option<&'a str>,
     pub(crate) working: &'a Database,
     pub(crate) spill: SpillWriter,
