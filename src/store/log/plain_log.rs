@@ -8,8 +8,8 @@
 //!   So none of its bytes remain when another append takes its place (LOG-15).
 //! - After any other failure, the log accepts nothing more.
 //! - A trim writes a new file, syncs it, and renames it over the old one. Until the directory is synced, a crash
-//! may leave either file. Both hold every commit above the checkpointed sequence. No append goes into the new file
-//! before that sync, so no crash loses an acknowledged commit.
+//!   may leave either file. Both hold every commit above the checkpointed sequence. No append goes into the new file
+//!   before that sync, so no crash loses an acknowledged commit.
 #![deny(
     clippy::indexing_slicing,
     clippy::unwrap_used,
