@@ -49,7 +49,10 @@ impl Effort {
     }
 }
 
-const PARTS: [(&str, fn(Effort) -> Outcome<Part>); 9] = [
+/// The name of an experiment, and the function that runs it.
+type Experiment = (&'static str, fn(Effort) -> Outcome<Part>);
+
+const PARTS: [Experiment; 9] = [
     ("theory", theory::part),
     ("word pairs", word_pairs::part),
     ("duplicates", duplicates::part),
