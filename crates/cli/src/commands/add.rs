@@ -67,7 +67,7 @@ pub(crate) struct Add {
     text_field: String,
     /// The field whose value is stored with the key and returned with it, at most 64 KiB: a string as it is, anything else as
     /// its JSON.
-    #[arg(long, value_name = "NAME", requires = "jsonl")]
+    #[arg(long, value_name = "NAME", requires = "jsonl", conflicts_with_all = ["paths", "sets", "files_from"])]
     value_field: Option<String>,
     /// Read elements with weights: `element:weight`; in JSON, an object of weights (the last one counts if an element is
     /// repeated) or, for ids, an array of coordinates. This needs a database of tokens or ids with a weighted sampler. Without

@@ -81,3 +81,15 @@ fn values_are_replaced_and_limited() {
         assert_eq!(row["value"].as_str().map(str::len), Some(65_536));
     }
 }
+
+/// Only lines of JSON have fields, so the option is refused for files and lines of sets, and nothing is stored.
+#[test]
+fn a_value_field_is_refused_where_there_are_no_fields() {
+    let tool = filled();
+    tool.write("new.txt", TEXT);
+    for input in [&["new.txt"][..], &["--sets", "new.txt"], &["--files-from", "new.txt"]] {
+        let add = [&["add", "db.ringer", "--value-field", "v"][..], input].concat();
+        tool.run(&add).with_status(2);
+    }
+    assert_eq!(tool.keys("db.ringer"), ["a", "b", "c", "d"]);
+}
