@@ -90,7 +90,7 @@ impl Evidence {
         let excess = 1.0 + (factor - 1.0) * r * (1.0 - r) / independent;
         match sampling {
             Sampling::OnePermutation { .. } => k / excess.max(1.0),
-            _ => k / excess.max(0.01),
+            Sampling::EveryBin { .. } | Sampling::Independent => k / excess.max(0.01),
         }
     }
 

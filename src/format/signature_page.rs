@@ -224,14 +224,16 @@ impl SignaturePage {
         }
         let start = self.shape.words().saturating_mul(8).saturating_mul(self.count);
         let codes = self.page.payload().get(start..)?;
-        match self.shape.code_bits {
-            0 => Some(0),
-            4 => {
+        match self.shape.field {
+            CardinalityField::None => Some(0),
+            CardinalityField::Linear4 => {
                 let half = |byte: &u8| if i.is_multiple_of(2) { byte & 15 } else { byte >> 4 };
                 codes.get(i / 2).map(|byte| u32::from(half(byte)))
             }
-            8 => codes.get(i).map(|byte| u32::from(*byte)),
-            _ => {
+            CardinalityField::Linear8 | CardinalityField::Log8 => {
+                codes.get(i).map(|byte| u32::from(*byte))
+            }
+            CardinalityField::Exact => {
                 let code = codes.get(i.checked_mul(4)?..)?.first_chunk::<4>()?;
                 Some(LittleEndian::read_u32(code))
             }
@@ -272,9 +274,9 @@ pub fn encode<'a>(
         push(planes.get(shape.first_words..).unwrap_or_default());
     }
     let codes = signatures.map(|(_, code)| U32::new(code).to_bytes());
-    match shape.code_bits {
-        0 => {}
-        4 => {
+    match shape.field {
+        CardinalityField::None => {}
+        CardinalityField::Linear4 => {
             for (i, [low, ..]) in codes.enumerate() {
                 match bytes.last_mut() {
                     Some(last) if i % 2 == 1 => *last |= low << 4,
@@ -282,8 +284,10 @@ pub fn encode<'a>(
                 }
             }
         }
-        8 => codes.for_each(|[low, ..]| bytes.push(low)),
-        _ => codes.for_each(|code| bytes.extend_from_slice(&code)),
+        CardinalityField::Linear8 | CardinalityField::Log8 => {
+            codes.for_each(|[low, ..]| bytes.push(low));
+        }
+        CardinalityField::Exact => codes.for_each(|code| bytes.extend_from_slice(&code)),
     }
     bytes
 }
