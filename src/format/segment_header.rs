@@ -2,7 +2,7 @@
 //!
 //! In: the payload of a verified header page. Out: a [`SegmentHeader`] whose counts and regions agree with each
 //! other. The header repeats the database id and the scheme, so that salvage can read a segment when the rest of
-//! the file is lost. It does not know the tombstones of the segment: the manifest names them.
+//! the file is lost. Tombstones are not in the header: the manifest names their bitmap.
 
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -24,10 +24,10 @@ pub const MAGIC: [u8; 8] = *b"RINGSG3\n";
 /// The length of a header page. The first region starts here.
 pub const HEADER_PAGE_BYTES: u64 = 256;
 
-/// Replaces the id of the empty set if no row has an empty set.
+/// The field `empty_id` if no row has an empty set.
 const NO_ID: u32 = u32::MAX;
 
-/// The most rows in a segment. The number above means "none".
+/// The most rows in a segment. Ids are below this number, so `u32::MAX` can mean "none".
 pub const MAX_ROWS: u32 = u32::MAX - 1;
 
 /// The length of the longest region. Page numbers have 32 bits and count units of 64 bytes.
@@ -73,7 +73,7 @@ pub struct KeptLayout {
     set_bytes: U64,
 }
 
-/// What bytes that look like the header page of a segment claim, unverified.
+/// What a page claims that starts like a header page. Nothing is verified.
 #[derive(Debug, Clone)]
 pub struct Claim {
     /// The id of the segment.
@@ -85,7 +85,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Reads what a page claims if it starts like a header page. `salvage` uses it.
+    /// Reads the claim of a page, or returns `None` if it does not start like a header page. `salvage` uses it.
     pub fn of(page: &[u8]) -> Option<Claim> {
         let extent = page::Claim::of(page)?.extent;
         let layout = Cursor::new(page.get(HEADER_BYTES..)?).layout::<Layout>()?;
@@ -110,7 +110,7 @@ pub struct SegmentHeader {
     pub first_sequence: u64,
     /// The largest sequence of a row.
     pub last_sequence: u64,
-    /// The number of rows, those with tombstones included.
+    /// The number of rows, including those with tombstones.
     pub rows: u32,
     /// The number of distinct signatures.
     pub ids: u32,
@@ -124,7 +124,7 @@ pub struct SegmentHeader {
     pub duplicates: Region,
     /// The length of all keys together.
     pub key_bytes: u64,
-    /// The start of the root fence page in the region of keys, in units of 64 bytes.
+    /// The page number of the root fence page: its start in the region of keys, in units of 64 bytes.
     pub root_page: u32,
     /// The level of the root: 1 if its children are leaf pages.
     pub root_level: u8,
@@ -217,7 +217,7 @@ impl SegmentHeader {
         let scheme = Scheme::from_bytes(&layout.scheme).map_err(|e| e.shifted(48))?;
         let kept = if scheme.elements.are_kept() { cursor.layout::<KeptLayout>() } else { None };
         if kept.is_some() != scheme.elements.are_kept() || !cursor.rest().is_empty() {
-            return refuse("SEG-1", "it has another length than those of its scheme");
+            return refuse("SEG-1", "its length does not fit its scheme");
         }
         let empty_id = layout.empty_id.get();
         let header = SegmentHeader {
@@ -316,12 +316,12 @@ impl SegmentHeader {
         Some(RecordShape { records: Records::Values, bytes, count: self.rows })
     }
 
-    /// The offset at which the values follow, if there are any.
+    /// The offset of the first byte after the kept sets, or after the postings if no sets are kept. Values start here.
     fn end_of_sets(&self) -> u64 {
         self.elements.map_or(self.postings.end(), |kept| kept.region.end())
     }
 
-    /// The region of values of this length in all. It goes to the end of the segment.
+    /// The region of the values, which have this many bytes in all. The region extends to the end of the segment.
     fn value_region(&self, bytes: u64) -> RecordRegion {
         let offset = self.end_of_sets();
         let region = Region { offset, length: self.length.saturating_sub(offset) };
@@ -339,8 +339,8 @@ impl SegmentHeader {
     }
 }
 
-/// The most levels of fence pages. Every fence page has two or more children, so no segment needs 32 levels. The
-/// bound ends every descent.
+/// The most levels of fence pages. Two entries always fit into a fence page, so a level has at most about half as many
+/// pages as the level below it, and no segment needs 32 levels. The bound ends every descent.
 pub const MAX_LEVELS: u8 = 32;
 
 #[cfg(test)]
