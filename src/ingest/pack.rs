@@ -22,7 +22,7 @@ use crate::store::state::State;
 use crate::store::state_file;
 
 /// Writes the live rows of a state into a new database with one segment. Fails if the name is taken. A failure leaves
-/// nothing. `rights` are those of the source file; the copy gets them.
+/// no file. The copy gets the permissions `rights`.
 pub fn pack(
     layer: &Arc<dyn FileLayer>,
     state: &State,

@@ -1,12 +1,12 @@
 //! Densification of one-permutation signatures: which bin an empty bin copies.
 //!
-//! In: which bins are occupied. Out: for each empty bin i, the occupied bin j with the least place under permutation
-//! i of the bins (SAMPLE-6). In other words, sample i of the set of occupied bins. The permutations are the same for
-//! all sets, so two sets with the same occupied bins make the same copies.
+//! In: which bins are occupied. Out: the donor of each empty bin i: the occupied bin with the least place under
+//! permutation i of the bins (SAMPLE-6). In other words, the donor is minwise sample i of the set of occupied bins.
+//! The permutations are the same for all sets, so two sets with the same occupied bins have the same donors.
 //!
-//! With m of k bins occupied, the donor is at about place k/m. Either the order is walked to that place, or the
-//! places of the m occupied bins are compared, whichever is less work. Up to 1,024 bins all orders are kept as
-//! tables. Otherwise sets of a few elements, which are common, would be the slowest of all.
+//! With m of k bins occupied, the donor is at about place k/m. The search takes the cheaper of two ways: it walks the
+//! order to that place, or it compares the places of the m occupied bins. Up to 1,024 bins, all orders are kept as
+//! tables. Without tables, sets of a few elements would be the slowest of all, and such sets are common.
 
 use std::sync::OnceLock;
 
@@ -24,8 +24,9 @@ const MAX_TABLED: usize = 1024;
 /// The orders of donors of all bins.
 pub(crate) struct Donors {
     orders: Vec<Permutation>,
-    /// Made when a set first leaves a bin empty; which of them depends on the number of bins.
+    /// The tables for at most 256 bins, computed when a set first leaves a bin empty.
     in_bytes: OnceLock<Tables<u8>>,
+    /// The same for at most 1,024 bins.
     in_words: OnceLock<Tables<u16>>,
 }
 
@@ -42,8 +43,8 @@ impl Donors {
         self.orders.len()
     }
 
-    /// The bins in the order in which sample i looks for an element: its own, then those that it would copy. The first
-    /// one that is occupied is what it finds (SAMPLE-6).
+    /// The bins in the order in which sample i looks for an element: its own bin, then the others in the order of its
+    /// permutation. Sample i takes the first occupied one (SAMPLE-6).
     pub(super) fn order(&self, i: usize) -> impl Iterator<Item = usize> {
         let order = &self.orders[i];
         let others = (0..self.orders.len() as u64).map(|place| order.element(place) as usize);
@@ -72,13 +73,13 @@ impl Donors {
     }
 }
 
-/// A number of a bin in a table.
+/// The number of a bin, as a table stores it.
 trait Bin: Copy + Ord + TryFrom<usize> + Into<usize> {}
 
 impl Bin for u8 {}
 impl Bin for u16 {}
 
-/// All orders, both ways.
+/// All orders and their inverses.
 struct Tables<B> {
     k: usize,
     /// The bin at place p of order i, at `i * k + p`.
@@ -90,7 +91,7 @@ struct Tables<B> {
 impl<B: Bin> Tables<B> {
     fn new(orders: &[Permutation]) -> Tables<B> {
         let k = orders.len();
-        // Every number is below k, which the entries hold by the choice of the table.
+        // Every number is below k. The caller chooses a type of entries that holds k - 1.
         let entry = |x: usize| B::try_from(x).unwrap_or_else(|_| unreachable!("{x} of {k} bins"));
         let (mut bins, mut places) = (vec![entry(0); k * k], vec![entry(0); k * k]);
         for (i, order) in orders.iter().enumerate() {
@@ -133,7 +134,7 @@ pub(crate) struct Occupied {
 }
 
 impl Occupied {
-    /// Bins that hold anything but `u64::MAX`.
+    /// Marks the bins that hold anything but `u64::MAX`.
     pub(crate) fn of(bins: &[u64]) -> Occupied {
         let mut words = vec![0; bins.len().div_ceil(64)];
         Kernel::best().occupied(bins, &mut words);
@@ -145,7 +146,7 @@ impl Occupied {
         self.count
     }
 
-    /// Whether comparing all occupied bins is less work than walking an order of k until one comes.
+    /// Whether comparing all occupied bins is less work than walking an order of k bins to the first occupied one.
     fn are_few(&self, k: usize) -> bool {
         self.count * self.count <= k
     }
@@ -182,7 +183,7 @@ impl Occupied {
     }
 }
 
-/// The positions of the bits of a word that are set, ascending.
+/// The positions of the set bits of a word, ascending.
 fn ones(word: u64) -> impl Iterator<Item = usize> {
     let next = |word: &u64| Some(word & (word - 1)).filter(|w| *w != 0);
     std::iter::successors(Some(word).filter(|w| *w != 0), next).map(|w| w.trailing_zeros() as usize)
@@ -194,7 +195,7 @@ mod tests {
     use crate::scheme::{Parameters, presets};
     use crate::sketch::hash::mix;
 
-    /// Whatever shortcut is taken, the donor is the occupied bin of least place.
+    /// The donor is the occupied bin of least place, whichever way it is found.
     #[test]
     fn the_donor_is_the_occupied_bin_of_least_place() {
         for k in [1_usize, 2, 7, 64, 100, 128, 256, 257, 1000, 1024, 1025, 1500] {

@@ -1,7 +1,7 @@
-//! The bytes of a signature outside a database: what a program sends to another, or keeps in a column of its own.
+//! Converts a signature to bytes and back, for programs that send signatures elsewhere or store them themselves.
 //!
-//! Converts a signature to bytes and back. The number of bytes depends on the scheme alone. Normative: SIG-8 of
-//! `format-spec/signature.md`. The bytes do not name their scheme, so the caller must know it.
+//! In: a signature. Out: its bytes, as SIG-8 of `format-spec/signature.md` defines them. Their number depends on the
+//! scheme alone. The bytes do not name their scheme, so the caller must know it.
 
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ fn code_bytes(scheme: &Scheme) -> usize {
 }
 
 impl Signature {
-    /// The signature as bytes (SIG-8). Kept elements are not included.
-    /// [`signature_from_bytes`](Sketcher::signature_from_bytes) reads them.
+    /// The signature as bytes (SIG-8), without kept elements.
+    /// [`signature_from_bytes`](Sketcher::signature_from_bytes) is the inverse.
     pub fn to_bytes(&self) -> Vec<u8> {
         let code = self.cardinality_code().to_le_bytes();
         let mut bytes = Vec::with_capacity(self.planes().len() * 8 + code.len() + 1);
@@ -38,8 +38,8 @@ impl Sketcher {
         self.scheme().words_per_signature() * 8 + code_bytes(self.scheme()) + 1
     }
 
-    /// The signature that [`Signature::to_bytes`] wrote. Fails if no signature of this scheme can have these bytes, or
-    /// if the scheme keeps sets, which the bytes do not include.
+    /// The signature that [`Signature::to_bytes`] wrote. Fails if no signature of this scheme can have these bytes.
+    /// Also fails if the scheme keeps sets, because the bytes do not include them.
     ///
     /// ```
     /// use ringer::{Scheme, Sketcher};

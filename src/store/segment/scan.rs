@@ -1,8 +1,8 @@
 //! Finds the leaf pages of a segment without its fences, for repair and salvage of damaged files.
 //!
-//! In: a segment. Out: the leaf pages that verify. Pages of the key region follow each other. A page that does not
-//! verify does not reveal its length, so the scan tries every unit until one verifies. A page contains its own
-//! place, so it cannot be mistaken for another.
+//! In: a segment. Out: the leaf pages that pass verification. The pages of the key region follow each other without
+//! gaps. A damaged page does not reveal its length. After one, the scan tries every multiple of 64 bytes (`UNIT`)
+//! until a page passes. A page header names its segment and its page number, so no page is mistaken for another.
 
 use super::Segment;
 use crate::error::{Error, Result};
@@ -12,13 +12,13 @@ use crate::format::leaf_page::LeafPage;
 use crate::format::page::{AlignedBytes, Claim, HEADER_BYTES, Page, PageKind, PagePlace};
 use crate::store::page_source::PageSource;
 
-/// What was found at a unit of the key region.
+/// What starts at a multiple of 64 bytes in the key region.
 enum Here {
-    /// A page, and its length in units.
+    /// A page that passed verification, and its length in units of 64 bytes.
     Page(PageKind, Page, u64),
-    /// Nothing that verifies.
+    /// No such page.
     Nothing,
-    /// The end of the file. The claimed length of a region can be too large to scan.
+    /// The end of the file. The scan ends here, because a header can claim a region that is far longer than the file.
     End,
 }
 
@@ -35,7 +35,7 @@ impl<'a> LeafScan<'a> {
         LeafScan { segment, unit: 0 }
     }
 
-    /// Returns the next leaf that verifies. Errors are I/O errors.
+    /// Returns the next leaf page that passes verification. Fails only on I/O errors.
     pub fn next_leaf(&mut self) -> Result<Option<LeafPage>> {
         let header = self.segment.header();
         while self.start() < header.keys.length {

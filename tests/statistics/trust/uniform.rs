@@ -1,4 +1,4 @@
-//! Probabilities and promised recall, for sets of every size with known resemblance.
+//! Checks stated probabilities and promised recall on synthetic pairs of sets, whose resemblance is known.
 
 use rayon::prelude::*;
 use ringer::{Accept, Database, Like, Options, Originals, Scheme, Sketcher};
@@ -6,14 +6,15 @@ use testkit::scale::some;
 
 use super::SCHEMES;
 
-/// Returns two sets of f elements with `common` shared ones. `salt` selects different elements.
+/// Returns two sets of `f` elements with `common` elements in common. Pairs with different salts share no element.
 fn pair(f: u64, common: u64, salt: u64) -> [Vec<u64>; 2] {
     let base = salt << 24;
     [(base..base + f).collect(), (base + f - common..base + 2 * f - common).collect()]
 }
 
-/// P(R >= t) by tenths, compared with the share of pairs that reach t. R is drawn uniformly, and the pair has the
-/// nearest possible one.
+/// The resemblances of the pairs are spread evenly from 0 to 1, as far as sets of this size allow. The stated
+/// P(R >= t) is divided into tenths. For the pairs of each tenth, the mean of P must be close to the share of pairs
+/// that reach t.
 #[test]
 fn probabilities_are_calibrated() {
     for (name, parameters) in SCHEMES {
@@ -54,7 +55,8 @@ fn probabilities_are_calibrated() {
     }
 }
 
-/// Returns sizes and the number of common elements for pairs of about this resemblance. It is the same for all pairs.
+/// Returns the sizes of two sets and the number of their common elements, for a resemblance as close to `r` as
+/// possible. The first set has `f` elements, and the second is not smaller.
 fn sizes(f: u64, r: f64) -> (u64, u64, u64) {
     let mut best = (f64::INFINITY, (f, f, 0));
     for other in f..=(f as f64 / r).ceil() as u64 {
@@ -67,7 +69,8 @@ fn sizes(f: u64, r: f64) -> (u64, u64, u64) {
     best.1
 }
 
-/// The share returned, by estimate, by interval and verified, compared with the promise.
+/// The share of pairs that queries return must be close to the promised recall. The threshold applies to the estimate
+/// or to the interval, with and without verification.
 #[test]
 fn recall_is_as_promised() {
     const PAIRS: u64 = 1500;

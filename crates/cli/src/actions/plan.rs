@@ -9,20 +9,20 @@ use crate::exit::Failure;
 use crate::show::Output;
 use crate::sources::path_of;
 
-/// What becomes of a member of a group.
+/// What an action does with a member of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     Kept,
     Delete,
     Link,
     Move,
-    /// A file whose name is printed.
+    /// Its name is printed.
     Repeats,
-    /// It resembles another member, but not the kept file.
+    /// It resembles another member, but not the kept file closely enough.
     TooFar,
     /// It is not identical to the kept file.
     OnlySimilar,
-    /// It is a file of an earlier run, a link, or gone.
+    /// It is a file of an earlier run, or it or the kept file is a link or gone.
     Other,
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct Plan<'a> {
     pub(super) groups: Vec<PlannedGroup>,
 }
 
-/// How many files there are, and their bytes.
+/// The numbers of planned files, and their bytes in all.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Counts {
     pub(super) identical: u64,
@@ -91,12 +91,12 @@ pub(super) struct Counts {
 }
 
 impl<'a> Plan<'a> {
-    /// A plan, if the options ask for an action.
+    /// Starts a plan if the options ask for an action.
     pub(crate) fn new(arguments: &'a ActionArguments, min: f64) -> Option<Plan<'a>> {
         Some(Plan { arguments, action: arguments.action()?, min, groups: Vec::new() })
     }
 
-    /// Adds a group. Returns what becomes of its members.
+    /// Adds a group. Returns the roles of its members.
     pub(crate) fn add(&mut self, group: &Group) -> Vec<Role> {
         let Some((first, others)) = group.split() else { return Vec::new() };
         let kept = seen(&first.key);
@@ -118,7 +118,7 @@ impl<'a> Plan<'a> {
     }
 
     fn role(&self, member: &Member) -> Role {
-        // An estimate decides nothing here: the sources of both files must have been compared.
+        // An estimate is not enough here: the files themselves must have been compared.
         if !member.exact || member.similarity.value < self.min {
             return Role::TooFar;
         }
@@ -144,7 +144,7 @@ impl<'a> Plan<'a> {
         counts
     }
 
-    /// Prints the names of the files, as they are on disk. Identical ones come first.
+    /// Prints the names of the files, byte for byte. Identical files come first.
     pub(crate) fn print_names(&self) -> Result<(), Failure> {
         let end = if self.arguments.print0 { b"\0" } else { b"\n" };
         let mut out = Output::new();
@@ -159,7 +159,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// A regular file and its state.
+/// Returns a file and its state, or `None` if it is not a regular file.
 fn seen(key: &[u8]) -> Option<Seen> {
     let path = path_of(key).to_path_buf();
     let state = Identity::of(&path).ok()?;

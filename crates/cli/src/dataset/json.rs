@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::row::{Fields, Row, Value, named};
 use crate::input::{Content, expected, json_set, nested};
 
-/// The row of a line, or what is wrong with it, as a text that follows the place: `has no field ..`.
+/// Returns the row of a line. An error continues a message that starts with the place of the line: `has no field ..`.
 pub(crate) fn parse<'a>(
     line: &'a [u8],
     fields: &Fields,
@@ -54,7 +54,8 @@ struct Found<'a> {
     order: Option<&'a str>,
 }
 
-/// The value of a wanted field in the value of the field `name`, if that is the field or the object that it is in.
+/// Finds a wanted field in the field `name`, which has this value. Returns `None` unless `wanted` is `name` itself or a
+/// field inside it, such as `name.inner`.
 fn wanted<'a>(name: &str, wanted: &str, value: &'a RawValue) -> Option<&'a str> {
     match wanted.strip_prefix(name)? {
         "" => Some(value.get()),
@@ -94,7 +95,7 @@ impl<'de> Visitor<'de> for Wanted<'_> {
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Found<'de>, M::Error> {
         let mut found = Found::default();
         while let Some(name) = map.next_key::<Cow<'de, str>>()? {
-            // One field can be both key and text, and nested fields can be in one object.
+            // Key and text can be the same field, and several nested fields can be in the same object.
             let fields = [Some(&*self.0.key), Some(&*self.0.text), self.0.order.as_deref()];
             let starts = |field: &&str| field.starts_with(&*name);
             if !fields.iter().flatten().any(starts) {

@@ -1,6 +1,5 @@
-//! Kills the real binary at random instants, again and again on one database, while it adds, deletes, compacts, repairs
-//! or packs. After each kill, the database has all acknowledged commits and at most one more. A model of the rows is
-//! the oracle.
+//! Kills the real tool at random moments while it adds, deletes, compacts, repairs or packs. All rounds use one
+//! database. After each kill, it has all acknowledged commits and at most one more. A model of the rows is the oracle.
 //!
 //! A quick run does 20 rounds, a full one 2,500.
 #![cfg(unix)]
@@ -32,7 +31,7 @@ const ABSENT: [&str; 3] = ["delete", DB, "no such key"];
 struct Work {
     command: Vec<String>,
     states: Vec<Rows>,
-    /// The number of sets in a commit. 0 if the command acknowledges nothing before its end.
+    /// The number of sets in a commit, or 0 if the command acknowledges nothing before it ends.
     every: u64,
 }
 
@@ -144,7 +143,7 @@ impl Life {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    /// Runs a command and kills it after some lines of output and a random time. It may end earlier.
+    /// Runs a command and kills it after a random number of output lines and a random time. It may end before that.
     fn run_and_kill(&mut self, work: &Work) -> Ended {
         let mut process = self.spawn(&work.command);
         let lines_first =
@@ -175,7 +174,8 @@ impl Life {
         Ended { status, out: listener.join().unwrap() }
     }
 
-    /// Opens and closes the database in a folder, which recovers it. Returns its rows.
+    /// Recovers the database in a folder: deletes an absent key, which opens and closes the database for writing.
+    /// Checks the database and returns its rows.
     fn put_in_order(&self, name: &str) -> Rows {
         let place = self.tool.path(name);
         let run = |arguments: &[&str], status| {
@@ -210,7 +210,7 @@ impl Life {
         let work = self.choose();
         let packing = work.command[0] == "pack";
         if packing && self.open {
-            // `pack` copies what is in the file, so the log must be empty.
+            // `pack` copies only what is in the file, so recovery must move the commits of the log there first.
             assert!(self.put_in_order("work") == self.rows);
         }
         let before = fs::read(self.tool.path("work/db.ringer")).unwrap();
@@ -234,8 +234,8 @@ impl Life {
         self.rows = rows;
     }
 
-    /// Returns the rows that the next process will find. Every other time, a copy is opened instead, so that the next
-    /// process has to recover the database.
+    /// Returns the rows that the next process will find. In half of the rounds, chosen at random, it recovers a copy
+    /// instead of the database, so that the next process has to recover the database itself.
     fn look(&mut self) -> Rows {
         self.open = self.random.below(2) == 0;
         if !self.open {

@@ -1,7 +1,7 @@
 //! Postings: which signatures of a segment have a value in a slot. Layout: `format-spec/postings.md`.
 //!
-//! "Here is a slot and a value, give me the ids." Postings are derived from the signatures and canonical: equal
-//! signatures give equal bytes. So `check` can rebuild and compare them.
+//! In: a slot and a value. Out: the ids of the signatures that have this value there. The bytes of the postings follow
+//! from the signatures alone, so `check` can rebuild and compare them.
 
 mod check;
 mod columns;
