@@ -21,6 +21,8 @@ pub struct Measures {
 /// A measure as a function of R and the two sizes, with its partial derivatives.
 struct Formula {
     value: fn(r: f64, f1: f64, f2: f64) -> f64,
+    /// The same as a function of the counted elements of both sets, without rounding errors.
+    counted: fn(shared: f64, f1: f64, f2: f64) -> f64,
     by_r: fn(r: f64, f1: f64, f2: f64) -> f64,
     by_f1: fn(r: f64, f1: f64, f2: f64) -> f64,
     by_f2: fn(r: f64, f1: f64, f2: f64) -> f64,
@@ -28,6 +30,7 @@ struct Formula {
 
 const INTERSECTION: Formula = Formula {
     value: |r, f1, f2| r / (1.0 + r) * (f1 + f2),
+    counted: |shared, _, _| shared,
     by_r: |r, f1, f2| (f1 + f2) / ((1.0 + r) * (1.0 + r)),
     by_f1: |r, _, _| r / (1.0 + r),
     by_f2: |r, _, _| r / (1.0 + r),
@@ -35,6 +38,7 @@ const INTERSECTION: Formula = Formula {
 
 const UNION: Formula = Formula {
     value: |r, f1, f2| (f1 + f2) / (1.0 + r),
+    counted: |shared, f1, f2| f1 + f2 - shared,
     by_r: |r, f1, f2| -(f1 + f2) / ((1.0 + r) * (1.0 + r)),
     by_f1: |r, _, _| 1.0 / (1.0 + r),
     by_f2: |r, _, _| 1.0 / (1.0 + r),
@@ -42,6 +46,7 @@ const UNION: Formula = Formula {
 
 const HAMMING: Formula = Formula {
     value: |r, f1, f2| (1.0 - r) / (1.0 + r) * (f1 + f2),
+    counted: |shared, f1, f2| f1 + f2 - 2.0 * shared,
     by_r: |r, f1, f2| -2.0 * (f1 + f2) / ((1.0 + r) * (1.0 + r)),
     by_f1: |r, _, _| (1.0 - r) / (1.0 + r),
     by_f2: |r, _, _| (1.0 - r) / (1.0 + r),
@@ -49,6 +54,7 @@ const HAMMING: Formula = Formula {
 
 const CONTAINMENT: Formula = Formula {
     value: |r, f1, f2| r / (1.0 + r) * (1.0 + f2 / f1),
+    counted: |shared, f1, _| shared / f1,
     by_r: |r, f1, f2| (1.0 + f2 / f1) / ((1.0 + r) * (1.0 + r)),
     by_f1: |r, f1, f2| -r / (1.0 + r) * f2 / (f1 * f1),
     by_f2: |r, f1, _| r / (1.0 + r) / f1,
@@ -93,6 +99,11 @@ impl Measures {
     fn apply(&self, formula: &Formula, most: f64) -> Estimate {
         let possible = |r: f64| r.clamp(0.0, self.most_resemblance());
         let (r, f1, f2) = (possible(self.resemblance.value), self.first.value, self.second.value);
+        if self.are_counted() {
+            // A whole number, of which R has lost a few bits.
+            let shared = (r / (1.0 + r) * (f1 + f2)).round();
+            return Estimate::exact((formula.counted)(shared, f1, f2));
+        }
         let [by_r, by_f1, by_f2] =
             [formula.by_r, formula.by_f1, formula.by_f2].map(|slope| slope(r, f1, f2));
         // The size is anywhere in its level: a uniform error has the variance half_width^2 / 3.
@@ -120,6 +131,13 @@ impl Measures {
         Estimate { value, std_error, low, high }
     }
 
+    /// Whether the elements of both sets, and those that they share, have been counted.
+    fn are_counted(&self) -> bool {
+        let Estimate { std_error, low, high, .. } = self.resemblance;
+        let vague = self.first.half_width + self.second.half_width;
+        std_error == 0.0 && low == high && vague == 0.0
+    }
+
     /// The resemblance if the smaller set is contained in the larger one.
     fn most_resemblance(&self) -> f64 {
         let within = |a: Cardinality, b: Cardinality| {
@@ -137,4 +155,31 @@ fn upper(size: Cardinality) -> f64 {
 /// The smallest possible size. A set that is not empty has an element.
 fn lower(size: Cardinality) -> f64 {
     (size.value - size.half_width).max(size.value.min(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sets of 1 to 60 elements, and some that are so large that R loses many bits.
+    #[test]
+    fn counted_measures_are_those_of_the_sets() {
+        let small = (1..=60_u64).flat_map(|f1| (1..=60).map(move |f2| (f1, f2)));
+        for (f1, f2) in small.chain([(3_000_000_000, 4_000_000_000), (4_294_967_295, 7)]) {
+            for shared in [0, 1, f1.min(f2) / 3, f1.min(f2) - 1, f1.min(f2)] {
+                let union = f1 + f2 - shared;
+                let measures = Measures {
+                    resemblance: Estimate::exact(shared as f64 / union as f64),
+                    first: Cardinality::exact(f1),
+                    second: Cardinality::exact(f2),
+                };
+                let exact = |value: f64| Estimate::exact(value);
+                assert_eq!(measures.intersection(), exact(shared as f64));
+                assert_eq!(measures.union(), exact(union as f64));
+                assert_eq!(measures.hamming(), exact((union - shared) as f64));
+                assert_eq!(measures.containment_of_first(), exact(shared as f64 / f1 as f64));
+                assert_eq!(measures.containment_of_second(), exact(shared as f64 / f2 as f64));
+            }
+        }
+    }
 }

@@ -105,6 +105,8 @@ impl Estimate {
         for (name, estimate, digits) in measures {
             match estimate {
                 Ok(estimate) => {
+                    // The sizes may be estimates where the resemblance is exact.
+                    let exact = exact && estimate.low == estimate.high;
                     let shown = show::measured(&estimate, exact, digits);
                     out.line(format_args!("{name:<widest$} {shown}"))?;
                 }
