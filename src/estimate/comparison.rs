@@ -122,7 +122,7 @@ impl Comparison {
     /// If the scheme stores set sizes, the estimate is the most likely value that sets of these sizes can have. The
     /// standard error and the interval are those of the distribution over all such values. The estimate is biased,
     /// since it is always a possible value; use [`unbiased`](Comparison::unbiased) for averages. The interval is a
-    /// single point, and the standard error 0, only if the value is known.
+    /// single point only if the value is known, or if all other values together are less likely than one in a billion.
     ///
     /// In a bounded universe the error has two more parts: sizes that are only known to a level of their field, and
     /// the bias of formulas that are exact only for large universes.
