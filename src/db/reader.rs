@@ -108,8 +108,11 @@ impl Reader {
             .map_err(|error| Error::io("look at", &lock, error))
     }
 
-    /// Writes a compact copy to a new file with the mode and group of the original. Fails if anything exists at the path, or if
-    /// another database uses the name for a companion file.
+    /// Writes a compact copy to a new file with the mode and group of the original. The copy has the commits that this
+    /// reader shows: those up to the last checkpoint that it has read. Commits that are only in the write-ahead log are
+    /// not copied. [`commits_in_log`](Reader::commits_in_log) counts them.
+    ///
+    /// Fails if anything exists at the path, or if another database uses the name for a companion file.
     pub fn pack(&self, target: impl AsRef<Path>) -> Result<()> {
         let spill = SpillPlace {
             directory: Some(Arc::new(std::env::temp_dir())),
