@@ -1,9 +1,9 @@
 //! Queries compared with their lower bounds (plain reads of the same bytes) and with each other.
 //!
-//! `cargo bench --bench query` runs all parts over the sets of the peer comparison (200 elements, skewed vocabulary,
-//! one in ten planted near a query) with one thread. `RINGER_BENCH_ROWS` sets one or more sizes other than 1 M.
-//! `RINGER_BENCH_PARTS` selects the parts (`latency`, `spread`, `scan`, `counting`, `hostile`). `RINGER_BENCH_DIR`
-//! keeps the databases there for the next run.
+//! `cargo bench --bench query` runs all parts with one thread, over the sets of the peer comparison. These have 200
+//! elements from a skewed vocabulary, and one set in ten is planted near a query. `RINGER_BENCH_ROWS` names the numbers
+//! of sets, separated by commas, instead of one million. `RINGER_BENCH_PARTS` selects the parts (`latency`, `spread`,
+//! `scan`, `counting`, `hostile`). `RINGER_BENCH_DIR` names a folder that keeps the databases for the next run.
 
 #[path = "ratio/mod.rs"]
 mod ratio;
@@ -156,7 +156,7 @@ fn bench_scan(folder: &Path, sets: u64) {
             filled(&path, &scheme, &w2)
         };
         let (snapshot, queries) = (db.snapshot(), queries(&db, &w2));
-        // Queries of clusters that were not planted.
+        // Queries without similar sets: their clusters are not among the stored sets.
         let strange = w2.clusters()..w2.clusters() + QUERIES;
         let strange: Vec<Signature> =
             strange.map(|c| db.sketcher().sketch(&w2.query(c)).unwrap()).collect();
@@ -265,8 +265,8 @@ fn insert(path: &Path, make: &dyn Fn(u64) -> Signature) -> (Database, f64) {
     (db, seconds * 1e6 / HOSTILE_SETS as f64)
 }
 
-/// Prints inserts and queries of each kind as ratios to random data. The first slot is the low 3 of the 64 bits of
-/// each plane.
+/// Prints the times of inserts and queries of each kind, and their ratios to random data. The first slot consists of
+/// the lowest 3 bits of each plane.
 fn bench_hostile(folder: &Path) {
     let scheme = Arc::new(Scheme::near_duplicate());
     let nothing = ringer::Sketcher::new(&scheme).sketch(&[]).unwrap();

@@ -1,10 +1,10 @@
-//! Ringer is an embedded database for set similarity: one file that answers *what looks like this?*
+//! Ringer is an embedded database for set similarity. It answers the question *which stored sets resemble this one?*
 //!
 //! # The idea
 //!
-//! A set can be anything: the words of a text, the chunks of a file, a shopping basket. Two sets *resemble* each other by
-//! the size of their intersection divided by the size of their union. Ringer keeps a small *signature* of each set, by
-//! default 64 samples of 8 bits. The share of samples in which two signatures agree estimates the resemblance. An index
+//! A set can be anything: the words of a text, the chunks of a file, a shopping basket. The *resemblance* of two sets
+//! is the size of their intersection divided by the size of their union. Ringer keeps a small *signature* of each set,
+//! by default 64 samples of 8 bits. The share of equal samples of two signatures estimates the resemblance. An index
 //! over groups of samples finds similar signatures without comparing all of them.
 //!
 //! # A first example
@@ -25,14 +25,14 @@
 //! # }
 //! ```
 //!
-//! [`Database::create`] makes a database in a file instead, and [`Database::open`] opens it again. A commit is durable when
-//! it returns.
+//! [`Database::create`] makes a database in a file instead, and [`Database::open`] opens it again. A commit is durable
+//! when it returns.
 //!
 //! # Concepts
 //!
-//! - A [`Scheme`] fixes what makes two signatures comparable: how documents become sets, how sets are sampled, and how many
-//!   samples and bits are kept. It is stored in the file. [`Options`] say how a database is run; they never change an
-//!   answer.
+//! - A [`Scheme`] fixes what makes two signatures comparable: how documents become sets, how sets are sampled, and how
+//!   many samples and bits are kept. It is stored in the file. [`Options`] say how a database is run. They never change
+//!   an answer.
 //! - A [`Database`] handle is cheap to clone. One process writes; any number of [readers](Reader) read.
 //! - A [`Snapshot`] is a state of the database. It answers [queries](Snapshot::query), [pairs](Snapshot::pairs),
 //!   [clusters](Snapshot::clusters) and [triples](Snapshot::triples).
@@ -47,7 +47,7 @@
 //! | module | what it is for |
 //! |---|---|
 //! | [`db`] | the database: open, read, write, check, repair |
-//! | [`query`], [`groups`] | what looks like this; what looks like each other |
+//! | [`query`], [`groups`] | find sets that resemble a given one; find sets that resemble each other |
 //! | [`features`] | turn documents into sets |
 //! | [`sketch`] | turn sets into signatures, without a database |
 //! | [`estimate`] | estimates, thresholds, and choosing a scheme |
@@ -59,10 +59,11 @@
 //!
 //! - `serde`: `serde::Serialize` for results, statistics and reports.
 //! - `tracing`: spans for commits, checkpoints, merges, vacuum, opening and queries, and events with their numbers, for
-//!   subscribers of the crate `tracing`. Their target is `ringer`, their level DEBUG. They contain no keys, sets or paths.
-//!   Some are recorded while locks are held, so a subscriber must not call the database.
+//!   subscribers of the crate `tracing`. Spans and events have the target `ringer` and the level DEBUG. They contain no
+//!   keys, sets or paths. Some are recorded while locks are held, so a subscriber must not call the database.
 //!
-//! The guide in `docs/` starts from tasks, `ARCHITECTURE.md` describes the code, and `format-spec/` every byte of a file.
+//! The guide in `docs/` is organised by task. `ARCHITECTURE.md` describes the code, and `format-spec/` every byte of a
+//! file.
 #![cfg_attr(
     not(feature = "internals"),
     allow(unreachable_pub, reason = "the feature `internals` shows private modules to tests")

@@ -24,13 +24,13 @@ pub const MAGIC: [u8; 8] = *b"RINGSG3\n";
 /// The length of a header page. The first region starts here.
 pub const HEADER_PAGE_BYTES: u64 = 256;
 
-/// The field `empty_id` if no row has an empty set.
+/// The value of the field `empty_id` if no row has an empty set.
 const NO_ID: u32 = u32::MAX;
 
 /// The most rows in a segment. Ids are below this number, so `u32::MAX` can mean "none".
 pub const MAX_ROWS: u32 = u32::MAX - 1;
 
-/// The length of the longest region. Page numbers have 32 bits and count units of 64 bytes.
+/// The most bytes of a region. Page numbers have 32 bits and count units of 64 bytes.
 pub const MAX_REGION_BYTES: u64 = 1 << 38;
 
 /// The layout of the payload.
@@ -73,7 +73,7 @@ pub struct KeptLayout {
     set_bytes: U64,
 }
 
-/// What a page claims that starts like a header page. Nothing is verified.
+/// The unverified contents of a page that starts like a header page.
 #[derive(Debug, Clone)]
 pub struct Claim {
     /// The id of the segment.
@@ -122,7 +122,7 @@ pub struct SegmentHeader {
     pub keys: Region,
     /// The region of duplicate rows.
     pub duplicates: Region,
-    /// The length of all keys together.
+    /// The total length of all keys.
     pub key_bytes: u64,
     /// The page number of the root fence page: its start in the region of keys, in units of 64 bytes.
     pub root_page: u32,
@@ -145,7 +145,7 @@ pub struct SegmentHeader {
 pub struct RecordRegion {
     /// The region of records and their directory.
     pub region: Region,
-    /// The length of all records together.
+    /// The total length of all records.
     pub bytes: u64,
 }
 
@@ -339,8 +339,8 @@ impl SegmentHeader {
     }
 }
 
-/// The most levels of fence pages. Two entries always fit into a fence page, so a level has at most about half as many
-/// pages as the level below it, and no segment needs 32 levels. The bound ends every descent.
+/// The most levels of fence pages. Two entries always fit into a fence page, so a level has about half as many pages as
+/// the level below it, or fewer. So no segment needs 32 levels. The bound also stops a descent in a forged file.
 pub const MAX_LEVELS: u8 = 32;
 
 #[cfg(test)]

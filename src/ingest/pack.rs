@@ -1,6 +1,7 @@
-//! Pack: writes a snapshot to a new file, as a database of its own with one segment.
+//! Pack: writes the live rows of a state to a new file. The file is a database of its own with one segment.
 //!
-//! In: a state and a path. Out: a complete database under that path, or nothing. The source is not changed.
+//! In: a state and a path. Out: a complete database under that path, or an error and no file. The source is not
+//! changed.
 
 use std::ops::Bound;
 use std::path::Path;
@@ -21,8 +22,8 @@ use crate::store::spill::SpillPlace;
 use crate::store::state::State;
 use crate::store::state_file;
 
-/// Writes the live rows of a state into a new database with one segment. Fails if the name is taken. A failure leaves
-/// no file. The copy gets the permissions `rights`.
+/// Writes the live rows of a state into a new database with one segment, or none if there are no rows. Fails if the
+/// name is taken. A failure leaves no file. The copy gets the permissions `rights`.
 pub fn pack(
     layer: &Arc<dyn FileLayer>,
     state: &State,

@@ -1,12 +1,12 @@
 //! Densification of one-permutation signatures: which bin an empty bin copies.
 //!
-//! In: which bins are occupied. Out: the donor of each empty bin i: the occupied bin with the least place under
-//! permutation i of the bins (SAMPLE-6). In other words, the donor is minwise sample i of the set of occupied bins.
-//! The permutations are the same for all sets, so two sets with the same occupied bins have the same donors.
+//! In: which bins are occupied. Out: the donor of each empty bin. Each bin i has its own permutation of all bins, here
+//! called its *order*. The donor of bin i is the occupied bin that comes first in order i (SAMPLE-6). The orders are
+//! the same for all sets, so two sets with the same occupied bins have the same donors.
 //!
-//! With m of k bins occupied, the donor is at about place k/m. The search takes the cheaper of two ways: it walks the
-//! order to that place, or it compares the places of the m occupied bins. Up to 1,024 bins, all orders are kept as
-//! tables. Without tables, sets of a few elements would be the slowest of all, and such sets are common.
+//! With m of k bins occupied, the donor is at about place k/m of the order. The search takes the cheaper of two ways:
+//! it walks the order to that place, or it compares the places of the m occupied bins. Up to 1,024 bins, all orders are
+//! kept as tables. Without tables, sets of a few elements would be the slowest of all, and such sets are common.
 
 use std::sync::OnceLock;
 
@@ -21,7 +21,7 @@ const MAX_IN_BYTES: usize = 256;
 /// Up to this many bins, the orders are tables of 16-bit words, 4 MiB at most.
 const MAX_TABLED: usize = 1024;
 
-/// The orders of donors of all bins.
+/// For each bin, the order in which other bins are tried as its donor.
 pub(crate) struct Donors {
     orders: Vec<Permutation>,
     /// The tables for at most 256 bins, computed when a set first leaves a bin empty.
@@ -91,7 +91,7 @@ struct Tables<B> {
 impl<B: Bin> Tables<B> {
     fn new(orders: &[Permutation]) -> Tables<B> {
         let k = orders.len();
-        // Every number is below k. The caller chooses a type of entries that holds k - 1.
+        // Every number is below k. The caller chooses an entry type that can hold k - 1.
         let entry = |x: usize| B::try_from(x).unwrap_or_else(|_| unreachable!("{x} of {k} bins"));
         let (mut bins, mut places) = (vec![entry(0); k * k], vec![entry(0); k * k]);
         for (i, order) in orders.iter().enumerate() {

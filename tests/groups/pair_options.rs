@@ -1,5 +1,5 @@
-//! Options of pairs other than the resemblance, and what is refused: groups of duplicates, undecided pairs, cancelled
-//! runs, limits.
+//! Options of pairs other than the least resemblance: groups of duplicates, undecided pairs, checks, cancelled runs and
+//! limits. Also the options that are refused.
 
 use testkit::all_pairs;
 use testkit::query_oracle;
@@ -58,7 +58,8 @@ fn duplicates_in_several_parts_are_one_group() {
     let folder = tempfile::tempdir().unwrap();
     let db = Database::create(folder.path().join("x.ringer"), &Scheme::near_duplicate(), options())
         .unwrap();
-    // Key i has text i mod 40. Each text is in all parts, several times; some rows are alone, and some are hidden.
+    // Key i has text i mod 40, so each part has several rows of each text. Every 50th key has a set of its own. Some
+    // rows are deleted.
     let text = |i: u32| (0..60_u64).map(|x| u64::from(i % 40 / 2 * 1000 + i % 2 * 6) + x).collect();
     let mut right: BTreeMap<u32, BTreeSet<Vec<u8>>> = BTreeMap::new();
     for part in 0..4 {
@@ -126,8 +127,8 @@ fn small() -> (tempfile::TempDir, Database, Rows) {
     (folder, db, rows)
 }
 
-/// The threshold applies to the estimate or to one end of the 99.9 % interval. Pairs that are uncertain either way
-/// are marked.
+/// The threshold applies to the estimate or to one end of the 99.9 % interval. Pairs that do not certainly reach it are
+/// marked as undecided.
 #[test]
 fn pairs_are_accepted_by_estimate_or_interval() {
     let (_folder, db, rows) = small();
@@ -252,7 +253,7 @@ fn impossible_options_are_refused() {
     assert_eq!(db.snapshot().pairs(0.0).exhaustive().collect(), Ok(vec![]));
 }
 
-/// If too many signatures agree in a column, pairs may be missing, and the report says so.
+/// If too many signatures agree in a column of samples, pairs may be missing, and the report says so.
 #[test]
 fn too_many_candidates_are_reported() {
     let (_folder, db, rows) = small();

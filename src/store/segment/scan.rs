@@ -1,7 +1,7 @@
-//! Finds the leaf pages of a segment without its fences, for repair and salvage of damaged files.
+//! Finds the leaf pages of a segment without its fence pages, for repair and salvage of damaged files.
 //!
 //! In: a segment. Out: the leaf pages that pass verification. The pages of the key region follow each other without
-//! gaps. A damaged page does not reveal its length. After one, the scan tries every multiple of 64 bytes (`UNIT`)
+//! gaps. The length of a damaged page is unknown. So the scan tries every following multiple of 64 bytes (`UNIT`)
 //! until a page passes. A page header names its segment and its page number, so no page is mistaken for another.
 
 use super::Segment;

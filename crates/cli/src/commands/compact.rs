@@ -1,4 +1,4 @@
-//! `ringer compact`: merges all segments and removes dead space.
+//! `ringer compact`: merges all segments and removes dead bytes.
 
 use std::path::PathBuf;
 
@@ -23,8 +23,8 @@ impl Compact {
         );
         let db = open::to_write(&self.path, style)?;
         let before = db.stat()?;
-        // Each live byte is read and written when segments are merged, by way of temporary files, and again when dead bytes are
-        // removed.
+        // Removing dead bytes reads and writes each live byte once. Merging segments moves it several more times,
+        // because it uses temporary files.
         let live = before.file_bytes.saturating_sub(before.dead_bytes);
         let times = if before.segments > 1 || before.hidden_rows > 0 { 7 } else { 2 };
         let bar = progress::moved(style, "compacting", times * live);

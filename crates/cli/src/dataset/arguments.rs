@@ -1,4 +1,4 @@
-//! The options of `ringer dedup` for datasets, and the checks before anything is read.
+//! The options of `ringer dedup` for datasets. They are checked before anything is read.
 
 use std::path::{Path, PathBuf};
 
@@ -148,7 +148,8 @@ impl DatasetArguments {
         }
     }
 
-    /// The folder for a temporary file of about the size of the input: on the same disk as the output.
+    /// The folder for a temporary file, which is about as large as the input. By default, the folder is on the disk of
+    /// the output.
     pub(super) fn spill_place(&self, db: Option<&Path>) -> PathBuf {
         if let Some(place) = &self.spill {
             return place.clone();
