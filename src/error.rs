@@ -31,6 +31,13 @@ pub enum Error {
         requested: Box<Scheme>,
     },
 
+    /// The signatures of the scheme are made of sketches of another program ([`Scheme::is_foreign`]). Nothing was changed.
+    #[error(
+        "texts and sets cannot be compared with sketches of another program, because their hash functions differ; give \
+         signatures that were made of its sketches, or keys of stored ones"
+    )]
+    ForeignScheme,
+
     /// Stored bytes have a value that this version does not know. They are not damaged.
     #[error(
         "{what} {found} is not supported: this version reads {oldest} to {newest} ({rule}); \

@@ -79,7 +79,10 @@ impl Parameters {
     /// ```
     pub fn with_random_seed(self) -> Parameters {
         use std::hash::{BuildHasher, RandomState};
-        Parameters { seed: RandomState::new().hash_one(self.seed), ..self }
+        let seed = RandomState::new().hash_one(self.seed);
+        // No random scheme is foreign.
+        let seed = if seed >> 32 == FOREIGN_MARK { !seed } else { seed };
+        Parameters { seed, ..self }
     }
 }
 
@@ -113,6 +116,9 @@ impl Default for Scheme {
         Scheme { parameters: presets::DEFAULT }
     }
 }
+
+/// The upper half of the seed of foreign schemes.
+const FOREIGN_MARK: u64 = 0x464f_5245;
 
 /// A broken rule of the scheme: the value, and what is allowed. It becomes `InvalidArgument` for parameters of the caller,
 /// and `Corrupt` for stored bytes.
@@ -154,6 +160,30 @@ impl Scheme {
     /// Returns Bing's scheme ([`presets::BING`]).
     pub fn bing() -> Scheme {
         Scheme { parameters: presets::BING }
+    }
+
+    /// Returns whether the scheme is foreign: its signatures are made of sketches of another program, such as those that
+    /// `ringerdb.foreign` imports, and never of sets or texts. A [`Sketcher`](crate::Sketcher) of such a scheme reads and
+    /// compares signatures, but sketches nothing: [`Error::ForeignScheme`].
+    ///
+    /// The upper half of its seed is 464F5245 hex, its features are ids, its sampler is
+    /// [`Independent`](Sampler::Independent), and it has no cardinality field (`format-spec/scheme.md`).
+    ///
+    /// ```
+    /// use ringer::{Error, Scheme, Sketcher, presets};
+    /// use ringer::scheme::{CardinalityField, Sampler};
+    ///
+    /// let parameters = presets::PRECISE.with_sampler(Sampler::Independent).with_cardinality(CardinalityField::None);
+    /// let scheme = Scheme::new(parameters.with_seed(0x464f_5245_0000_0007))?;
+    /// assert!(scheme.is_foreign() && !Scheme::new(parameters.with_seed(7))?.is_foreign());
+    /// assert_eq!(Sketcher::new(&scheme).sketch(&[1, 2, 3]), Err(Error::ForeignScheme));
+    /// # Ok::<(), ringer::Error>(())
+    /// ```
+    pub fn is_foreign(&self) -> bool {
+        self.seed >> 32 == FOREIGN_MARK
+            && self.features == Features::Ids
+            && self.sampler == Sampler::Independent
+            && self.cardinality == CardinalityField::None
     }
 
     /// Returns the number of 64-bit words of a bit plane.

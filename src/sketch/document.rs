@@ -76,6 +76,7 @@ impl Sketcher {
 
     /// The features of a document, in order and with repeats.
     pub(crate) fn features_of(&self, document: Document<'_>) -> Result<Vec<u64>> {
+        self.check_sketches()?;
         let scheme = self.scheme();
         check_documents(scheme)?;
         let kept = KEPT.take().filter(|(features, _)| *features == scheme.features);

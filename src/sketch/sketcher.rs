@@ -302,6 +302,11 @@ impl Sketcher {
         }
     }
 
+    /// Refuses sets and documents if the signatures of the scheme are made by another program.
+    pub(super) fn check_sketches(&self) -> Result<()> {
+        if self.scheme.is_foreign() { Err(Error::ForeignScheme) } else { Ok(()) }
+    }
+
     /// Whether elements have weights.
     pub(super) fn weighs(&self) -> bool {
         self.scheme.measure != Measure::Jaccard
@@ -323,6 +328,7 @@ impl Sketcher {
 
     /// Puts the samples of a set into the scratch.
     fn sample(&self, set: Set<'_>, scratch: &mut Scratch) -> Result<Sampled> {
+        self.check_sketches()?;
         let elements = match set {
             Set::Features(elements) if !self.weighs() => elements,
             Set::Features(elements) => {

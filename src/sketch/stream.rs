@@ -47,6 +47,7 @@ impl<'a> Stream<'a> {
     /// Adds an element. After an error the stream is as if the element had not been added.
     pub fn push(&mut self, element: u64) -> Result<()> {
         let Stream { sketcher, scratch, waiting, taken, all, any, .. } = self;
+        sketcher.check_sketches()?;
         if sketcher.weighs() {
             scratch.weighted.push((element, 1.0));
             return Ok(());
@@ -117,6 +118,7 @@ impl<'a> Stream<'a> {
     }
 
     fn sampled(&mut self) -> Result<Sampled> {
+        self.sketcher.check_sketches()?;
         if self.sketcher.weighs() {
             return self.sketcher.sample_weighted(&mut self.scratch);
         }

@@ -2,6 +2,7 @@
 
 mod comparisons;
 mod database;
+mod foreign_schemes;
 mod interface;
 mod kept_sets;
 mod key_histories;

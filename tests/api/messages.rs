@@ -28,6 +28,7 @@ fn examples() -> Vec<Error> {
             newest: 2,
             rule: "SUPER-2",
         },
+        Error::ForeignScheme,
         Error::Corrupt {
             what: "superblock",
             offset: 24,

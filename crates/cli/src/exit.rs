@@ -79,6 +79,9 @@ fn message_of(error: &Error) -> String {
              meanwhile",
             show::path(path)
         ),
+        Error::ForeignScheme => "this database has sketches of another program, which cannot be compared with texts or sets, \
+             because their hash functions differ: query it by --key, or with signatures from Python (docs/python.md)"
+            .into(),
         other => other.to_string(),
     }
 }
@@ -86,7 +89,7 @@ fn message_of(error: &Error) -> String {
 fn status_of(error: &Error) -> u8 {
     match error {
         Error::NoSuchKey { .. } => 1,
-        Error::OtherMeasure { .. } => 2,
+        Error::OtherMeasure { .. } | Error::ForeignScheme => 2,
         Error::Io { .. }
         | Error::NoSpace { .. }
         | Error::Poisoned { .. }

@@ -128,6 +128,11 @@ fn tell(report: &OpenReport) {
     exit::say(&format!("note: {}", told.join("; ")));
 }
 
+/// Rejects sets and documents for a database whose signatures another program's sketches made.
+pub(crate) fn check_sketches(scheme: &Scheme) -> Result<(), Failure> {
+    if scheme.is_foreign() { Err(Error::ForeignScheme.into()) } else { Ok(()) }
+}
+
 /// Rejects `--weighted` for a database whose sets have no weights.
 pub(crate) fn check_weighted(scheme: &Scheme) -> Result<(), Failure> {
     if scheme.measure == Measure::Jaccard {

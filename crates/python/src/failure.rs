@@ -80,7 +80,7 @@ fn class_of(error: &Error) -> &'static str {
         | Error::OtherMeasure { .. }
         | Error::TooFewBits { .. }
         | Error::NotDocuments { .. } => "InvalidArgument",
-        Error::SchemeMismatch { .. } => "SchemeMismatch",
+        Error::SchemeMismatch { .. } | Error::ForeignScheme => "SchemeMismatch",
         Error::UnsupportedFormat { .. } | Error::NotADatabase { .. } => "UnsupportedFormat",
         Error::OverLimit { .. } | Error::DocumentTooLarge { .. } => "OverLimit",
         Error::NoSuchKey { .. } => "NoSuchKey",

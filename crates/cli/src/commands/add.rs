@@ -100,6 +100,7 @@ impl Add {
             "the sets added so far are stored; run the same command again to add the others",
         );
         let db = open::to_write(&self.path, style)?;
+        open::check_sketches(db.scheme())?;
         if self.weighted {
             open::check_weighted(db.scheme())?;
         }

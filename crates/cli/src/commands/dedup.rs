@@ -259,6 +259,7 @@ impl Dedup {
     fn open(&self, style: Style) -> Result<Database, Failure> {
         if let Some(path) = self.db.as_deref().filter(|path| path.exists()) {
             let db = open::to_write(path, style)?;
+            open::check_sketches(db.scheme())?;
             self.check_scheme(path, db.scheme())?;
             return Ok(db);
         }

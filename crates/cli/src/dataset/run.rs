@@ -143,6 +143,7 @@ impl Job<'_> {
         let repeated = !closed || self.arguments.replaces_output();
         let db = open::to_write(path, self.style)?;
         let (scheme, name) = (db.scheme(), show::path(path));
+        open::check_sketches(scheme)?;
         let other = |what: &str, option: &str| {
             let message = format!("{name} {what}: leave out {option}, or choose another database");
             Err(Failure::Usage(message))

@@ -8,6 +8,7 @@ mod arguments;
 mod dataset;
 mod dedup;
 mod export;
+mod foreign;
 mod guide;
 mod increments;
 #[cfg(unix)]

@@ -39,7 +39,7 @@ from ._arguments import SchemeOptions
 from .errors import InvalidArgument
 from .sketcher import Sketcher
 
-#: The upper half of the seed of a foreign scheme. The native part knows it, too.
+#: The upper half of the seed of a foreign scheme, by which the library knows it (``format-spec/scheme.md``).
 _MARK = 0x464F5245
 
 #: The bytes of a compressed file.

@@ -12,7 +12,7 @@ mod weights;
 
 use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use ringer::scheme::{CardinalityField, Features, Sampler};
+use ringer::scheme::Features;
 use ringer::{Error, Like, Scheme, Signature, Sketcher};
 
 use crate::failure::{Failure, Outcome};
@@ -22,18 +22,6 @@ pub(crate) use objects::{key, key_object};
 pub(crate) use texts::Texts;
 use vectors::Vectors;
 use weights::Weights;
-
-/// The upper half of the seed of schemes whose signatures are made of sketches of other programs. `ringerdb.foreign` makes
-/// such seeds. One random seed in four billion has this half, too.
-const FOREIGN: u64 = 0x464f_5245;
-
-/// Whether the signatures of a scheme are made of sketches of another program, and never of texts or sets.
-pub(crate) fn is_foreign(scheme: &Scheme) -> bool {
-    scheme.seed >> 32 == FOREIGN
-        && scheme.features == Features::Ids
-        && scheme.cardinality == CardinalityField::None
-        && scheme.sampler == Sampler::Independent
-}
 
 /// A column, with the Python objects that own its data.
 pub(crate) enum Column<'py> {
@@ -70,11 +58,8 @@ pub(crate) struct Scratch {
 impl<'py> Column<'py> {
     /// Reads a column of a kind: `texts`, `sets`, `weighted`, `vectors` or `signatures`, to be used with a scheme.
     pub(crate) fn new(kind: &str, data: &Bound<'py, PyAny>, scheme: &Scheme) -> Outcome<Self> {
-        if kind != "signatures" && is_foreign(scheme) {
-            let message = format!(
-                "{kind} cannot be compared with sketches of another program: their hash functions differ; give signature= or signatures= made of its sketches, or key="
-            );
-            return Err(Failure::Named("SchemeMismatch", message));
+        if kind != "signatures" && scheme.is_foreign() {
+            return Err(Error::ForeignScheme.into());
         }
         let column = match kind {
             "texts" => Column::Texts(Texts::new(data, kind)?),

@@ -131,6 +131,9 @@ impl Query {
             false => open::to_read(&self.path, style)?,
         };
         let snapshot = reader.snapshot();
+        if self.what.key.is_none() {
+            open::check_sketches(snapshot.scheme())?;
+        }
         if let Some(min) = self.min {
             open::check_min("--min", min, snapshot.scheme())?;
         }
