@@ -10,9 +10,10 @@ use ringer::groups::{Linkage, Pairs, Progress, Report};
 use ringer::{Accept, Query};
 
 use crate::failure::{Failure, Outcome};
+use crate::table::Values;
 use crate::work::Watch;
 
-/// The conditions of a query: top, min, min_matches, exhaustive, within_one_bit, accept.
+/// The conditions of a query: top, min, min_matches, exhaustive, within_one_bit, accept; and whether values are read.
 #[derive(Debug, Clone, Copy, FromPyObject)]
 pub(crate) struct Conditions {
     #[pyo3(item)]
@@ -27,6 +28,8 @@ pub(crate) struct Conditions {
     within_one_bit: bool,
     #[pyo3(item, from_py_with = accept)]
     accept: Accept,
+    #[pyo3(item)]
+    pub(crate) values: bool,
 }
 
 /// The conditions of pairs.
@@ -44,6 +47,8 @@ pub(crate) struct PairConditions {
     memory: usize,
     #[pyo3(item)]
     limit: usize,
+    #[pyo3(item)]
+    pub(crate) values: bool,
 }
 
 fn accept(name: &Bound<'_, PyAny>) -> PyResult<Accept> {
@@ -81,6 +86,9 @@ impl Conditions {
         if let Some(slots) = self.min_matches {
             query = query.min_matches(slots);
         }
+        if self.values {
+            query = query.with_values();
+        }
         if self.within_one_bit {
             query = query.within_hamming_1();
         }
@@ -97,6 +105,19 @@ impl PairConditions {
             pairs = pairs.exhaustive();
         }
         pairs.accept(self.accept).memory(self.memory).progress(follow(watch))
+    }
+
+    /// Refuses values that take more than the memory.
+    pub(crate) fn check_values(&self, values: [&Values; 2]) -> Outcome<()> {
+        let bytes: usize = values.into_iter().map(Values::bytes).sum();
+        if bytes <= self.memory {
+            return Ok(());
+        }
+        let message = format!(
+            "the values of the pairs take more than memory = {} bytes; raise it, or read values with db.value",
+            self.memory
+        );
+        Err(Failure::Named("OverLimit", message))
     }
 
     /// Refuses more rows than the limit.

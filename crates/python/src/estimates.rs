@@ -4,7 +4,7 @@
 //! than the query that found the match.
 
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBytes, PyTuple};
 
 use crate::columns::key_object;
 use crate::failure::Outcome;
@@ -162,6 +162,12 @@ impl Match {
     #[getter]
     fn matching_slots(&self) -> u32 {
         self.0.matching_slots
+    }
+
+    /// The value that is stored with its key; None if it has none, or if the query did not ask for values.
+    #[getter]
+    fn value<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        self.0.value.as_deref().map(|value| PyBytes::new(py, value))
     }
 
     /// All measures. The query is the first set.

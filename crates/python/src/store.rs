@@ -11,7 +11,7 @@ use pyo3::types::PyDict;
 use rayon::prelude::*;
 use ringer::{Batch, BulkLoad, Database, Depth, Options, Reader, Signature};
 
-use crate::columns::{Column, Scratch, Texts, key};
+use crate::columns::{Column, Scratch, Text, Texts, key};
 use crate::failure::{Failure, Outcome};
 use crate::sketching::{Sketcher, scheme_of};
 use crate::view::View;
@@ -25,6 +25,9 @@ const BULK_ROWS: usize = 1 << 13;
 
 /// Longer signatures go into bulk loads. With a key of the greatest length, a batch of [`BULK_ROWS`] has about 40 MB.
 const BATCH_SIGNATURE: usize = 1 << 10;
+
+/// More bytes of values go into bulk loads. A batch of the most rows then has less than 64 MB, which is its limit.
+const BATCH_VALUES: usize = 16 << 20;
 
 enum Handle {
     Writer(Database),
@@ -210,12 +213,17 @@ impl Store {
         name: &Bound<'_, PyAny>,
         kind: &str,
         data: &Bound<'_, PyAny>,
+        value: Option<Bound<'_, PyAny>>,
     ) -> Outcome<()> {
         let (db, name) = (self.writer()?, key(name)?);
+        let value = value.map(|value| Text::new(&value, || "the value".into())).transpose()?;
         let signature = self.one_signature(kind, data)?;
         detached(py, || {
             let mut batch = db.batch();
             batch.put_signature(name, signature)?;
+            if let Some(value) = &value {
+                batch.with_value(value.bytes())?;
+            }
             db.commit(batch)?;
             Ok(())
         })
@@ -227,15 +235,21 @@ impl Store {
         keys: &Bound<'_, PyAny>,
         kind: &str,
         data: &Bound<'_, PyAny>,
+        values: Option<Bound<'_, PyAny>>,
         run: Run,
     ) -> Outcome<usize> {
         let db = self.writer()?;
+        let values = values.map(|values| Texts::new(&values, "values")).transpose()?;
         let keys = Texts::new(keys, "keys")?;
         let column = Column::new(kind, data, self.sketcher.scheme())?;
         let rows = column.rows()?;
         let count = keys.len();
         if count != rows.len() {
             let message = format!("there are {count} keys, but {} rows", rows.len());
+            return Err(Failure::invalid(message));
+        }
+        if let Some(values) = values.as_ref().filter(|values| values.len() != count) {
+            let message = format!("there are {count} keys, but {} values", values.len());
             return Err(Failure::invalid(message));
         }
         if let Some(row) = keys.first_null() {
@@ -245,7 +259,8 @@ impl Store {
             watch.set_total(count);
             // All rows are one commit, and a batch may be too small for large signatures or kept sets.
             let small = !self.sketcher.scheme().elements.are_kept()
-                && self.sketcher.signature_bytes() <= BATCH_SIGNATURE;
+                && self.sketcher.signature_bytes() <= BATCH_SIGNATURE
+                && values.as_ref().is_none_or(|values| values.bytes() <= BATCH_VALUES);
             let mut pending = match small && count < BULK_ROWS {
                 true => Pending::Batch(db.batch()),
                 false => Pending::Bulk(Box::new(db.bulk_load())),
@@ -263,7 +278,9 @@ impl Store {
                     let signature = signature.ok_or_else(|| {
                         Failure::invalid(format!("row {row} is null; leave out rows without data"))
                     })?;
-                    pending.put(name, signature).map_err(|error| Failure::Row(row, error))?;
+                    let value = values.as_ref().and_then(|values| values.get(row));
+                    let put = pending.put(name, signature, value);
+                    put.map_err(|error| Failure::Row(row, error))?;
                 }
             }
             watch.check()?;
@@ -334,6 +351,7 @@ impl Store {
         dict.set_item("signature_bytes", stat.signature_bytes)?;
         dict.set_item("posting_bytes", stat.posting_bytes)?;
         dict.set_item("element_bytes", stat.element_bytes)?;
+        dict.set_item("value_bytes", stat.value_bytes)?;
         dict.set_item("scheme", stat.scheme.to_string())?;
         Ok(dict)
     }
@@ -343,10 +361,21 @@ impl Store {
 type Found = (&'static str, u64, String, &'static str, &'static str);
 
 impl Pending {
-    fn put(&mut self, name: &[u8], signature: Signature) -> Result<(), ringer::Error> {
+    fn put(
+        &mut self,
+        name: &[u8],
+        signature: Signature,
+        value: Option<&[u8]>,
+    ) -> Result<(), ringer::Error> {
         match self {
-            Pending::Batch(batch) => batch.put_signature(name, signature).map(drop),
-            Pending::Bulk(bulk) => bulk.put_signature(name, &signature),
+            Pending::Batch(batch) => {
+                batch.put_signature(name, signature)?;
+                value.map_or(Ok(()), |value| batch.with_value(value).map(drop))
+            }
+            Pending::Bulk(bulk) => {
+                bulk.put_signature(name, &signature)?;
+                value.map_or(Ok(()), |value| bulk.with_value(value))
+            }
         }
     }
 }

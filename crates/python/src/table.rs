@@ -1,18 +1,18 @@
 //! Tables of results.
 //!
 //! In: keys, numbers and estimates, row by row. Out: an Arrow table that other libraries read without a copy. Keys are
-//! strings, or binaries if one of the table's keys is not UTF-8.
+//! strings, or binaries if one of the table's keys is not UTF-8. Values are binaries, and null for keys without one.
 
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, LargeBinaryArray};
 use arrow::array::{LargeStringArray, RecordBatch, StructArray};
-use arrow::buffer::{Buffer, OffsetBuffer, ScalarBuffer};
+use arrow::buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{DataType, Field, Float64Type, Int64Type, Schema};
 use numpy::PyArray1;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyList};
+use pyo3::types::{PyBytes, PyCapsule, PyList};
 use pyo3_arrow::ffi::{ArrayIterator, to_stream_pycapsule};
 
 use crate::columns::key_object;
@@ -24,6 +24,7 @@ pub(crate) enum Filling {
     Keys(Keys),
     Numbers(Vec<f64>),
     Integers(Vec<i64>),
+    Values(Values),
 }
 
 /// Keys, one after the other.
@@ -72,6 +73,30 @@ impl Keys {
     }
 }
 
+/// Values that are stored with keys, one after the other; null for keys without one.
+#[derive(Debug, Default)]
+pub(crate) struct Values {
+    present: Vec<bool>,
+    values: Keys,
+}
+
+impl Values {
+    pub(crate) fn push(&mut self, value: Option<&[u8]>) {
+        self.present.push(value.is_some());
+        self.values.push(value.unwrap_or_default());
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.values.bytes.len()
+    }
+
+    fn into_array(self) -> ArrayRef {
+        let offsets = OffsetBuffer::new(ScalarBuffer::from(self.values.ends));
+        let nulls = NullBuffer::from(self.present);
+        Arc::new(LargeBinaryArray::new(offsets, Buffer::from_vec(self.values.bytes), Some(nulls)))
+    }
+}
+
 /// The four columns of an estimate.
 #[derive(Debug, Default)]
 pub(crate) struct Estimates([Vec<f64>; 4]);
@@ -106,17 +131,19 @@ impl Table {
     pub(crate) fn new(columns: Vec<(&'static str, Filling)>) -> Outcome<Table> {
         let text = columns.iter().all(|(_, column)| match column {
             Filling::Keys(keys) => keys.is_text(),
-            Filling::Numbers(_) | Filling::Integers(_) => true,
+            Filling::Numbers(_) | Filling::Integers(_) | Filling::Values(_) => true,
         });
         let mut fields = Vec::new();
         let mut arrays: Vec<ArrayRef> = Vec::new();
         for (name, column) in columns {
+            let nullable = matches!(column, Filling::Values(_));
             let array = match column {
                 Filling::Keys(keys) => keys.into_array(text),
                 Filling::Numbers(numbers) => Arc::new(Float64Array::from(numbers)),
                 Filling::Integers(integers) => Arc::new(Int64Array::from(integers)),
+                Filling::Values(values) => values.into_array(),
             };
-            fields.push(Field::new(name, array.data_type().clone(), false));
+            fields.push(Field::new(name, array.data_type().clone(), nullable));
             arrays.push(array);
         }
         Ok(Table { batch: RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)? })
@@ -151,10 +178,12 @@ impl Table {
         Ok(to_stream_pycapsule(py, reader, requested_schema)?)
     }
 
-    /// A column as a numpy array, or as a list if it has keys.
+    /// A column as a numpy array, or as a list if it has keys or values.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        let column = self.batch.column_by_name(name);
-        let column = column.ok_or_else(|| PyKeyError::new_err(name.to_string()))?;
+        let schema = self.batch.schema();
+        let found = schema.column_with_name(name);
+        let (place, field) = found.ok_or_else(|| PyKeyError::new_err(name.to_string()))?;
+        let column = self.batch.column(place);
         match column.data_type() {
             DataType::Float64 => {
                 let values = column.as_primitive::<Float64Type>().values();
@@ -164,7 +193,7 @@ impl Table {
                 let values = column.as_primitive::<Int64Type>().values();
                 Ok(PyArray1::from_slice(py, values).into_any())
             }
-            _ => objects(py, column),
+            _ => objects(py, column, field),
         }
     }
 
@@ -177,19 +206,27 @@ impl Table {
     ) -> PyResult<Bound<'py, PyList>> {
         let stop = stop.min(self.batch.num_rows());
         let part = self.batch.slice(start.min(stop), stop.saturating_sub(start));
-        let columns = part.columns().iter().map(|column| objects(py, column));
+        let schema = part.schema();
+        let columns = part.columns().iter().zip(schema.fields());
+        let columns = columns.map(|(column, field)| objects(py, column, field));
         PyList::new(py, columns.collect::<PyResult<Vec<_>>>()?)
     }
 }
 
 /// A column as a list.
-fn objects<'py>(py: Python<'py>, column: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
+fn objects<'py>(py: Python<'py>, column: &ArrayRef, field: &Field) -> PyResult<Bound<'py, PyAny>> {
     let list = match column.data_type() {
         DataType::Float64 => PyList::new(py, column.as_primitive::<Float64Type>().values().iter()),
         DataType::Int64 => PyList::new(py, column.as_primitive::<Int64Type>().values().iter()),
         DataType::LargeUtf8 => {
             let keys = column.as_string::<i64>();
             PyList::new(py, (0..keys.len()).map(|row| keys.value(row)).collect::<Vec<_>>())
+        }
+        // Only a column of values can be null.
+        _ if field.is_nullable() => {
+            let values = column.as_binary::<i64>();
+            let value = |row| values.is_valid(row).then(|| PyBytes::new(py, values.value(row)));
+            PyList::new(py, (0..values.len()).map(value).collect::<Vec<_>>())
         }
         _ => {
             let keys = column.as_binary::<i64>();

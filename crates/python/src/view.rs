@@ -10,13 +10,13 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 use rayon::prelude::*;
-use ringer::{Answer, Found, Like, Snapshot, resemblance_of};
+use ringer::{Answer, Found, Like, Pair, Snapshot, resemblance_of};
 
 use crate::columns::{Column, Scratch, key, key_object};
 use crate::conditions::{Conditions, PairConditions, finished, linkage};
 use crate::estimates::{Comparison, Estimate, Match};
 use crate::failure::{Failure, Outcome};
-use crate::table::{Estimates, Filling, Keys, Table};
+use crate::table::{Estimates, Filling, Keys, Table, Values};
 use crate::work::{Run, detached, watched};
 
 /// Queries that run between two looks at the clock.
@@ -32,6 +32,13 @@ pub(crate) struct View {
 impl View {
     pub(crate) fn new(snapshot: Snapshot, sketcher: Arc<ringer::Sketcher>) -> View {
         View { snapshot, sketcher }
+    }
+
+    /// Adds the values of a pair.
+    fn add_values(&self, pair: &Pair, of_a: &mut Values, of_b: &mut Values) -> Outcome<()> {
+        of_a.push(self.snapshot.value(&pair.a)?.as_deref());
+        of_b.push(self.snapshot.value(&pair.b)?.as_deref());
+        Ok(())
     }
 }
 
@@ -51,22 +58,41 @@ impl View {
         detached(py, || Ok(self.snapshot.contains(name)?))
     }
 
-    /// What is stored under a key: commit, signature, size, whether the size is exact, and the kept elements.
+    /// What is stored under a key: commit, signature, size, the kept elements, and the value.
     #[expect(clippy::type_complexity, reason = "the Python part gives the parts names")]
     fn get<'py>(
         &self,
         py: Python<'py>,
         name: &Bound<'_, PyAny>,
-    ) -> Outcome<Option<(u64, Bound<'py, PyBytes>, Option<f64>, Option<Bound<'py, PyArray1<u64>>>)>>
-    {
+    ) -> Outcome<
+        Option<(
+            u64,
+            Bound<'py, PyBytes>,
+            Option<f64>,
+            Option<Bound<'py, PyArray1<u64>>>,
+            Option<Bound<'py, PyBytes>>,
+        )>,
+    > {
         let name = key(name)?;
         let stored = detached(py, || Ok(self.snapshot.get(name)?))?;
         Ok(stored.map(|stored| {
             let signature = &stored.signature;
             let elements = signature.elements().map(|set| PyArray1::from_slice(py, set));
             let size = signature.cardinality().map(|size| size.value);
-            (stored.sequence, PyBytes::new(py, &signature.to_bytes()), size, elements)
+            let value = stored.value.as_deref().map(|value| PyBytes::new(py, value));
+            (stored.sequence, PyBytes::new(py, &signature.to_bytes()), size, elements, value)
         }))
+    }
+
+    /// The value that was stored with a key.
+    fn value<'py>(
+        &self,
+        py: Python<'py>,
+        name: &Bound<'_, PyAny>,
+    ) -> Outcome<Option<Bound<'py, PyBytes>>> {
+        let name = key(name)?;
+        let value = detached(py, || Ok(self.snapshot.value(name)?))?;
+        Ok(value.map(|value| PyBytes::new(py, &value)))
     }
 
     /// Up to `most` keys that start with a prefix and come after another key.
@@ -153,6 +179,7 @@ impl View {
                 };
             let (mut queries, mut keys) = (Vec::new(), Keys::default());
             let (mut estimates, mut slots) = (Estimates::default(), Vec::new());
+            let mut values = conditions.values.then(Values::default);
             for start in (0..rows.len()).step_by(BLOCK) {
                 let block = (start..rows.len().min(start + BLOCK)).into_par_iter();
                 let answers: Outcome<Vec<_>> = block.map_init(Scratch::default, one).collect();
@@ -162,12 +189,16 @@ impl View {
                         keys.push(&found.key);
                         estimates.push(&estimate);
                         slots.push(i64::from(found.matching_slots));
+                        if let Some(values) = &mut values {
+                            values.push(found.value.as_deref());
+                        }
                     }
                 }
             }
             let first = [("query", Filling::Integers(queries)), ("key", Filling::Keys(keys))];
             let mut columns = estimates.after(first);
             columns.push(("matching_slots", Filling::Integers(slots)));
+            columns.extend(values.map(|values| ("value", Filling::Values(values))));
             Table::new(columns)
         })
     }
@@ -176,21 +207,32 @@ impl View {
         watched(py, &run, |watch| {
             let (mut a, mut b) = (Keys::default(), Keys::default());
             let (mut estimates, mut slots) = (Estimates::default(), Vec::new());
+            let mut values = conditions.values.then(<[Values; 2]>::default);
             let mut failure = None;
             let pairs = conditions.put(self.snapshot.pairs(conditions.min), watch).expand();
             let report = pairs.run(|found| {
+                let mut checked = Ok(());
                 if let Found::Pair(pair) = found {
                     a.push(&pair.a);
                     b.push(&pair.b);
                     estimates.push(&pair.similarity());
                     slots.push(i64::from(pair.matching_slots));
+                    if let Some([of_a, of_b]) = &mut values {
+                        checked = self.add_values(&pair, of_a, of_b);
+                        checked = checked.and_then(|()| conditions.check_values([of_a, of_b]));
+                    }
                 }
-                failure = conditions.check(a.len()).and_then(|()| watch.check()).err();
+                let limit = || conditions.check(a.len()).and_then(|()| watch.check());
+                failure = checked.and_then(|()| limit()).err();
                 if failure.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
             finished(report, failure)?;
             let mut columns = estimates.after([("a", Filling::Keys(a)), ("b", Filling::Keys(b))]);
             columns.push(("matching_slots", Filling::Integers(slots)));
+            if let Some([of_a, of_b]) = values {
+                columns.push(("a_value", Filling::Values(of_a)));
+                columns.push(("b_value", Filling::Values(of_b)));
+            }
             Table::new(columns)
         })
     }

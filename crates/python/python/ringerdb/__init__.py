@@ -30,7 +30,7 @@ from .errors import (
     UnsupportedFormat,
 )
 from .reads import Stored
-from .rows import ClusterRow, PairRow, QueryRow, Rows, TripleRow
+from .rows import ClusterRow, PairRow, PairValueRow, QueryRow, QueryValueRow, Rows, TripleRow
 from .sketcher import Sketcher
 
 __version__ = "0.1.0"
@@ -53,7 +53,9 @@ __all__ = [
     "NoSuchKey",
     "OverLimit",
     "PairRow",
+    "PairValueRow",
     "QueryRow",
+    "QueryValueRow",
     "Rows",
     "SchemeMismatch",
     "Signatures",

@@ -37,6 +37,7 @@ class Stat(NamedTuple):
     signature_bytes: int
     posting_bytes: int
     element_bytes: int
+    value_bytes: int
     scheme: str
 
 
@@ -146,10 +147,21 @@ class Database(Reads):
         weighted: Any = None,
         vector: Any = None,
         signature: bytes | None = None,
+        value: str | bytes | None = None,
     ) -> None:
-        """Stores a set under a key, durably. What was stored there is replaced."""
+        """Stores a set under a key, durably. What was stored there is replaced.
+
+        ``value`` is up to 64 KiB of bytes that mean something to you, such as a label, a path or JSON. It is stored with the set,
+        and replaced or deleted together with it; without it, an earlier value of the key is dropped. A str is stored as UTF-8.
+
+        >>> import ringerdb as rdb
+        >>> db = rdb.memory(features="ids")
+        >>> db.put("a", set=[1, 2, 3], value="shelf 7")
+        >>> db.get("a").value, db.value("a")
+        (b'shelf 7', b'shelf 7')
+        """
         kind, data = one({"text": text, "set": set, "weighted": weighted, "vector": vector, "signature": signature})
-        self._store.put(key, kind, data)
+        self._store.put(key, kind, data, value)
 
     def put_many(
         self,
@@ -160,21 +172,24 @@ class Database(Reads):
         weighted: Any = None,
         vectors: Any = None,
         signatures: Any = None,
+        values: Any = None,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> int:
         """Stores a column of sets in one durable commit, and returns their number. If a row is refused, none is stored.
 
+        ``values`` is a column of str or bytes, with a value for each key as in `put`. Rows that are null have none.
+
         >>> import numpy as np, ringerdb as rdb
         >>> db = rdb.memory(features="ids")
-        >>> values, offsets = np.array([1, 2, 3, 4, 5], dtype=np.uint64), np.array([0, 3, 5])
-        >>> db.put_many(["a", "b"], sets=(values, offsets))
+        >>> elements, offsets = np.array([1, 2, 3, 4, 5], dtype=np.uint64), np.array([0, 3, 5])
+        >>> db.put_many(["a", "b"], sets=(elements, offsets), values=[b"a label", None])
         2
         """
         kind, data = many(
             {"texts": texts, "sets": sets, "weighted": weighted, "vectors": vectors, "signatures": signatures}
         )
-        return self._store.put_many(keys, kind, data, (threads, progress))
+        return self._store.put_many(keys, kind, data, values, (threads, progress))
 
     def delete(self, key: Key) -> bool:
         """Deletes what is stored under a key, durably. Returns whether there was anything."""

@@ -33,6 +33,8 @@ class Stored(NamedTuple):
     size: float | None
     #: Its elements, if the scheme keeps sets.
     elements: np.ndarray[Any, np.dtype[np.uint64]] | None
+    #: The value that was stored with it.
+    value: bytes | None
 
 
 class Reads:
@@ -62,6 +64,17 @@ class Reads:
         """
         stored = self._view().get(key)
         return None if stored is None else Stored(*stored)
+
+    def value(self, key: Key) -> bytes | None:
+        """The value that was stored with a key; None if there is no such key, or if it has none. It reads no set.
+
+        >>> import ringerdb as rdb
+        >>> db = rdb.memory(features="ids")
+        >>> db.put("a", set=[1, 2, 3], value=b"a label")
+        >>> db.value("a"), db.value("b")
+        (b'a label', None)
+        """
+        return self._view().value(key)
 
     def keys(self, prefix: Key = "") -> Iterator[Key]:
         """The keys that start with a prefix, in the order of their bytes.
@@ -96,12 +109,14 @@ class Reads:
         exhaustive: bool = False,
         within_one_bit: bool = False,
         accept: str = "estimate",
+        values: bool = False,
     ) -> list[_core.Match]:
         """The stored sets that are similar to a text, a set, a vector, a stored set or a signature; the best first.
 
         ``top`` is the most matches, None for all; ``min`` the least similarity. ``exhaustive`` compares all sets, also
         those that the index does not bring. ``accept`` says what must reach ``min``: the ``estimate``, or for
-        ``possible`` and ``certain`` the upper or lower end of its 99.9 % interval.
+        ``possible`` and ``certain`` the upper or lower end of its 99.9 % interval. With ``values``, each match has the value
+        that was stored with its key, as ``match.value``; otherwise values are not read.
 
         >>> import ringerdb as rdb
         >>> db = rdb.memory(seed=1)
@@ -111,11 +126,14 @@ class Reads:
         'a'
         >>> match.similarity.low <= match.similarity.value <= match.similarity.high
         True
+        >>> db.put("b", text="A stitch in time saves nine.", value="shelf 7")
+        >>> [match.value for match in db.query(text="A stitch in time saves nine.", values=True)]
+        [b'shelf 7']
         """
         kind, data = one(
             {"text": text, "set": set, "weighted": weighted, "vector": vector, "key": key, "signature": signature}
         )
-        conditions = _conditions(top, min, min_matches, exhaustive, within_one_bit, accept)
+        conditions = _conditions(top, min, min_matches, exhaustive, within_one_bit, accept, values)
         return self._view().query(kind, data, conditions)
 
     def query_many(
@@ -132,10 +150,13 @@ class Reads:
         exhaustive: bool = False,
         within_one_bit: bool = False,
         accept: str = "estimate",
+        values: bool = False,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Rows:
         """The matches of many queries: `query` for each row of a column. Rows that are null have no matches.
+
+        With ``values``, the table has a column ``value`` of what was stored with the keys.
 
         >>> import ringerdb as rdb
         >>> db = rdb.memory(features="ids", seed=1)
@@ -146,7 +167,7 @@ class Reads:
         kind, data = many(
             {"texts": texts, "sets": sets, "weighted": weighted, "vectors": vectors, "signatures": signatures}
         )
-        conditions = _conditions(top, min, min_matches, exhaustive, within_one_bit, accept)
+        conditions = _conditions(top, min, min_matches, exhaustive, within_one_bit, accept, values)
         return Rows(self._view().query_many(kind, data, conditions, (threads, progress)))
 
     def estimate(self, *keys: Key) -> Any:
@@ -172,6 +193,7 @@ class Reads:
         min_matches: int | None = None,
         exhaustive: bool = False,
         accept: str = "estimate",
+        values: bool = False,
         memory: int = MEMORY,
         limit: int = LIMIT,
         threads: int | None = None,
@@ -181,8 +203,16 @@ class Reads:
 
         They are in the order of their keys, except that sets with equal signatures come together.
         100,000 equal sets make five billion pairs. More than ``limit`` pairs raise `OverLimit`; use `clusters` then.
+        With ``values``, the table has columns ``a_value`` and ``b_value``; they may take up to ``memory`` bytes, too.
+
+        >>> import ringerdb as rdb
+        >>> db = rdb.memory(features="ids", seed=1)
+        >>> db.put_many(["a", "b"], sets=[[1, 2], [1, 2]], values=["first", None])
+        2
+        >>> [(row.a, row.b, row.a_value, row.b_value) for row in db.pairs(0.8, values=True)]
+        [('a', 'b', b'first', None)]
         """
-        conditions = _pair_conditions(min, min_matches, exhaustive, accept, memory, limit)
+        conditions = _pair_conditions(min, min_matches, exhaustive, accept, memory, limit, values)
         return Rows(self._view().pairs(conditions, (threads, progress)))
 
     def clusters(
@@ -236,6 +266,7 @@ def _conditions(
     exhaustive: bool,
     within_one_bit: bool,
     accept: str,
+    values: bool,
 ) -> dict[str, object]:
     return {
         "top": (1 << 63) - 1 if top is None else whole(top, 0, "top"),
@@ -244,11 +275,18 @@ def _conditions(
         "exhaustive": exhaustive,
         "within_one_bit": within_one_bit,
         "accept": _accept(accept),
+        "values": bool(values),
     }
 
 
 def _pair_conditions(
-    min: float, min_matches: int | None, exhaustive: bool, accept: str, memory: int, limit: int
+    min: float,
+    min_matches: int | None,
+    exhaustive: bool,
+    accept: str,
+    memory: int,
+    limit: int,
+    values: bool = False,
 ) -> dict[str, object]:
     return {
         "min": float(min),
@@ -257,6 +295,7 @@ def _pair_conditions(
         "accept": _accept(accept),
         "memory": whole(memory, 1, "memory"),
         "limit": whole(limit, 0, "limit"),
+        "values": bool(values),
     }
 
 

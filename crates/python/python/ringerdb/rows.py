@@ -35,6 +35,33 @@ class PairRow(NamedTuple):
     matching_slots: int
 
 
+class QueryValueRow(NamedTuple):
+    """A match of one of many queries, with the value that is stored with its key."""
+
+    query: int
+    key: str | bytes
+    similarity: float
+    std_error: float
+    low: float
+    high: float
+    matching_slots: int
+    value: bytes | None
+
+
+class PairValueRow(NamedTuple):
+    """Two similar sets, with the values that are stored with their keys."""
+
+    a: str | bytes
+    b: str | bytes
+    similarity: float
+    std_error: float
+    low: float
+    high: float
+    matching_slots: int
+    a_value: bytes | None
+    b_value: bytes | None
+
+
 class ClusterRow(NamedTuple):
     """A member of a cluster, and its similarity to the representative."""
 
@@ -57,7 +84,8 @@ class TripleRow(NamedTuple):
 
 
 _KINDS: dict[tuple[str, ...], type[Any]] = {
-    kind._fields: kind for kind in (QueryRow, PairRow, ClusterRow, TripleRow)
+    kind._fields: kind
+    for kind in (QueryRow, PairRow, QueryValueRow, PairValueRow, ClusterRow, TripleRow)
 }
 
 
@@ -65,7 +93,8 @@ class Rows(_core.Table):
     """A table of results, in memory. It can be read as often as you like.
 
     Libraries that know Arrow read it directly, without a copy: ``pyarrow.table(rows)``, ``polars.DataFrame(rows)``,
-    ``duckdb.sql("select * from rows")``. Columns of keys are strings, or binaries if one of the keys is not UTF-8.
+    ``duckdb.sql("select * from rows")``. Columns of keys are strings, or binaries if one of the keys is not UTF-8. Columns
+    of values are binaries.
 
     >>> import ringerdb as rdb
     >>> db = rdb.memory(features="tokens", seed=1)

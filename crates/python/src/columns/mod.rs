@@ -18,7 +18,7 @@ use ringer::{Error, Like, Scheme, Signature, Sketcher};
 use crate::failure::{Failure, Outcome};
 use crate::signatures::Signatures;
 use lists::Lists;
-pub(crate) use objects::{key, key_object};
+pub(crate) use objects::{Text, key, key_object};
 pub(crate) use texts::Texts;
 use vectors::Vectors;
 use weights::Weights;

@@ -69,6 +69,11 @@ impl Texts {
         self.chunks[chunk].get(row - self.starts[chunk])
     }
 
+    /// The bytes of all rows together.
+    pub(crate) fn bytes(&self) -> usize {
+        (0..self.len()).filter_map(|row| self.get(row)).map(<[u8]>::len).sum()
+    }
+
     /// The first row that is null.
     pub(crate) fn first_null(&self) -> Option<usize> {
         (0..self.len()).find(|row| self.get(*row).is_none())
