@@ -75,6 +75,21 @@ impl Comparison {
         Estimate(self.0.similarity())
     }
 
+    /// The unbiased estimate from equal samples alone, without set sizes. It may be below 0, or above what sets of these
+    /// sizes can have. Use it for averages over many pairs. For single pairs, `similarity` is more accurate.
+    #[getter]
+    fn unbiased(&self) -> Estimate {
+        Estimate(self.0.unbiased())
+    }
+
+    /// The most likely similarity, from the order of samples and the sizes of the sets. For sets that fill a good part of
+    /// a bounded universe, its error can be half of that of `similarity`. It needs `estimate`, a universe, independent
+    /// samples and exact sizes; otherwise it equals `similarity`.
+    #[getter]
+    fn likelihood(&self) -> Estimate {
+        Estimate(self.0.likelihood())
+    }
+
     /// The size of the intersection over the size of the union.
     #[getter]
     fn resemblance(&self) -> Outcome<Estimate> {
@@ -87,6 +102,12 @@ impl Comparison {
         Ok(Estimate(self.0.cosine()?))
     }
 
+    /// The angle between two vectors in radians, which is estimated without bias.
+    #[getter]
+    fn angle(&self) -> Outcome<Estimate> {
+        Ok(Estimate(self.0.angle()?))
+    }
+
     /// The share of the first set that is in the second.
     #[getter]
     fn containment_of_first(&self) -> Outcome<Estimate> {
@@ -97,6 +118,12 @@ impl Comparison {
     #[getter]
     fn containment_of_second(&self) -> Outcome<Estimate> {
         Ok(Estimate(self.0.containment_of_second()?))
+    }
+
+    /// The share of the smaller set that is in the other, whichever that is: 1 if one set contains the other.
+    #[getter]
+    fn overlap(&self) -> Outcome<Estimate> {
+        Ok(Estimate(self.0.overlap()?))
     }
 
     /// The number of common elements.
@@ -127,6 +154,16 @@ impl Comparison {
     #[getter]
     fn is_exact(&self) -> bool {
         self.0.is_exact()
+    }
+
+    /// Whether the similarity may be this or more: the upper end of its 99.9 % interval reaches it.
+    fn possibly_at_least(&self, threshold: f64) -> bool {
+        self.0.possibly_at_least(threshold)
+    }
+
+    /// Whether the similarity is certainly this or more: the lower end of its 99.9 % interval reaches it.
+    fn certainly_at_least(&self, threshold: f64) -> bool {
+        self.0.certainly_at_least(threshold)
     }
 
     /// The probability that the similarity is at least this.
