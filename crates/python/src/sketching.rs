@@ -105,6 +105,23 @@ impl Sketcher {
         Ok(Signatures::of_bytes(py, &bytes, &self.sketcher))
     }
 
+    /// The address from which each row of a column is read, so that a test can see what is copied. 0 for null rows.
+    fn _addresses(&self, kind: &str, data: &Bound<'_, PyAny>) -> Outcome<Vec<usize>> {
+        let column = Column::new(kind, data, self.sketcher.scheme())?;
+        let (rows, mut scratch) = (column.rows()?, Scratch::default());
+        let mut address = |row| {
+            rows.visit(row, &self.sketcher, &mut scratch, |like| {
+                Ok(match like {
+                    Some(Like::Bytes(text)) => text.as_ptr().addr(),
+                    Some(Like::Features(set)) => set.as_ptr().addr(),
+                    Some(Like::Weighted(set)) => set.as_ptr().addr(),
+                    _ => 0,
+                })
+            })
+        };
+        (0..rows.len()).map(&mut address).collect()
+    }
+
     /// The slot values of signatures, a row for each.
     fn slots<'py>(
         &self,

@@ -167,6 +167,45 @@ def test_signatures_are_not_copied() -> None:
     assert np.isnan(read[[1, 2, 5]]).all() and (read[[0, 3, 4, 6]] == 1).all()
 
 
+def test_columns_are_read_where_they_are() -> None:
+    """Rows are read at the addresses that their owners have: numpy values, Arrow values and texts, and Python strings."""
+    ids = rdb.Sketcher(features="ids", seed=1)._core
+    values, offsets = np.arange(10, dtype=np.uint64), np.array([2, 5, 5, 9])
+    start = values.ctypes.data
+    assert ids._addresses("sets", (values, offsets)) == [start + 8 * int(offset) for offset in offsets[:-1]]
+    array = pa.array([[7], None, [1, 2, 3], [4]], pa.list_(pa.uint64()))
+    start = array.values.buffers()[1].address
+    assert ids._addresses("sets", array) == [start, 0, start + 8, start + 32]
+    assert ids._addresses("sets", array.slice(2)) == [start + 8, start + 32]
+    assert ids._addresses("sets", pa.chunked_array([array[:1], array[2:]])) == [start, start + 8, start + 32]
+
+    texts = rdb.Sketcher(features="text", seed=1)._core
+    for kind in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary()):
+        column = pa.array(["ab", "", "cdef", None], kind)
+        start = column.buffers()[2].address
+        assert texts._addresses("texts", column) == [start, start + 2, start + 2, 0], kind
+    long = pa.array(["a text that is too long for a view itself"], pa.string_view())
+    assert texts._addresses("texts", long) == [long.buffers()[2].address]
+    strings = ["a plain string", b"some bytes"]
+    if sys.implementation.name == "cpython":
+        # The data of an ASCII string and of bytes ends where the object ends, after one zero.
+        ends = [id(one) + sys.getsizeof(one) - 1 for one in strings]
+        assert texts._addresses("texts", strings) == [end - len(one) for end, one in zip(ends, strings)]
+
+
+def test_tables_are_not_copied() -> None:
+    """Every reader of a table gets the same buffers."""
+    db = rdb.memory(features="ids", seed=1)
+    db.put_many(["a", "b"], sets=[range(100), range(100)], values=["x", "y"])
+    rows = db.pairs(0.5, values=True)
+    first, second, third = pa.table(rows), rows.to_arrow(), pa.RecordBatchReader.from_stream(rows).read_all()
+    for name in rows.names:
+        found = [[b and b.address for b in table[name].chunk(0).buffers()] for table in (first, second, third)]
+        assert found[0] == found[1] == found[2] and any(found[0]), name
+    del rows
+    assert first["a_value"].to_pylist() == [b"x"]
+
+
 def test_texts_are_not_copied() -> None:
     """A column of 16 MB is sketched with far less memory than another copy would take."""
     resource = pytest.importorskip("resource")
