@@ -17,7 +17,8 @@ mod work;
 
 use pyo3::prelude::*;
 
-#[pymodule]
+/// No part needs the GIL: classes are immutable, or lock what changes.
+#[pymodule(gil_used = false)]
 mod _core {
     use std::ffi::OsString;
 

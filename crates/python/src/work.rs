@@ -109,7 +109,7 @@ pub(crate) fn watched<T: Send>(
     run: &Run,
     work: impl FnOnce(&Watch) -> Outcome<T> + Send,
 ) -> Outcome<T> {
-    let pool = pool(run.threads)?;
+    let pool = pool(py, run.threads)?;
     let (watch, progress) = (Watch::default(), &run.progress);
     py.detach(|| {
         let (sender, receiver) = sync_channel(1);
@@ -166,9 +166,10 @@ struct Pools {
 
 /// A pool of this many threads; by default one for each processor.
 ///
-/// A forked process has none of the threads of its parent, so it gets pools of its own. Callers hold the GIL, and so does a
-/// thread that forks, so the lock is never held during a fork.
-fn pool(threads: Option<usize>) -> Outcome<Arc<ThreadPool>> {
+/// A forked process has none of the threads of its parent, so it gets pools of its own. The lock is never held during a fork
+/// of Python: callers are attached to the interpreter, as `_py` proves, and do not detach while they hold it. A fork waits until
+/// all other threads are detached or stand still between two instructions of Python, whether there is a GIL or not.
+fn pool(_py: Python<'_>, threads: Option<usize>) -> Outcome<Arc<ThreadPool>> {
     static POOLS: Mutex<Option<Pools>> = Mutex::new(None);
     let usual = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.unwrap_or_else(usual);

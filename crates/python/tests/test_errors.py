@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import multiprocessing
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -98,6 +99,40 @@ def test_use_after_fork(path: Path) -> None:
     db.close()
     with rdb.open(path) as db:
         assert len(db) == 101
+
+
+FORKS = """
+import os, signal, threading
+import ringerdb as rdb
+sketcher, going = rdb.Sketcher(features="ids", seed=1), True
+expected = bytes(sketcher.signatures(sets=[[1]]).to_numpy())
+def work(number):
+    while going:
+        # Pools of many sizes come and go.
+        for threads in range(1, 9):
+            sketcher.signatures(sets=[[1], [number]], threads=threads)
+threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+for thread in threads:
+    thread.start()
+ended = []
+for _ in range(20):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(100)
+        same = bytes(sketcher.signatures(sets=[[1]], threads=2).to_numpy()) == expected
+        os._exit(0 if same else 1)
+    ended.append(os.waitpid(child, 0)[1])
+going = False
+for thread in threads:
+    thread.join()
+print(ended == [0] * 20)
+"""
+
+
+def test_forks_while_other_threads_work(run_python: Callable) -> None:
+    """A child has threads of its own, whatever those of its parent were doing when it was forked."""
+    done = run_python(FORKS)
+    assert done.stdout == "True\n", done
 
 
 def _square(sketcher: rdb.Sketcher, start: int) -> bytes:
