@@ -108,6 +108,13 @@ pub fn sketch_lines(lines: &[u8], json: bool, weighted: bool, sketcher: &Sketche
     }
 }
 
+/// The bytes that this process has read and written, if the system counts them. By them, work of the library that reports no
+/// progress is followed.
+#[doc(hidden)]
+pub fn bytes_moved() -> Option<u64> {
+    progress::bytes_moved()
+}
+
 /// The scheme of these options of `ringer create`, such as `--features=ids`, or a message.
 #[doc(hidden)]
 pub fn scheme_of(options: impl IntoIterator<Item = OsString>) -> Result<Scheme, String> {

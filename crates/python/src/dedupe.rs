@@ -289,11 +289,18 @@ impl Decisions {
 }
 
 /// Stores the kept rows in one commit. A key that has another set is numbered.
-fn store(db: &Database, rows: Rows<'_>, keys: Option<&Texts>, keep: &[bool]) -> Outcome<()> {
+fn store(
+    db: &Database,
+    rows: Rows<'_>,
+    keys: Option<&Texts>,
+    keep: &[bool],
+    watch: &Watch,
+) -> Outcome<()> {
     let (snapshot, sketcher, mut load) = (db.snapshot(), db.sketcher(), db.bulk_load());
     let mut used = HashMap::<Vec<u8>, u32>::new();
     let mut scratch = Scratch::default();
     for row in (0..rows.len()).filter(|row| keep[*row]) {
+        watch.check()?;
         let key = match keys {
             Some(keys) => keys.get(row).unwrap_or_default().to_vec(),
             None => row.to_string().into_bytes(),
@@ -317,6 +324,7 @@ fn store(db: &Database, rows: Rows<'_>, keys: Option<&Texts>, keep: &[bool]) -> 
             }
         }
     }
+    watch.check()?;
     load.commit()?;
     Ok(())
 }
@@ -357,7 +365,7 @@ pub(crate) fn run<'py>(
         let decisions = job.run()?;
         watch.check()?;
         if let Some(db) = &db {
-            store(db, rows, keys.as_ref(), &decisions.keep)?;
+            store(db, rows, keys.as_ref(), &decisions.keep, watch)?;
         }
         Ok(decisions)
     })?;

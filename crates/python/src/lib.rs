@@ -8,6 +8,7 @@ mod conditions;
 mod dedupe;
 mod estimates;
 mod failure;
+mod maintenance;
 mod signatures;
 mod sketching;
 mod store;

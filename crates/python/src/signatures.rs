@@ -46,24 +46,40 @@ impl Signatures {
         run: &Run,
     ) -> Outcome<Signatures> {
         let rows = column.rows()?;
-        let (count, width) = (rows.len(), sketcher.signature_bytes());
         if sketcher.scheme().elements.are_kept() {
             let message = "signatures of a scheme that keeps sets do not include the sets; use a scheme without keep_sets";
             return Err(Failure::invalid(message));
         }
+        let write = |scratch: &mut Scratch, row, bytes: &mut [u8]| {
+            let signature = rows.signature(row, sketcher, scratch)?;
+            if let Some(signature) = &signature {
+                bytes.copy_from_slice(&signature.to_bytes());
+            }
+            Ok(signature.is_some())
+        };
+        Signatures::of_rows(py, rows.len(), sketcher, run, Scratch::default, write)
+    }
+
+    /// Signatures that `write` makes: the bytes of a row, which are zeros, or `false` if the row is null. `memory` makes what a
+    /// thread keeps from row to row.
+    pub(crate) fn of_rows<M>(
+        py: Python<'_>,
+        count: usize,
+        sketcher: &Sketcher,
+        run: &Run,
+        memory: impl Fn() -> M + Sync + Send,
+        write: impl Fn(&mut M, usize, &mut [u8]) -> Outcome<bool> + Sync + Send,
+    ) -> Outcome<Signatures> {
+        let width = sketcher.signature_bytes();
         let mut present = vec![true; count];
-        let sketch = |watch: &Watch, bytes: &mut [u8], present: &mut [bool]| {
+        let all = |watch: &Watch, bytes: &mut [u8], present: &mut [bool]| {
             watch.set_total(count);
             let blocks = bytes.chunks_mut(BLOCK * width).zip(present.chunks_mut(BLOCK));
             for (block, (bytes, present)) in blocks.enumerate() {
                 let each = bytes.par_chunks_mut(width).zip(present).enumerate().with_min_len(8);
-                each.map_init(Scratch::default, |scratch, (i, (bytes, present))| {
+                each.map_init(&memory, |memory, (i, (bytes, present))| {
                     watch.check()?;
-                    let signature = rows.signature(block * BLOCK + i, sketcher, scratch)?;
-                    *present = signature.is_some();
-                    if let Some(signature) = signature {
-                        bytes.copy_from_slice(&signature.to_bytes());
-                    }
+                    *present = write(memory, block * BLOCK + i, bytes)?;
                     watch.step();
                     Ok::<(), Failure>(())
                 })
@@ -75,7 +91,7 @@ impl Signatures {
         let length = length.ok_or_else(|| Failure::Named("OverLimit", "too many rows".into()))?;
         let mut failure = None;
         let bytes = PyBytes::new_with(py, length, |bytes| {
-            let done = watched(py, run, |watch| sketch(watch, bytes, &mut present));
+            let done = watched(py, run, |watch| all(watch, bytes, &mut present));
             failure = done.err();
             Ok(())
         })?;
@@ -85,13 +101,6 @@ impl Signatures {
         let nulls = present.contains(&false).then(|| NullBuffer::from(present));
         let (bytes, scheme) = (bytes.unbind(), sketcher.scheme().clone());
         Ok(Signatures { bytes, rows: count, width, nulls, scheme })
-    }
-
-    /// Signatures from their bytes, one after the other. None is null.
-    pub(crate) fn of_bytes(py: Python<'_>, bytes: &[u8], sketcher: &Sketcher) -> Signatures {
-        let (width, scheme) = (sketcher.signature_bytes(), sketcher.scheme().clone());
-        let (rows, bytes) = (bytes.len() / width, PyBytes::new(py, bytes).unbind());
-        Signatures { bytes, rows, width, nulls: None, scheme }
     }
 
     /// Refuses signatures of another scheme.

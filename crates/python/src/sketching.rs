@@ -100,9 +100,18 @@ impl Sketcher {
         py: Python<'_>,
         samples: PyReadonlyArray2<'_, u64>,
         empty: PyReadonlyArray1<'_, bool>,
+        run: Run,
     ) -> Outcome<Signatures> {
-        let bytes = packed(self.sketcher.scheme(), samples.as_array(), empty.as_array())?;
-        Ok(Signatures::of_bytes(py, &bytes, &self.sketcher))
+        let (samples, empty) = (samples.as_array(), empty.as_array());
+        check_samples(self.sketcher.scheme(), samples, empty)?;
+        let write = |(): &mut (), row, bytes: &mut [u8]| {
+            match empty[row] {
+                true => bytes[bytes.len() - 1] = 1,
+                false => pack(self.sketcher.scheme(), row, samples.row(row), bytes)?,
+            }
+            Ok(true)
+        };
+        Signatures::of_rows(py, samples.nrows(), &self.sketcher, &run, || (), write)
     }
 
     /// The address from which each row of a column is read, so that a test can see what is copied. 0 for null rows.
@@ -247,8 +256,11 @@ impl Sketcher {
     ) -> Outcome<Vec<Option<Signature>>> {
         let column = Column::new("signatures", data, self.sketcher.scheme())?;
         let rows = column.rows()?;
-        watched(py, run, |_: &Watch| {
-            let read = |scratch: &mut Scratch, row| rows.signature(row, &self.sketcher, scratch);
+        watched(py, run, |watch: &Watch| {
+            let read = |scratch: &mut Scratch, row| {
+                watch.check()?;
+                rows.signature(row, &self.sketcher, scratch)
+            };
             (0..rows.len()).into_par_iter().map_init(Scratch::default, read).collect()
         })
     }
@@ -268,52 +280,56 @@ impl Sketcher {
             watch.set_total(signatures.len());
             let mut values = vec![0; signatures.len() * width];
             let rows = values.par_chunks_mut(width.max(1)).zip(&signatures);
-            rows.for_each(|(values, signature)| {
+            rows.try_for_each(|(values, signature)| {
+                watch.check()?;
                 if let Some(signature) = signature {
                     read(signature, values);
                 }
                 watch.step();
-            });
+                Ok::<(), Failure>(())
+            })?;
             Ok(values)
         })?;
         Ok(PyArray1::from_vec(py, values).reshape(shape)?)
     }
 }
 
-/// The bytes of signatures with these samples, one after the other (SIG-2, SIG-8).
-fn packed(
+/// Refuses samples that are not those of signatures of the scheme.
+fn check_samples(
     scheme: &Scheme,
     samples: ArrayView2<'_, u64>,
     empty: ArrayView1<'_, bool>,
-) -> Outcome<Vec<u8>> {
+) -> Outcome<()> {
     if scheme.cardinality != CardinalityField::None || scheme.elements.are_kept() {
         let message = "signatures of samples have neither sizes nor sets; use a scheme without cardinality and keep_sets";
         return Err(Failure::invalid(message));
     }
-    let (bits, plane) = (usize::from(scheme.bits), scheme.words_per_plane() * 8);
     let (rows, columns) = samples.dim();
     if columns != scheme.samples as usize || empty.len() != rows {
         let message = format!("there are {columns} samples in a row, not {}", scheme.samples);
         return Err(Failure::invalid(message));
     }
-    let width = bits * plane + 1;
-    let mut bytes = vec![0; rows * width];
-    for (row, (samples, bytes)) in samples.outer_iter().zip(bytes.chunks_mut(width)).enumerate() {
-        if empty[row] {
-            bytes[width - 1] = 1;
-            continue;
+    Ok(())
+}
+
+/// Puts the samples of a row into the bytes of its signature, which are zeros (SIG-2, SIG-8).
+fn pack(
+    scheme: &Scheme,
+    row: usize,
+    samples: ArrayView1<'_, u64>,
+    bytes: &mut [u8],
+) -> Outcome<()> {
+    let (bits, plane) = (usize::from(scheme.bits), scheme.words_per_plane() * 8);
+    for (j, sample) in samples.iter().enumerate() {
+        if sample >> bits != 0 {
+            let message = format!("row {row}: sample {sample} has more than {bits} bits");
+            return Err(Failure::invalid(message));
         }
-        for (j, sample) in samples.iter().enumerate() {
-            if sample >> bits != 0 {
-                let message = format!("row {row}: sample {sample} has more than {bits} bits");
-                return Err(Failure::invalid(message));
-            }
-            for i in (0..bits).filter(|i| sample >> i & 1 == 1) {
-                bytes[i * plane + j / 8] |= 1 << (j % 8);
-            }
+        for i in (0..bits).filter(|i| sample >> i & 1 == 1) {
+            bytes[i * plane + j / 8] |= 1 << (j % 8);
         }
     }
-    Ok(bytes)
+    Ok(())
 }
 
 /// The similarity of two signatures; NaN if one is null, or if it is undefined because both sets are empty.

@@ -9,10 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rayon::prelude::*;
-use ringer::{Batch, BulkLoad, Database, Depth, Options, Reader, Signature};
+use ringer::{Batch, BulkLoad, Database, Depth, Options, Reader, Signature, Stat};
 
 use crate::columns::{Column, Scratch, Text, Texts, key};
 use crate::failure::{Failure, Outcome};
+use crate::maintenance::{bytes_to_compact, bytes_to_pack, unstoppable};
 use crate::sketching::{Sketcher, scheme_of};
 use crate::view::View;
 use crate::work::{Run, detached, watched};
@@ -99,6 +100,14 @@ impl Store {
         }
     }
 
+    fn counted(&self, py: Python<'_>) -> Outcome<Stat> {
+        let handle = self.handle()?;
+        detached(py, || match &*handle {
+            Handle::Writer(db) => Ok(db.stat()?),
+            Handle::Reader(reader) => Ok(reader.stat()?),
+        })
+    }
+
     fn one_signature(&self, kind: &str, data: &Bound<'_, PyAny>) -> Outcome<Signature> {
         let column = Column::new(kind, data, self.sketcher.scheme())?;
         let rows = column.rows()?;
@@ -153,7 +162,7 @@ impl Store {
     }
 
     #[staticmethod]
-    fn check_file(py: Python<'_>, path: PathBuf, depth: &str) -> Outcome<Vec<Found>> {
+    fn check_file(py: Python<'_>, path: PathBuf, depth: &str, run: Run) -> Outcome<Vec<Found>> {
         let depth = match depth {
             "quick" => Depth::Quick,
             "full" => Depth::Full,
@@ -163,7 +172,11 @@ impl Store {
                 return Err(Failure::invalid(message));
             }
         };
-        let report = watched(py, &Run::default(), |_| Ok(Database::check(&path, depth)?))?;
+        // A deep check rebuilds the postings and looks up every key.
+        let times = if depth == Depth::Deep { 2 } else { 1 };
+        let expected = path.metadata().map_or(0, |found| found.len()) * times;
+        let check = move || Ok(Database::check(&path, depth)?);
+        let report = unstoppable(py, &run, expected, check, || ())?;
         let found = report.findings.into_iter();
         Ok(found.map(|f| (f.rule, f.offset, f.detail, f.effect, f.fix)).collect())
     }
@@ -306,22 +319,25 @@ impl Store {
         })
     }
 
-    fn compact(&self, py: Python<'_>) -> Outcome<()> {
-        let db = self.writer()?;
-        watched(py, &Run::default(), |_| Ok(db.compact()?))
+    fn compact(&self, py: Python<'_>, run: Run) -> Outcome<()> {
+        let (db, stat) = (self.writer()?, self.counted(py)?);
+        unstoppable(py, &run, bytes_to_compact(&stat), move || Ok(db.compact()?), || ())
     }
 
-    fn checkpoint(&self, py: Python<'_>) -> Outcome<()> {
-        let db = self.writer()?;
-        watched(py, &Run::default(), |_| Ok(db.checkpoint()?))
+    fn checkpoint(&self, py: Python<'_>, run: Run) -> Outcome<()> {
+        let (db, stat) = (self.writer()?, self.counted(py)?);
+        unstoppable(py, &run, 2 * stat.log_bytes, move || Ok(db.checkpoint()?), || ())
     }
 
-    fn pack(&self, py: Python<'_>, target: PathBuf) -> Outcome<()> {
-        let handle = self.handle()?;
-        watched(py, &Run::default(), |_| match &*handle {
+    fn pack(&self, py: Python<'_>, target: PathBuf, run: Run) -> Outcome<()> {
+        let (handle, expected) = (self.handle()?, bytes_to_pack(&self.counted(py)?));
+        let made = target.clone();
+        let pack = move || match &*handle {
             Handle::Writer(db) => Ok(db.pack(&target)?),
             Handle::Reader(reader) => Ok(reader.pack(&target)?),
-        })
+        };
+        // The caller was told that there is no copy. If it cannot be removed, it is a complete one.
+        unstoppable(py, &run, expected, pack, move || drop(std::fs::remove_file(&made)))
     }
 
     /// Reads the last checkpoint of a database that is open read-only.
@@ -334,11 +350,7 @@ impl Store {
     }
 
     fn stat<'py>(&self, py: Python<'py>) -> Outcome<Bound<'py, PyDict>> {
-        let handle = self.handle()?;
-        let stat = detached(py, || match &*handle {
-            Handle::Writer(db) => Ok(db.stat()?),
-            Handle::Reader(reader) => Ok(reader.stat()?),
-        })?;
+        let stat = self.counted(py)?;
         let dict = PyDict::new(py);
         dict.set_item("sets", stat.sets)?;
         dict.set_item("rows", stat.rows)?;

@@ -20,7 +20,7 @@ use ringer::Error;
 use crate::failure::{Failure, Outcome};
 
 /// How long the calling thread sleeps between two looks at signals.
-const PATIENCE: Duration = Duration::from_millis(50);
+pub(crate) const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The most threads that a call may ask for.
 const MOST_THREADS: usize = 1024;
@@ -32,7 +32,7 @@ const MOST_POOLS: usize = 4;
 #[derive(Default)]
 pub(crate) struct Run {
     threads: Option<usize>,
-    progress: Option<Py<PyAny>>,
+    pub(crate) progress: Option<Py<PyAny>>,
 }
 
 /// A tuple `(threads, progress)`.
@@ -135,6 +135,8 @@ pub(crate) fn watched<T: Send>(
             }
         });
         if outcome.is_ok() {
+            // Phases of the library may end before their last step.
+            watch.done.store(watch.total.load(Ordering::Relaxed), Ordering::Relaxed);
             look(&mut raised);
         }
         raised.map_or(outcome, |error| Err(error.into()))
@@ -142,7 +144,7 @@ pub(crate) fn watched<T: Send>(
 }
 
 /// Lets Python handle signals, and reports progress.
-fn look(py: Python<'_>, progress: Option<&Py<PyAny>>, watch: &Watch) -> PyResult<()> {
+pub(crate) fn look(py: Python<'_>, progress: Option<&Py<PyAny>>, watch: &Watch) -> PyResult<()> {
     py.check_signals()?;
     match (progress, watch.seen()) {
         (Some(progress), seen @ (_, 1..)) => progress.call1(py, seen).map(drop),
@@ -150,7 +152,7 @@ fn look(py: Python<'_>, progress: Option<&Py<PyAny>>, watch: &Watch) -> PyResult
     }
 }
 
-fn caught<T>(work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
+pub(crate) fn caught<T>(work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().map(ToString::to_string);
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned());

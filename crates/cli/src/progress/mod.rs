@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-pub(crate) use moved::moved;
+pub(crate) use moved::{bytes_moved, moved};
 
 use crate::exit;
 use crate::show::{self, Style};

@@ -53,7 +53,7 @@ impl Drop for Moved {
 }
 
 /// The bytes that this process has read and written.
-fn bytes_moved() -> Option<u64> {
+pub(crate) fn bytes_moved() -> Option<u64> {
     let counts = std::fs::read_to_string("/proc/self/io").ok()?;
     let count = |name| -> Option<u64> {
         counts.lines().find_map(|line| line.strip_prefix(name))?.trim().parse().ok()

@@ -203,27 +203,41 @@ class Database(Reads):
         """Counts and sizes."""
         return Stat(**self._store.stat())
 
-    def check(self, depth: str = "full") -> list[Finding]:
-        """Checks the file for damage: ``quick``, ``full`` or ``deep``. An empty list means that it is sound."""
+    def check(self, depth: str = "full", *, progress: Progress | None = None) -> list[Finding]:
+        """Checks the file for damage: ``quick``, ``full`` or ``deep``. An empty list means that it is sound.
+
+        Ctrl-C ends the call at once, and the check ends later in a thread of its own, which changes nothing.
+        """
         if self.path is None:
             raise InvalidArgument("a database in memory has no file to check")
-        return check(self.path, depth)
+        return check(self.path, depth, progress=progress)
 
-    def compact(self) -> None:
-        """Merges all segments into one and removes all dead bytes."""
-        self._store.compact()
+    def compact(self, *, progress: Progress | None = None) -> None:
+        """Merges all segments into one and removes all dead bytes.
 
-    def checkpoint(self) -> None:
-        """Moves all commits into the file, so that readers in other processes see them."""
-        self._store.checkpoint()
+        Progress counts the bytes that the process reads and writes, of those that a compaction usually takes. Ctrl-C ends the
+        call at once, and the compaction goes on in a thread of its own until it is complete or the database is closed. Either way
+        no set is lost.
+        """
+        self._store.compact((None, progress))
+
+    def checkpoint(self, *, progress: Progress | None = None) -> None:
+        """Moves all commits into the file, so that readers in other processes see them.
+
+        Progress and Ctrl-C are as in `compact`.
+        """
+        self._store.checkpoint((None, progress))
 
     def refresh(self) -> None:
         """Reads the last checkpoint of another process, if the database is open read-only."""
         self._store.refresh()
 
-    def pack(self, path: Path) -> None:
-        """Writes a compact copy to a new file. This also saves a database in memory."""
-        self._store.pack(path_of(path))
+    def pack(self, path: Path, *, progress: Progress | None = None) -> None:
+        """Writes a compact copy to a new file. This also saves a database in memory.
+
+        Progress is as in `compact`. Ctrl-C ends the call at once. A thread may still be writing the copy then, and removes it.
+        """
+        self._store.pack(path_of(path), (None, progress))
 
     def __repr__(self) -> str:
         state = "closed" if self.closed else "read-only" if self.read_only else "open"
@@ -265,6 +279,6 @@ def memory(*, threads: int | None = None, **options: Unpack[SchemeOptions]) -> D
     return Database(_core.Store.memory(scheme_arguments(options), _threads(threads)))
 
 
-def check(path: Path, depth: str = "full") -> list[Finding]:
+def check(path: Path, depth: str = "full", *, progress: Progress | None = None) -> list[Finding]:
     """Checks the file of a database for damage, without changing it."""
-    return [Finding(*found) for found in _core.Store.check_file(path_of(path), depth)]
+    return [Finding(*found) for found in _core.Store.check_file(path_of(path), depth, (None, progress))]

@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._arguments import SchemeOptions
+from ._arguments import Progress, SchemeOptions
 from .errors import InvalidArgument
 from .sketcher import Sketcher
 
@@ -84,7 +84,9 @@ class Source:
             self.options["min_matches"] = 1
         self.sketcher = Sketcher(**self.options)
 
-    def signatures(self, minima: Any, *, empty: int | None = None) -> _core.Signatures:
+    def signatures(
+        self, minima: Any, *, empty: int | None = None, threads: int | None = None, progress: Progress | None = None
+    ) -> _core.Signatures:
         """The signatures of sketches: a matrix with a row of minima for each, or rows of integers.
 
         A row whose minima are all ``empty`` stands for the empty set.
@@ -95,7 +97,7 @@ class Source:
         values = values.reshape(len(values), self.sketcher.samples)
         is_empty = np.zeros(len(values), dtype=bool) if empty is None else (values == np.uint64(empty)).all(axis=1)
         samples = _mix(values) >> np.uint64(64 - self.sketcher.bits)
-        return self.sketcher.from_samples(samples, empty=is_empty)
+        return self.sketcher.from_samples(samples, empty=is_empty, threads=threads, progress=progress)
 
     def __repr__(self) -> str:
         return f"Source({self.name!r}, samples={self.sketcher.samples}, bits={self.sketcher.bits})"

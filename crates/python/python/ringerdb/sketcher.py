@@ -93,7 +93,9 @@ class Sketcher:
         """The set of a text: the hashes of its shingles or whatever the scheme extracts, ascending."""
         return self._core.features(text)
 
-    def from_samples(self, samples: Any, *, empty: Any = None) -> _core.Signatures:
+    def from_samples(
+        self, samples: Any, *, empty: Any = None, threads: int | None = None, progress: Progress | None = None
+    ) -> _core.Signatures:
         """Signatures of samples that another program made: a matrix with a row for each set. See `ringerdb.foreign`.
 
         Rows that are ``empty`` stand for the empty set. The scheme must have no cardinality: a size does not follow from samples.
@@ -109,7 +111,7 @@ class Sketcher:
             kind = f"{values.ndim}-dimensional {values.dtype}"
             raise InvalidArgument(f"samples are a matrix of integers from 0 on, not {kind}")
         marks = np.zeros(len(values), dtype=bool) if empty is None else np.asarray(empty, dtype=bool)
-        return self._core.pack_samples(np.ascontiguousarray(values, dtype=np.uint64), marks)
+        return self._core.pack_samples(np.ascontiguousarray(values, dtype=np.uint64), marks, (threads, progress))
 
     def slots(
         self, signatures: Any, *, threads: int | None = None, progress: Progress | None = None
