@@ -83,7 +83,8 @@ pub(crate) struct Dedup {
     min: f64,
     /// Store the signatures in this database. It is created if it does not exist. If it exists, files are also compared with
     /// those of earlier runs, which are marked in the output. Files of earlier runs that no longer exist are reported and left
-    /// out, unless --estimate is given.
+    /// out, unless --estimate is given. For rows, a new database also keeps the sets (8 bytes per word), so that later runs
+    /// compare exactly; with --estimate it keeps signatures only.
     #[arg(long, value_name = "DB")]
     db: Option<PathBuf>,
     /// How documents become sets: text, grams, spots or chunks; for rows also tokens or ids [default: text, or the database's

@@ -2,7 +2,7 @@
 //!
 //! In: the working database, whose key order puts the preferred rows first, and the sets of all rows. Out: a decision for
 //! every row of a group. In a strict group, each row is compared with the kept one. Resemblances are exact, unless
-//! `--estimate` is given.
+//! `--estimate` is given or a stored row of `--db` has no set.
 
 use std::ops::ControlFlow;
 
@@ -58,6 +58,8 @@ pub(crate) struct Decisions {
     pub(crate) rows: Vec<Decision>,
     /// Keys of stored rows that represent groups, with the numbers of the groups.
     pub(crate) stored: Vec<(Box<[u8]>, u64)>,
+    /// Whether rows were compared with the sets of stored rows, not with their signatures.
+    pub(crate) stored_exactly: bool,
     /// The numbers of the removed rows.
     removed: Bits,
     pub(crate) groups: u64,

@@ -68,8 +68,10 @@ impl Reported {
                     (Place { key: decisions.stored[at].0.to_vec(), row: None }, Mark::Earlier)
                 }
             };
-            // A stored row is known by its signature only.
-            let exact = !self.estimate && first.1 == Mark::None;
+            let exact = match first.1 {
+                Mark::Earlier => decisions.stored_exactly,
+                Mark::None | Mark::Identical => !self.estimate,
+            };
             report.begin(first.0, first.1, None);
             for one in group.iter().filter(|one| !is_first(one)) {
                 let interval = (!exact).then_some((one.low, one.high));

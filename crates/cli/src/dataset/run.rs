@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use indicatif::ProgressBar;
-use ringer::scheme::{Features, Measure};
-use ringer::{Database, Scheme, presets};
+use ringer::scheme::{Elements, Features, Measure};
+use ringer::{Database, Parameters, Scheme, presets};
 
 use super::arguments::DatasetArguments;
 use super::collect::{Collected, Collecting};
@@ -136,7 +136,10 @@ impl Job<'_> {
         let Some(path) = self.db else { return Ok(None) };
         if !path.exists() {
             open::folder_of(path)?;
-            let db = Database::create(path, &self.scheme()?, self.style.options())?;
+            // Later rows are compared with the stored sets themselves, unless estimates are good enough.
+            let elements = if self.estimate { Elements::None } else { Elements::EXACT };
+            let scheme = with_elements(&self.scheme()?, elements)?;
+            let db = Database::create(path, &scheme, self.style.options())?;
             return Ok(Some((db, false)));
         }
         let closed = Database::open_read_only(path, self.style.options())?.is_clean();
@@ -163,6 +166,12 @@ impl Job<'_> {
         if self.arguments.preset.is_some() {
             return other("has a scheme of its own", "--preset");
         }
+        if !(scheme.elements.are_exact() || self.estimate || self.style.quiet) {
+            exit::say(&format!(
+                "note: {name} keeps no sets, so resemblance to its rows is estimated; a database that `ringer dedup` creates \
+                 without --estimate keeps them"
+            ));
+        }
         Ok(Some((db, repeated)))
     }
 
@@ -185,7 +194,11 @@ impl Job<'_> {
         stored: Option<&(Database, bool)>,
         problems: &mut Problems,
     ) -> Result<Decided, Failure> {
+        // The sets of all rows are in the spill file, so the working database needs none.
         let scheme = match stored {
+            Some((db, _)) if db.scheme().elements.are_exact() => {
+                with_elements(db.scheme(), Elements::None)?
+            }
             Some((db, _)) => db.scheme().clone(),
             None => self.scheme()?,
         };
@@ -223,7 +236,8 @@ impl Job<'_> {
                 "none of the {rows} rows could be compared, so nothing was written: check --text-field"
             )));
         }
-        let decisions = self.group(&working, &spill, known)?;
+        let mut decisions = self.group(&working, &spill, known)?;
+        decisions.stored_exactly = stored.is_some_and(|(db, _)| db.scheme().elements.are_exact());
         Ok(Decided { collected_starts: starts, unjudged, spill, decisions, scheme })
     }
 
@@ -349,6 +363,11 @@ impl Job<'_> {
             order: self.arguments.keep_by.clone(),
         }
     }
+}
+
+/// The scheme with other elements, and otherwise the same.
+fn with_elements(scheme: &Scheme, elements: Elements) -> Result<Scheme, Failure> {
+    Scheme::new(Parameters::with_elements(**scheme, elements)).map_err(exit::bad_argument)
 }
 
 /// Copies standard input to a file, because it is read twice.

@@ -1,5 +1,8 @@
 //! The database of `--db`, which holds the rows that earlier runs kept.
 //!
+//! A database that `dedup` creates keeps whole sets, unless `--estimate` is given. So queries decide by exact resemblance. In
+//! other databases they decide by estimates.
+//!
 //! Rows are stored under their keys. If the key already has another set, the row is stored as `KEY (2)`, `KEY (3)` and so on,
 //! so that no stored row is lost.
 //!
