@@ -66,8 +66,8 @@ pub(crate) struct Add {
     #[arg(long, value_name = "NAME", default_value = "text", conflicts_with_all = ["paths", "sets"])]
     text_field: String,
     /// The field whose value is stored with the key and returned with it, at most 64 KiB: a string as it is, anything else as
-    /// its JSON.
-    #[arg(long, value_name = "NAME", requires = "jsonl", conflicts_with_all = ["paths", "sets", "files_from"])]
+    /// its JSON. `query --values`, `get` and --json show it.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["paths", "sets", "files_from"])]
     value_field: Option<String>,
     /// Read elements with weights: `element:weight`; in JSON, an object of weights (the last one counts if an element is
     /// repeated) or, for ids, an array of coordinates. This needs a database of tokens or ids with a weighted sampler. Without
@@ -118,7 +118,7 @@ impl Add {
             (Some(lines), _) => Source::Lines(lines),
             (None, Some(file)) => {
                 let fields = [&*self.key_field, &*self.text_field];
-                Source::parquet(file, fields, db.scheme().features)?
+                Source::parquet(file, fields, self.value_field.as_deref(), db.scheme().features)?
             }
             (None, None) => {
                 let (paths, walk) = (&self.paths[..], &self.walk);

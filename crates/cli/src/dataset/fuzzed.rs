@@ -13,7 +13,12 @@ use crate::compression;
 const MOST_BYTES: u64 = 1 << 20;
 
 fn fields() -> Fields {
-    Fields { key: "id".into(), text: "text".into(), order: Some("when".into()) }
+    Fields {
+        key: "id".into(),
+        text: "text".into(),
+        order: Some("when".into()),
+        value: Some("text".into()),
+    }
 }
 
 /// Reads any bytes as a JSONL shard, which may be compressed. Lines are returned byte for byte, and every row is parsed or

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     fn fields() -> Fields {
-        Fields { key: "id".into(), text: "text".into(), order: Some("when".into()) }
+        Fields { key: "id".into(), text: "text".into(), order: Some("when".into()), value: None }
     }
 
     fn parsed(line: &str) -> Result<(Option<String>, String, Value), String> {

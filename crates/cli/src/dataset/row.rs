@@ -20,6 +20,8 @@ pub(crate) struct Fields {
     pub(crate) text: String,
     /// The field whose largest value is kept.
     pub(crate) order: Option<String>,
+    /// The field that is stored with the key.
+    pub(crate) value: Option<String>,
 }
 
 /// The name of a field with its article: a `text`, an `id`.

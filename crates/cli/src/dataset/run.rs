@@ -361,6 +361,7 @@ impl Job<'_> {
             key: self.arguments.key_field.clone(),
             text: self.arguments.text_field.clone(),
             order: self.arguments.keep_by.clone(),
+            value: None,
         }
     }
 }

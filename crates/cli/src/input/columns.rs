@@ -32,13 +32,21 @@ impl Columns {
     pub(crate) fn open(
         path: &Path,
         [key, text]: [&str; 2],
+        value: Option<&str>,
         features: Features,
     ) -> Result<Columns, Problem> {
         let name = show::path(path);
         let reader = parquet::guarded(|| parquet::open(path)).map_err(|error| {
             Problem::new(Reason::Unreadable, format!("cannot read {name}: {error}"))
         })?;
-        let fields = Fields { key: key.into(), text: text.into(), order: None };
+        if let Some(value) = value.filter(|value| !columns::has(&reader, value)) {
+            let message = format!(
+                "{name} has no column `{value}` with single values or lists of them: name another one with --value-field"
+            );
+            return Err(Problem::new(Reason::Malformed, message));
+        }
+        let value = value.map(str::to_string);
+        let fields = Fields { key: key.into(), text: text.into(), order: None, value };
         Ok(Columns { name, reader, fields, features })
     }
 
@@ -81,5 +89,10 @@ impl ColumnBlock {
             Some(key) if !key.is_empty() => Ok((key, row.content)),
             _ => Err(format!("has no value in the key column `{}`", self.key_field)),
         }
+    }
+
+    /// What is stored with the key of a row.
+    pub(crate) fn value(&self, i: usize) -> Option<Vec<u8>> {
+        self.rows[i].value.clone()
     }
 }

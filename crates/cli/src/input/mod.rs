@@ -49,19 +49,21 @@ pub(crate) enum Block {
 }
 
 impl Source {
-    /// The rows of a Parquet file. `fields` are the names of the key column and the text column.
+    /// The rows of a Parquet file. `fields` are the names of the key column and the text column; `value` is the name of the
+    /// column that is stored with the key.
     pub(crate) fn parquet(
         path: &Path,
         fields: [&str; 2],
+        value: Option<&str>,
         features: Features,
     ) -> Result<Source, Failure> {
         #[cfg(feature = "parquet")]
-        return Columns::open(path, fields, features)
+        return Columns::open(path, fields, value, features)
             .map(Source::Columns)
             .map_err(|problem| Failure::Io(problem.message));
         #[cfg(not(feature = "parquet"))]
         {
-            let _ = (path, fields, features);
+            let _ = (path, fields, value, features);
             Err(crate::dataset::no_parquet())
         }
     }
@@ -146,11 +148,13 @@ impl Block {
         }
     }
 
-    /// The value of a record: what a field of its line of JSON has.
+    /// The value of a record: what a field of its line of JSON has, or the value column of its row.
     pub(crate) fn value(&self, i: usize, field: &str) -> Result<Option<Vec<u8>>, String> {
         match self {
+            Block::Files(_) => Ok(None),
             Block::Lines(block) => records::json_value(block.line(i).text, field),
-            _ => Ok(None),
+            #[cfg(feature = "parquet")]
+            Block::Columns(block) => Ok(block.value(i)),
         }
     }
 

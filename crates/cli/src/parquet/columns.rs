@@ -1,4 +1,4 @@
-//! Reads the key, text and order columns of Parquet files.
+//! Reads the key, text, order and value columns of Parquet files.
 
 use std::fs::File;
 use std::result::Result as Outcome;
@@ -11,10 +11,12 @@ use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::{ColumnDescPtr, ColumnDescriptor};
 use ringer::features;
 use ringer::scheme::Features;
+use serde_json::Value as Json;
 
 use super::{Records, Result, batch_rows, too_few};
 use crate::dataset::{Fields, Row, Value, named};
 use crate::input::Content;
+use crate::show;
 
 /// The wanted columns of one row.
 #[derive(Debug)]
@@ -23,6 +25,8 @@ pub(crate) struct ColumnRow {
     /// The text or set, or what is wrong with it.
     pub(crate) content: Outcome<Content<'static>, String>,
     pub(crate) order: Value,
+    /// What is stored with the key.
+    pub(crate) value: Option<Vec<u8>>,
 }
 
 impl ColumnRow {
@@ -38,6 +42,7 @@ impl ColumnRow {
 enum Cell {
     Null,
     Bytes(Vec<u8>),
+    Boolean(bool),
     Integer(i64),
     Unsigned(u64),
     Float(f64),
@@ -51,23 +56,43 @@ struct Wanted {
     key: Option<usize>,
     text: Option<usize>,
     order: Option<usize>,
+    value: Option<usize>,
 }
 
 impl Wanted {
     fn of(reader: &SerializedFileReader<File>, fields: &Fields) -> Wanted {
-        let columns = reader.metadata().file_metadata().schema_descr().columns();
-        // Nested lists and groups of several columns cannot be used.
-        let leaf = |name: &str| {
-            let of_name = |column: &&ColumnDescPtr| {
-                column.path().parts().first().is_some_and(|first| first == name)
-            };
-            let mut leaves = columns.iter().enumerate().filter(|(_, column)| of_name(column));
-            let (place, column) = leaves.next()?;
-            (column.max_rep_level() <= 1 && leaves.next().is_none()).then_some(place)
-        };
-        let order = fields.order.as_deref().and_then(leaf);
-        Wanted { key: leaf(&fields.key), text: leaf(&fields.text), order }
+        let leaf = |name: &str| leaf(reader, name);
+        Wanted {
+            key: leaf(&fields.key),
+            text: leaf(&fields.text),
+            order: fields.order.as_deref().and_then(leaf),
+            value: fields.value.as_deref().and_then(leaf),
+        }
     }
+}
+
+/// Whether a file has a column of this name that can be used.
+pub(crate) fn has(reader: &SerializedFileReader<File>, name: &str) -> bool {
+    leaf(reader, name).is_some()
+}
+
+/// The index of a column, or of one inside of groups: `a.b` is the column `b` of the group `a`. A name with a dot comes before
+/// a nested one. Nested lists and groups of several columns cannot be used.
+fn leaf(reader: &SerializedFileReader<File>, name: &str) -> Option<usize> {
+    let columns = reader.metadata().file_metadata().schema_descr().columns();
+    // How many parts of the column's path make up the name.
+    let parts_of_name = |column: &ColumnDescriptor| {
+        let parts = column.path().parts();
+        (1..=parts.len()).find(|n| parts[..*n].join(".") == name)
+    };
+    let named = |(place, column): (usize, &ColumnDescPtr)| {
+        Some((parts_of_name(column)?, place, column.max_rep_level()))
+    };
+    let found: Vec<_> = columns.iter().enumerate().filter_map(named).collect();
+    let fewest = found.iter().map(|(parts, ..)| *parts).min()?;
+    let mut leaves = found.iter().filter(|(parts, ..)| *parts == fewest);
+    let (_, place, repeated) = leaves.next()?;
+    (*repeated <= 1 && leaves.next().is_none()).then_some(*place)
 }
 
 /// A column of a row group. Without a reader, all its cells are null.
@@ -113,7 +138,8 @@ fn read_group(
         Ok(Column(Some((group.get_column_reader(place)?, &*columns[place]))))
     };
     let (mut keys, mut texts) = (column(wanted.key)?, column(wanted.text)?);
-    let mut orders = column(wanted.order)?;
+    let (mut orders, mut values) = (column(wanted.order)?, column(wanted.value)?);
+    let scale = wanted.value.map_or(0, |place| columns[place].type_scale());
     let mut left = usize::try_from(metadata.num_rows()).unwrap_or(0);
     // If there is no text column, another column verifies that the rows exist.
     let witness = wanted.text.unwrap_or(0);
@@ -127,19 +153,22 @@ fn read_group(
         None => Some(group.get_column_reader(witness)?),
         Some(_) => None,
     };
-    let batch = batch_rows(metadata.column(witness), left);
+    let wide = [Some(witness), wanted.value].into_iter().flatten();
+    let batch = wide.map(|place| batch_rows(metadata.column(place), left)).min().unwrap_or(1);
     while left > 0 {
         let some = left.min(batch);
         left -= some;
         counted.as_mut().map_or(Ok(()), |counted| skip(counted, some))?;
-        let cells = keys.cells(some)?.into_iter().zip(texts.cells(some)?).zip(orders.cells(some)?);
-        let rows = cells.map(|((key, text), order)| ColumnRow {
+        let cells = keys.cells(some)?.into_iter().zip(texts.cells(some)?);
+        let cells = cells.zip(orders.cells(some)?).zip(values.cells(some)?);
+        let rows = cells.map(|(((key, text), order), value)| ColumnRow {
             key: key_of(&key),
             content: match wanted.text {
                 None => Err(format!("has no text column `{}`", fields.text)),
                 Some(_) => content_of(text, &fields.text, features),
             },
             order: order_of(order),
+            value: value_of(value, scale),
         });
         if !visit(rows.collect()) {
             return Ok(false);
@@ -166,6 +195,7 @@ fn skip(reader: &mut ColumnReader, records: usize) -> Result<()> {
 fn key_of(cell: &Cell) -> Option<Vec<u8>> {
     match cell {
         Cell::Bytes(bytes) => Some(bytes.clone()),
+        Cell::Boolean(value) => Some(u8::from(*value).to_string().into_bytes()),
         Cell::Integer(number) => Some(number.to_string().into_bytes()),
         Cell::Unsigned(number) => Some(number.to_string().into_bytes()),
         Cell::Decimal(number) => Some(number.to_string().into_bytes()),
@@ -177,12 +207,49 @@ fn key_of(cell: &Cell) -> Option<Vec<u8>> {
 fn order_of(cell: Cell) -> Value {
     match cell {
         Cell::Bytes(bytes) => Value::Text(bytes),
+        Cell::Boolean(value) => Value::Integer(value.into()),
         Cell::Integer(number) => Value::Integer(number.into()),
         Cell::Unsigned(number) => Value::Integer(number.into()),
         Cell::Decimal(number) => Value::Integer(number),
         Cell::Float(number) => Value::number(number),
         Cell::Null | Cell::List(_) => Value::None,
     }
+}
+
+/// A cell as the value of a key: a text as it is, and anything else as JSON. `scale` is that of a decimal.
+fn value_of(cell: Cell, scale: i32) -> Option<Vec<u8>> {
+    match cell {
+        Cell::Null => None,
+        Cell::Bytes(bytes) => Some(bytes),
+        cell => Some(json_of(&cell, scale).into_bytes()),
+    }
+}
+
+/// A cell as JSON.
+fn json_of(cell: &Cell, scale: i32) -> String {
+    match cell {
+        Cell::Null => "null".into(),
+        Cell::Bytes(bytes) => show::json_key(bytes).to_string(),
+        Cell::Boolean(value) => value.to_string(),
+        Cell::Integer(number) => number.to_string(),
+        Cell::Unsigned(number) => number.to_string(),
+        Cell::Float(number) => Json::from(*number).to_string(),
+        Cell::Decimal(digits) => decimal(*digits, scale),
+        Cell::List(cells) => {
+            let cells: Vec<String> = cells.iter().map(|cell| json_of(cell, scale)).collect();
+            format!("[{}]", cells.join(","))
+        }
+    }
+}
+
+/// A decimal with `scale` digits after the point.
+fn decimal(digits: i128, scale: i32) -> String {
+    let sign = if digits < 0 { "-" } else { "" };
+    // 38 digits are the most that a decimal has here.
+    let scale = usize::try_from(scale).unwrap_or(0).min(38);
+    let padded = format!("{:0>width$}", digits.unsigned_abs(), width = scale + 1);
+    let (whole, rest) = padded.split_at(padded.len() - scale);
+    if rest.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{rest}") }
 }
 
 fn content_of(cell: Cell, name: &str, features: Features) -> Outcome<Content<'static>, String> {
@@ -198,7 +265,7 @@ fn content_of(cell: Cell, name: &str, features: Features) -> Outcome<Content<'st
                 Cell::Bytes(bytes) => String::from_utf8(bytes.clone()).ok(),
                 _ => None,
             };
-            match cells.iter().map(token).collect::<Option<Vec<String>>>() {
+            match there(&cells).map(token).collect::<Option<Vec<String>>>() {
                 Some(tokens) => Ok(Content::Set(features::tokens(&tokens))),
                 None => wrong("not a list of strings"),
             }
@@ -209,16 +276,22 @@ fn content_of(cell: Cell, name: &str, features: Features) -> Outcome<Content<'st
                 Cell::Integer(number) => u64::try_from(*number).ok(),
                 _ => None,
             };
-            match cells.iter().map(id).collect::<Option<Vec<u64>>>() {
+            match there(&cells).map(id).collect::<Option<Vec<u64>>>() {
                 Some(set) => Ok(Content::Set(set)),
                 None => wrong("not a list of unsigned integers"),
             }
         }
         (Cell::List(_), _) => wrong("a list: use --features tokens or --features ids for lists"),
+        (Cell::Boolean(_), _) => wrong("true or false, not a text"),
         (Cell::Integer(_) | Cell::Unsigned(_) | Cell::Float(_) | Cell::Decimal(_), _) => {
             wrong("a number, not a text")
         }
     }
+}
+
+/// The elements of a list that are not null.
+fn there(list: &[Cell]) -> impl Iterator<Item = &Cell> {
+    list.iter().filter(|cell| **cell != Cell::Null)
 }
 
 /// A big-endian two's complement number of at most 16 bytes.
@@ -251,9 +324,7 @@ fn cells_of(
         false => Cell::Bytes(bytes.to_vec()),
     };
     let cells = match reader {
-        ColumnReader::BoolColumnReader(r) => {
-            typed(r, descriptor, records, |v| Cell::Integer((*v).into()))
-        }
+        ColumnReader::BoolColumnReader(r) => typed(r, descriptor, records, |v| Cell::Boolean(*v)),
         ColumnReader::Int32ColumnReader(r) => typed(r, descriptor, records, |v| match unsigned {
             true => Cell::Unsigned(u64::from(v.cast_unsigned())),
             false => Cell::Integer((*v).into()),
@@ -289,6 +360,8 @@ fn typed<T: DataType>(
     cell: impl Fn(&T::T) -> Cell,
 ) -> Result<Vec<Cell>> {
     let (most_definition, repeated) = (descriptor.max_def_level(), descriptor.max_rep_level());
+    // From this level on, a list has an element. One level below, it is empty.
+    let of_list = descriptor.repeated_ancestor_def_level();
     let read = Records::read(reader, records)?;
     let mut values = read.values.iter();
     let mut next = || values.next().map_or(Cell::Null, &cell);
@@ -303,10 +376,13 @@ fn typed<T: DataType>(
             continue;
         }
         if read.repetition.get(i) == Some(&0) {
-            cells.push(if *definition == 0 { Cell::Null } else { Cell::List(Vec::new()) });
+            let is_null = *definition + 1 < of_list;
+            cells.push(if is_null { Cell::Null } else { Cell::List(Vec::new()) });
         }
-        if present && let Some(Cell::List(list)) = cells.last_mut() {
-            list.push(next());
+        if *definition >= of_list
+            && let Some(Cell::List(list)) = cells.last_mut()
+        {
+            list.push(if present { next() } else { Cell::Null });
         }
     }
     Ok(cells)

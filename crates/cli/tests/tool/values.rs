@@ -62,6 +62,46 @@ fn values_are_printed_by_get_dump_query_and_pairs() {
     }
 }
 
+#[test]
+fn query_prints_values_in_every_format_if_asked() {
+    let tool = filled();
+    let query = ["query", "db.ringer", "--text", TEXT];
+    let shown = tool.run(&[&query[..], &["--values"]].concat()).with_status(0).out;
+    let lines: Vec<&str> = shown.lines().collect();
+    assert!(lines[0].ends_with("key  value"), "{shown}");
+    assert!(lines[1].ends_with("  a  a label"), "{shown}");
+    assert!(lines[2].ends_with(r#"  b  {"n":[1,2]}"#), "{shown}");
+    assert!(lines[3].ends_with("  c") && lines[4].ends_with("  d"), "{shown}");
+    let csv = tool.run(&[&query[..], &["--values", "--format", "csv"]].concat()).with_status(0).out;
+    let lines: Vec<&str> = csv.lines().collect();
+    let header = "query,key,matching_slots,resemblance,std_error,low,high,exact,value";
+    assert_eq!(lines[0], header);
+    let values = ["a label", r#""{""n"":[1,2]}""#, "\"\"", "\"\""];
+    for (line, value) in lines[1..].iter().zip(values) {
+        assert!(line.ends_with(&format!(",{value}")), "{line}");
+    }
+    assert_eq!(lines.len(), 5);
+    // Nobody asked for values.
+    for more in [&[][..], &["--format", "csv"]] {
+        let shown = tool.run(&[&query[..], more].concat()).with_status(0).out;
+        assert!(!shown.contains("label") && !shown.contains("value"), "{shown}");
+    }
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn query_writes_values_to_parquet() {
+    use parquet::file::reader::SerializedFileReader;
+    use parquet::record::RowAccessor;
+    let tool = filled();
+    let query = ["query", "db.ringer", "--text", TEXT, "--values", "--output", "found.parquet"];
+    tool.run(&query).with_status(0);
+    let file = std::fs::File::open(tool.path("found.parquet")).unwrap();
+    let rows = SerializedFileReader::new(file).unwrap().into_iter();
+    let values: Vec<String> = rows.map(|row| row.unwrap().get_string(8).unwrap().clone()).collect();
+    assert_eq!(values, ["a label", r#"{"n":[1,2]}"#, "", ""]);
+}
+
 /// A later line without the field drops the value. A value that is too long is reported with its line, and no other line is
 /// lost.
 #[test]

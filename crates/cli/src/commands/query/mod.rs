@@ -78,6 +78,9 @@ pub(crate) struct Query {
     /// Also print how the answer was found, and the probability that a set of a given resemblance is returned.
     #[arg(long)]
     explain: bool,
+    /// Also show the value that is stored with each key (`add --value-field`). JSON always has it.
+    #[arg(long, help_heading = "Output")]
+    values: bool,
     /// Stop at the first malformed line or row.
     #[arg(long)]
     strict: bool,
@@ -146,7 +149,10 @@ impl Query {
         let originals = originals.as_ref();
         let columns =
             [("query", Kind::Text), ("key", Kind::Text), ("matching_slots", Kind::Integer)];
-        let columns = results::columns(&columns, snapshot.scheme().measure);
+        let mut columns = results::columns(&columns, snapshot.scheme().measure);
+        if self.values {
+            columns.push(("value", Kind::Text));
+        }
         let mut out = self.written.open(style, &columns)?;
         let mut page = QueryPage::new(self, snapshot.scheme())?;
         if self.what.is_many() {
@@ -311,7 +317,7 @@ impl Query {
         let sets = Records::Sets { weighted: self.weighted };
         let fields = [&*self.sources.key_field, &*self.sources.text_field];
         if let Some(file) = &self.what.parquet {
-            return Ok((Source::parquet(file, fields, features)?, sets));
+            return Ok((Source::parquet(file, fields, None, features)?, sets));
         }
         let file = self.what.sets.as_ref().or(self.what.jsonl.as_ref());
         let lines = Lines::open(file.map_or("-".as_ref(), |file| file), None)

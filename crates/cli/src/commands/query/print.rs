@@ -25,6 +25,9 @@ impl Query {
                 let slots = Cell::Integer(found.matching_slots.into());
                 let mut row = vec![results::name_cell(query), key_cell(&found.key), slots];
                 row.extend(results::cells(&found.comparison));
+                if self.values {
+                    row.push(key_cell(found.value.as_deref().unwrap_or_default()));
+                }
                 out.row(row)?;
             }
             if answer.truncated {
@@ -51,11 +54,14 @@ impl Query {
             out.line("no match")?;
         } else {
             let name = answer.matches[0].comparison.measure().similarity_name();
-            out.line(format_args!("{name:<15} 95 % interval    slots  key"))?;
+            let value = if self.values { "  value" } else { "" };
+            out.line(format_args!("{name:<15} 95 % interval    slots  key{value}"))?;
         }
         for found in &answer.matches {
+            let value = found.value.as_deref().filter(|_| self.values);
+            let value = value.map_or_else(String::new, |value| format!("  {}", show::key(value)));
             out.line(format_args!(
-                "{}  {:>5}  {}",
+                "{}  {:>5}  {}{value}",
                 show::similarity_and_interval(&found.comparison),
                 found.matching_slots,
                 show::key(&found.key)

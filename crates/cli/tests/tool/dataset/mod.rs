@@ -9,5 +9,7 @@ mod kill;
 mod oracle;
 mod output;
 #[cfg(feature = "parquet")]
+mod parquet_fields;
+#[cfg(feature = "parquet")]
 mod parquet_files;
 mod stored_rows;

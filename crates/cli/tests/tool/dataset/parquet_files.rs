@@ -34,7 +34,7 @@ const SCHEMA: &str = "message made_by_hand {
 
 const GROUP_ROWS: usize = 37;
 
-fn column<T: DataType>(
+pub(crate) fn column<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, File>,
     values: &[T::T],
     definition: Option<&[i16]>,
