@@ -174,8 +174,9 @@ fn copy_rows(
     let file = io::BufWriter::with_capacity(1 << 20, file);
     let copied =
         parquet::guarded(|| parquet::copy::copy(&source, file, &|row| wanted(rows.start + row)));
-    let file = copied.map_err(|error| {
-        Failure::Io(format!("cannot copy {}: {error}; nothing was written", shard.name))
+    let file = copied.map_err(|error| match interrupt::requested() {
+        true => Failure::Interrupted,
+        false => Failure::Io(format!("cannot copy {}: {error}; nothing was written", shard.name)),
     })?;
     let file = file.into_inner().map_err(|error| unwritable(shard, error.error()))?;
     file.sync_all().map_err(|error| unwritable(shard, &error))

@@ -18,6 +18,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 
 use super::{Records, Result, batch_rows, too_few};
+use crate::interrupt;
 
 /// Copies the rows for which `keep` returns `true`, with the schema, the metadata and the compression of the source.
 pub(crate) fn copy<W: Write + Send>(
@@ -101,6 +102,9 @@ fn copy_typed<T: DataType>(
     let descriptor = writer.get_descriptor().clone();
     let (most_definition, repeated) = (descriptor.max_def_level(), descriptor.max_rep_level() > 0);
     for kept in kept.chunks(batch) {
+        if interrupt::requested() {
+            return Err(ParquetError::General("it was interrupted".into()));
+        }
         let read = Records::<T>::read(&mut reader, kept.len())?;
         if read.count != kept.len() {
             return Err(too_few());
