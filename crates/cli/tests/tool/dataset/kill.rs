@@ -1,8 +1,7 @@
 //! Kills the real binary at random instants: output is complete or absent, and a repeated run gives the same result.
-//!
-//! `RINGER_KILLS=n` runs n rounds instead of 12.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::oracle::{Row, planted};
 use crate::run::Tool;
 use testkit::random::Random;
+use testkit::scale::cases;
 
 const RUN: [&str; 16] = [
     "dedup",
@@ -73,7 +73,7 @@ fn a_killed_run_leaves_whole_output_or_none_and_can_be_repeated() {
     let expected = left(&tool);
     assert!(expected.0.iter().all(|file| file.len() > 1000));
 
-    let rounds = std::env::var("RINGER_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(12);
+    let rounds = cases(12, 200);
     let (mut dice, mut killed) = (Random(5), 0);
     for _ in 0..rounds {
         reset();
@@ -119,4 +119,38 @@ fn an_interrupted_run_leaves_nothing() {
         assert_eq!(tool.names(), ["in.jsonl", "seen.ringer"]);
         assert!(tool.keys("seen.ringer").is_empty());
     }
+}
+
+/// Standard output is a pipe that nobody reads, so the run is still writing when the interrupt arrives, and cannot go on. The
+/// second interrupt ends it at once. The removed rows were being written, too, and nothing is left of them.
+#[test]
+fn an_interrupt_while_rows_are_written_leaves_nothing() {
+    let tool = Tool::new();
+    let rows: String = planted(4000, 23).iter().map(Row::line).collect();
+    tool.write("in.jsonl", rows);
+    let run =
+        ["dedup", "--jsonl", "-", "--features", "tokens", "--removed", "gone", "--spill", "."];
+    let mut command = tool.command(&run);
+    command.stdin(fs::File::open(tool.path("in.jsonl")).unwrap());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut rows = child.stdout.take().unwrap();
+    // When the first row arrives, the others are being written.
+    rows.read_exact(&mut [0]).unwrap();
+    let process = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
+    let interrupt = || {
+        rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
+    };
+    interrupt();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("stopping") {
+        line.clear();
+        assert!(said.read_line(&mut line).unwrap() > 0, "it did not hear the interrupt");
+    }
+    interrupt();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).unwrap();
+    assert!(rest.contains("interrupted: the input is as it was"), "{rest}");
+    assert_eq!(tool.names(), ["in.jsonl"]);
 }
