@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ringer::Error;
 
+use crate::input::refusal;
 use crate::{interrupt, show};
 
 /// Why a command does not end with status 0.
@@ -82,7 +83,7 @@ fn message_of(error: &Error) -> String {
         Error::ForeignScheme => "this database has sketches of another program, which cannot be compared with texts or sets, \
              because their hash functions differ: query it by --key, or with signatures from Python (docs/python.md)"
             .into(),
-        other => other.to_string(),
+        other => refusal(other),
     }
 }
 

@@ -25,6 +25,7 @@ mod show;
 mod sources;
 mod staged;
 mod table;
+mod usage;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -70,11 +71,7 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     }));
     let Arguments { command, style } = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
-        // Status 2 for bad usage, 0 for help and version. Nobody may be left to read them.
-        Err(error) => {
-            let _ = error.print();
-            return u8::try_from(error.exit_code()).unwrap_or(2);
-        }
+        Err(error) => return usage::report(&error),
     };
     if let Some(threads) = style.threads {
         // If threads cannot be started, the command that needs them says so.

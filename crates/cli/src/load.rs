@@ -17,7 +17,7 @@ use serde_json::json;
 
 use crate::exit::{self, Failure};
 use crate::input::{
-    Block, Content, DocumentLimits, Records, Source, WAITING_BLOCKS, Worker, reason_of,
+    Block, Content, DocumentLimits, Records, Source, WAITING_BLOCKS, Worker, reason_of, refusal,
 };
 use crate::interrupt;
 use crate::problems::{Problem, Problems, Reason};
@@ -239,7 +239,7 @@ impl Load<'_> {
         match worker.of_content(&content) {
             Ok(signature) => Ok(self.compared(snapshot, key.into_owned(), signature, value)),
             Err(Error::Interrupted) => Ok(One::Nothing),
-            Err(error) => Err(Problem::new(reason_of(&error), error.to_string())),
+            Err(error) => Err(Problem::new(reason_of(&error), refusal(&error))),
         }
     }
 

@@ -21,6 +21,12 @@ pub(crate) struct Staged {
 
 fn failed(path: &Path, error: &io::Error) -> Failure {
     match error.kind() {
+        // Creating the folder above fails in this way, too.
+        io::ErrorKind::AlreadyExists if parent(path).is_file() => Failure::Io(format!(
+            "cannot write {}: {} is not a folder; choose another name",
+            show::path(path),
+            show::path(parent(path))
+        )),
         io::ErrorKind::StorageFull => Failure::Io(format!(
             "cannot write {}: the disk is full; free some space and run again",
             show::path(path)

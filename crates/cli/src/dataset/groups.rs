@@ -14,7 +14,7 @@ use super::spill::{Spill, resemblance};
 use super::stored::Known;
 use crate::exit::{self, Failure};
 use crate::grouping;
-use crate::show::Style;
+use crate::show::{self, Style};
 
 /// The input and the options of the grouping.
 pub(crate) struct Grouping<'a> {
@@ -140,7 +140,15 @@ impl Grouping<'_> {
         if let Some(error) = failure {
             return Err(error.into());
         }
-        let report = run.map_err(exit::bad_argument)?;
+        let report = run.map_err(|error| match error {
+            Error::OverLimit { what, needed, .. } => Failure::Limit(format!(
+                "{what} needs about {} of memory, but --memory is {}: give more",
+                // A quarter of the memory is for sets.
+                show::bytes(needed + needed.div_ceil(3)),
+                show::bytes(self.memory as u64)
+            )),
+            other => exit::bad_argument(other),
+        })?;
         if report.cancelled {
             return Err(Failure::Interrupted);
         }

@@ -8,7 +8,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::row::{Fields, Row, Value, named};
-use crate::input::{Content, expected, json_set, nested};
+use crate::input::{Content, expected, json_fault, json_set, nested};
 
 /// Returns the row of a line. An error continues a message that starts with the place of the line: `has no field ..`.
 pub(crate) fn parse<'a>(
@@ -66,12 +66,9 @@ fn wanted<'a>(name: &str, wanted: &str, value: &'a RawValue) -> Option<&'a str> 
 fn find<'a>(line: &'a str, fields: &Fields) -> Result<Found<'a>, String> {
     let mut deserializer = serde_json::Deserializer::from_str(line);
     let found = Wanted(fields).deserialize(&mut deserializer);
-    found.and_then(|found| deserializer.end().map(|()| found)).map_err(|error| {
-        format!(
-            "is not a JSON object: {}",
-            error.to_string().replace(" at line 1 column ", " at column ")
-        )
-    })
+    found
+        .and_then(|found| deserializer.end().map(|()| found))
+        .map_err(|error| format!("is not a JSON object: {}", json_fault(&error)))
 }
 
 /// Reads an object and keeps the wanted fields. If a field is repeated, the last one counts.
@@ -118,9 +115,9 @@ fn string<'a>(value: &'a str, field: &str) -> Result<Cow<'a, str>, String> {
     if !inside.contains('\\') {
         return Ok(Cow::Borrowed(inside));
     }
-    serde_json::from_str(value)
-        .map(Cow::Owned)
-        .map_err(|error| format!("has {} that cannot be read: {error}", named(field)))
+    serde_json::from_str(value).map(Cow::Owned).map_err(|error| {
+        format!("has {} that cannot be read: {}", named(field), json_fault(&error))
+    })
 }
 
 fn bytes(text: Cow<'_, str>) -> Cow<'_, [u8]> {

@@ -18,7 +18,7 @@ use super::row::{self, Fields, Row, Value};
 use super::shards::{Format, Shard, unreadable};
 use super::stored::{Earlier, Known};
 use crate::exit::Failure;
-use crate::input::{DocumentLimits, Worker, reason_of};
+use crate::input::{DocumentLimits, Worker, reason_of, refusal};
 use crate::interrupt;
 use crate::problems::{Problem, Reason};
 
@@ -153,8 +153,9 @@ impl Reading<'_> {
         let unjudged = |reason, what: &str| {
             Ok(Judged::Unjudged(Problem::new(reason, format!("{} {what}", place()))))
         };
-        let refused =
-            |error: &Error| unjudged(reason_of(error), &format!("cannot be compared: {error}"));
+        let refused = |error: &Error| {
+            unjudged(reason_of(error), &format!("cannot be compared: {}", refusal(error)))
+        };
         let row = match row {
             Ok(row) => row,
             Err(what) => return unjudged(Reason::Malformed, &what),

@@ -101,6 +101,9 @@ impl Job<'_> {
         let place = self.arguments.spill.clone().unwrap_or_else(std::env::temp_dir);
         let folder = crate::commands::private_folder_in(&place).map_err(|error| {
             let place = show::path(&place);
+            // The rest is the random name of the folder.
+            let error = error.to_string();
+            let error = error.split(" at path ").next().unwrap_or_default();
             Failure::Io(format!("cannot create a temporary folder in {place}: {error}; choose another place with --spill DIR"))
         })?;
         interrupt::remove_at_exit(folder.path());
@@ -232,8 +235,12 @@ impl Job<'_> {
         let spill = spill.finish()?;
         let rows = spill.rows();
         if rows > 0 && unjudged == rows {
+            let none = match rows {
+                1 => "the only row could not".into(),
+                more => format!("none of the {more} rows could"),
+            };
             return Err(Failure::Io(format!(
-                "none of the {rows} rows could be compared, so nothing was written: check --text-field"
+                "{none} be compared, so nothing was written: check --text-field"
             )));
         }
         let mut decisions = self.group(&working, &spill, known)?;

@@ -192,7 +192,7 @@ impl<'a> Worker<'a> {
             Problem::new(Reason::Unreadable, message)
         };
         let refused = |error: Error| {
-            Problem::new(reason_of(&error), format!("{}: {error}", show::path(path)))
+            Problem::new(reason_of(&error), format!("{}: {}", show::path(path), refusal(&error)))
         };
         let file = File::open(path).map_err(unreadable)?;
         if let Features::Chunks { horizon } = self.sketcher.scheme().features {
@@ -340,6 +340,19 @@ pub(crate) fn reason_of(error: &Error) -> Reason {
     match error {
         Error::DocumentTooLarge { .. } => Reason::OverLimit,
         _ => Reason::Malformed,
+    }
+}
+
+/// Why a document was rejected, and which option accepts it.
+pub(crate) fn refusal(error: &Error) -> String {
+    match error {
+        Error::DocumentTooLarge { what, limit } => {
+            let option = if *what == "features" { "--max-features" } else { "--max-text" };
+            format!(
+                "the document has more than {limit} {what}; leave it out, or raise the limit with {option}"
+            )
+        }
+        other => other.to_string(),
     }
 }
 

@@ -16,10 +16,10 @@ use std::sync::mpsc::{Receiver, sync_channel};
 
 #[cfg(feature = "parquet")]
 pub(crate) use columns::{ColumnBlock, Columns};
-pub(crate) use document::{DocumentLimits, Worker, reason_of};
+pub(crate) use document::{DocumentLimits, Worker, reason_of, refusal};
 pub(crate) use files::{Files, Walk};
 pub(crate) use lines::{LineBlock, Lines, MAX_LINE_BYTES, content};
-pub(crate) use records::{Content, Record, Records, expected, json_set, nested};
+pub(crate) use records::{Content, Record, Records, expected, json_fault, json_set, nested};
 
 use ringer::scheme::Features;
 
@@ -84,7 +84,7 @@ impl Source {
         // Start the threads of rayon, too: it would panic later if it could not start them. A second call does nothing.
         let refused = |error: &dyn std::error::Error| {
             Failure::Io(format!(
-                "cannot start worker threads: {error}; raise the limit of processes"
+                "cannot start worker threads: {error}; start fewer with --threads, or raise the limit of processes (ulimit -u)"
             ))
         };
         if let Err(error) = rayon::ThreadPoolBuilder::new().build_global()
@@ -121,7 +121,7 @@ impl Source {
         match thread {
             Ok(_) => Ok(receiver),
             Err(error) => Err(Failure::Io(format!(
-                "cannot start a thread to read the input: {error}; raise the limit of processes"
+                "cannot start a thread to read the input: {error}; raise the limit of processes (ulimit -u)"
             ))),
         }
     }

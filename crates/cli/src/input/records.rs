@@ -93,7 +93,7 @@ impl Records {
 pub(crate) fn json_value(line: &[u8], name: &str) -> Result<Option<Vec<u8>>, String> {
     let line = String::from_utf8_lossy(line);
     let fields: BTreeMap<String, Box<RawValue>> = serde_json::from_str(&line)
-        .map_err(|error| format!("not a JSON object: {}", without_line(&error)))?;
+        .map_err(|error| format!("not a JSON object: {}", json_fault(&error)))?;
     match find(name, &|name| fields.get(name).map(|value| &**value)) {
         None | Some("null") => Ok(None),
         Some(text) if text.starts_with('"') => Ok(Some(string(text, name)?.into_bytes())),
@@ -124,7 +124,7 @@ fn json_line<'a>(
     let line = String::from_utf8_lossy(line);
     let fields: BTreeMap<String, Box<RawValue>> = serde_json::from_str(&line).map_err(|error| {
         match (line.starts_with('{'), line.contains('\t')) {
-            (true, _) => format!("not a JSON object: {}", without_line(&error)),
+            (true, _) => format!("not a JSON object: {}", json_fault(&error)),
             (false, true) => {
                 "not a JSON object, but it has a tab: use --sets for a key, a tab and elements"
                     .into()
@@ -192,7 +192,7 @@ pub(crate) fn nested<'a>(object: &'a RawValue, name: &str) -> Option<&'a str> {
 
 /// A JSON string.
 fn string(value: &str, field: &str) -> Result<String, String> {
-    serde_json::from_str(value).map_err(|error| format!("`{field}`: {}", without_line(&error)))
+    serde_json::from_str(value).map_err(|error| format!("`{field}`: {}", json_fault(&error)))
 }
 
 /// An array of tokens or ids.
@@ -234,8 +234,28 @@ pub(crate) fn expected(features: Features) -> &'static str {
     }
 }
 
-/// The message of a JSON error without its line number, which is always 1.
-fn without_line(error: &serde_json::Error) -> String {
+/// What is wrong with a line of JSON, and where.
+pub(crate) fn json_fault(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    text.replace(" at line 1 column ", " at column ")
+    let what = match text.split(" at line ").next().unwrap_or_default() {
+        _ if error.is_eof() => return "it ends too early".into(),
+        _ if error.is_data() => return "it is another kind of value".into(),
+        "trailing characters" => "more follows after its end",
+        "key must be a string" => "there is a name without quotes",
+        "expected `:`" => "a colon is missing",
+        "expected `,` or `}`" | "expected `,` or `]`" | "trailing comma" => {
+            "a comma is missing, or there is one too many"
+        }
+        "recursion limit exceeded" => "it is nested too deeply",
+        "number out of range" => "there is a number that is too large",
+        "invalid escape" => "there is an invalid escape after a backslash",
+        "lone leading surrogate in hex escape" | "unexpected end of hex escape" => {
+            "there is half of a character"
+        }
+        what if what.starts_with("control character") => {
+            "there is a control character, which must be escaped,"
+        }
+        _ => "there is no JSON value",
+    };
+    format!("{what} at column {}", error.column())
 }

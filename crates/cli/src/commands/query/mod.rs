@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::exit::{self, Failure};
 use crate::grouping::Reach;
-use crate::input::{Content, Lines, Records, Source, Worker};
+use crate::input::{Content, DocumentLimits, Lines, Records, Source, Worker, refusal};
 use crate::problems::{Problem, Problems, Reason};
 use crate::report;
 use crate::results::{self, Results, Written};
@@ -81,6 +81,13 @@ pub(crate) struct Query {
     /// Also show the value that is stored with each key (`add --value-field`). JSON always has it.
     #[arg(long, help_heading = "Output")]
     values: bool,
+    /// Refuse documents whose normalised text is longer than SIZE, such as 512MiB [default: 256MiB; files of more than 64MiB
+    /// are refused as well, unless SIZE is larger].
+    #[arg(long, value_name = "SIZE", value_parser = show::parse_bytes)]
+    max_text: Option<usize>,
+    /// Refuse documents with more than N features, including repeated ones [default: 67108864; unlimited for chunks of files].
+    #[arg(long, value_name = "N")]
+    max_features: Option<u64>,
     /// Stop at the first malformed line or row.
     #[arg(long)]
     strict: bool,
@@ -181,10 +188,18 @@ impl Query {
         found(matched)
     }
 
+    fn worker<'a>(&self, sketcher: &'a Sketcher) -> Worker<'a> {
+        Worker::new(sketcher).limited(DocumentLimits {
+            text: self.max_text.map(|bytes| bytes as u64),
+            features: self.max_features,
+            ..DocumentLimits::default()
+        })
+    }
+
     /// The text of a single query, for a report.
     fn text(&self, file: Option<&Readable>, sketcher: &Sketcher) -> Option<Vec<u8>> {
         match file {
-            Some(file) => Worker::new(sketcher).text_of_file(file.path()),
+            Some(file) => self.worker(sketcher).text_of_file(file.path()),
             None => self.what.text.as_ref().map(|text| text.clone().into_bytes()),
         }
     }
@@ -195,7 +210,7 @@ impl Query {
         file: Option<&Readable>,
         sketcher: &Sketcher,
     ) -> Result<(Value, QuerySubject<'_>), Failure> {
-        let mut worker = Worker::new(sketcher);
+        let mut worker = self.worker(sketcher);
         if let Some(key) = &self.what.key {
             return Ok((show::json_key(open::key(key)), QuerySubject::Key(open::key(key))));
         }
@@ -267,7 +282,7 @@ impl Query {
                 Ok(Some((file.name(), text, self.answer(snapshot, &subject, originals))))
             };
             let answers: Vec<Result<_, Problem>> =
-                files.par_iter().map_init(|| Worker::new(sketcher), one).collect();
+                files.par_iter().map_init(|| self.worker(sketcher), one).collect();
             for answer in answers {
                 match answer {
                     Ok(Some((name, text, answer))) => {
@@ -355,13 +370,13 @@ impl Query {
                 let record = block.record(i, &records).map_err(|what| malformed(i, what))?;
                 let Some((key, content)) = record else { return Ok(None) };
                 let subject = QuerySubject::of(&content, worker, sketcher);
-                let subject = subject.map_err(|error| malformed(i, error.to_string()))?;
+                let subject = subject.map_err(|error| malformed(i, refusal(&error)))?;
                 let answer = self.answer(snapshot, &subject, originals);
                 let text = content.text().filter(|_| wanted).map(report::start);
                 Ok(Some((show::json_key(&key), text, answer)))
             };
             let answers: Vec<Result<_, Problem>> =
-                (0..block.len()).into_par_iter().map_init(|| Worker::new(sketcher), one).collect();
+                (0..block.len()).into_par_iter().map_init(|| self.worker(sketcher), one).collect();
             for answer in answers {
                 match answer {
                     Ok(Some((key, text, answer))) => {
