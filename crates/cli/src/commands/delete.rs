@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use crate::exit::{self, Failure};
-use crate::open;
 use crate::show::{self, Output, Style, count};
+use crate::{interrupt, open};
 
 /// Delete keys in one commit.
 ///
@@ -24,6 +24,7 @@ pub(crate) struct Delete {
 
 impl Delete {
     pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
+        interrupt::listen("no key was deleted");
         let db = open::to_write(&self.path, style)?;
         let snapshot = db.snapshot();
         let mut absent = Vec::new();
@@ -34,8 +35,18 @@ impl Delete {
             }
             batch.delete(key)?;
         }
+        if interrupt::requested() {
+            drop(snapshot);
+            db.close()?;
+            return Err(Failure::Interrupted);
+        }
+        // A commit cannot stop in the middle. If the process ends now, all keys are deleted or none is.
+        interrupt::now_safe(
+            "the keys may be deleted, all or none; list them with `ringer keys`".into(),
+        );
         let committed = db.commit(batch)?;
         drop(snapshot);
+        interrupt::now_safe("the keys are deleted".into());
         db.close()?;
         if style.json {
             let mut out = Output::new();

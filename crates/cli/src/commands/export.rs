@@ -11,8 +11,8 @@ use serde_json::json;
 
 use crate::exit::{self, Failure};
 use crate::input::Lines;
-use crate::open;
 use crate::show::{self, Output, Style};
+use crate::{interrupt, open};
 
 /// Print signatures as sparse binary features for linear learners.
 ///
@@ -38,6 +38,7 @@ pub(crate) struct Export {
 
 impl Export {
     pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
+        interrupt::end_at_once("the output is not complete; nothing was changed");
         let reader = open::to_read(&self.path, style)?;
         let labels = self.labels.as_deref().map(Labels::read).transpose()?;
         let mut out = Output::new();

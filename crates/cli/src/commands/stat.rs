@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use crate::exit::Failure;
-use crate::open;
 use crate::show::{self, Output, Style};
+use crate::{interrupt, open};
 
 /// Show the scheme, the number of sets and segments, and the bytes they take.
 #[derive(clap::Args)]
@@ -18,6 +18,7 @@ pub(crate) struct Stat {
 
 impl Stat {
     pub(crate) fn run(&self, style: Style) -> Result<(), Failure> {
+        interrupt::end_at_once("nothing was changed");
         let reader = open::to_read(&self.path, style)?;
         let stat = reader.stat()?;
         let (clean, writer) = (reader.is_clean(), reader.has_writer()?);

@@ -1,7 +1,7 @@
 //! Progress without a terminal, and what the tool prints after an interrupt.
 #![cfg(unix)]
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
 
 use crate::run::{Tool, text, words};
@@ -145,6 +145,30 @@ fn interrupted_commands_say_what_is_safe() {
         assert!(all.ends_with(safe), "{arguments:?}: {all}");
         assert_eq!(tool.names(), before, "{arguments:?}");
     }
+}
+
+/// Nobody reads the output, so the commands wait in the middle.
+#[test]
+fn interrupted_lists_say_that_they_are_not_complete() {
+    let rows = |row| format!("{row}\t{}\n", words(row));
+    let tool = Tool::with_sets(&(0..3000).map(rows).collect::<String>());
+    let cases: [(&[&str], &str); 2] = [
+        (&["export", "db.ringer", "--libsvm"], "the output is not complete; nothing was changed"),
+        (&["dump", "db.ringer"], "the list is not complete; nothing was changed"),
+    ];
+    for (arguments, safe) in cases {
+        let mut command = tool.command(arguments);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut list = child.stdout.take().unwrap();
+        list.read_exact(&mut [0]).unwrap();
+        let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        assert!(interrupt.unwrap().success());
+        let ended = child.wait_with_output().unwrap();
+        drop(list);
+        assert_eq!(ended.status.code(), Some(130), "{arguments:?}");
+        assert_eq!(text(&ended.stderr), format!("interrupted: {safe}\n"), "{arguments:?}");
+    }
+    assert_eq!(tool.names(), ["db.ringer"]);
 }
 
 #[test]

@@ -10,6 +10,32 @@ fn texts() -> Tool {
     tool
 }
 
+/// A file that is larger than the usual cache. Bytes after the end of the last write are not read.
+#[test]
+fn many_queries_use_a_cache_as_large_as_the_file() {
+    let tool = Tool::with_sets("a\tx y z\n");
+    tool.write("queries.tsv", "q\tx y z\n").write("queries.jsonl", r#"{"id": 1, "text": "x y z"}"#);
+    tool.write("one.txt", "x y z").write("two.txt", "x y z");
+    let file = std::fs::File::options().write(true).open(tool.path("db.ringer")).unwrap();
+    file.set_len(100 << 20).unwrap();
+    let one: [&[&str]; 3] = [&["--key", "a"], &["--set", "x y z"], &["--file", "one.txt"]];
+    let many: [&[&str]; 3] = [
+        &["--sets", "queries.tsv"],
+        &["--jsonl", "queries.jsonl"],
+        &["--file", "one.txt", "--file", "two.txt"],
+    ];
+    let query = ["query", "db.ringer", "--verbose", "--min", "0"];
+    for (what, usual) in [(one, "64.0 MiB"), (many, "100.0 MiB")] {
+        for what in what {
+            for (cache, size) in [(&[][..], usual), (&["--cache", "16MiB"], "16.0 MiB")] {
+                let said = tool.run(&[&query[..], what, cache].concat()).err;
+                let first = format!("opening db.ringer to read it, with a cache of {size}\n");
+                assert!(said.starts_with(&first), "{what:?}: {said}");
+            }
+        }
+    }
+}
+
 #[test]
 fn the_status_says_whether_anything_was_found() {
     let tool = texts();
