@@ -114,7 +114,7 @@ pub use db::{
     Reader, RepairReport, SalvageReport, Snapshot, Stat, Stored,
 };
 pub use error::{Error, Result};
-pub use estimate::{Accept, Comparison, Estimate, resemblance_of};
+pub use estimate::{Accept, Comparison, Estimate, JointMeasures, measures_of, resemblance_of};
 pub use groups::{
     Cluster, Clustering, Clusters, Found, Group, Linkage, Pair, Pairs, Triple, Triples,
 };

@@ -133,18 +133,52 @@ impl Patterns {
         }
         let bits = u32::from(self.bits);
         self.estimate(union, |cells| {
-            let mut agree = [0.0; 1 << MAX_SETS_DENSE];
-            for (subset, rate) in agree.iter_mut().enumerate().take(1 << self.sets).skip(1) {
-                *rate = cells.iter().filter(|(p, _)| p.agree(subset)).map(|(_, share)| share).sum();
-            }
+            let agree = self.rates(cells);
             let value = |agree: Rates<'_>| many_dense::resemblance(shares, bits, agree);
             (value(&|subset| agree[subset]), delta_variance(cells, &agree, value))
         })
     }
 
-    /// The estimate by a method that computes R and k times its variance from the shares of patterns. For the
-    /// variance, half a sample is added to each pattern: to all five patterns of three sets. More sets have too many
-    /// patterns, and only those that occurred are counted.
+    /// How often the sets of each subset agree. At most eight sets.
+    fn rates(&self, cells: &Cells) -> [f64; 1 << MAX_SETS_DENSE] {
+        let mut agree = [0.0; 1 << MAX_SETS_DENSE];
+        for (subset, rate) in agree.iter_mut().enumerate().take(1 << self.sets).skip(1) {
+            *rate = cells.iter().filter(|(p, _)| p.agree(subset)).map(|(_, share)| share).sum();
+        }
+        agree
+    }
+
+    /// A function of the rates at which the sets of each subset agree, and its variance. At most eight sets.
+    pub(super) fn evaluate(&self, value: impl Fn(Rates<'_>) -> f64) -> (f64, f64) {
+        let smoothed = cells(&self.smoothed());
+        let variance = delta_variance(&smoothed, &self.rates(&smoothed), &value);
+        (self.evaluate_observed(value), variance / self.samples().max(1.0))
+    }
+
+    /// A function of the rates at which the sets of each subset agree. At most eight sets.
+    pub(super) fn evaluate_observed(&self, value: impl Fn(Rates<'_>) -> f64) -> f64 {
+        let observed = self.rates(&cells(&self.counts));
+        value(&|subset| observed[subset])
+    }
+
+    /// The number of samples of each pattern, with half a sample added to each pattern: to all five patterns of three
+    /// sets. More sets have too many patterns, and only those that occurred are counted.
+    fn smoothed(&self) -> BTreeMap<Pattern, f64> {
+        let mut smoothed = self.counts.clone();
+        if self.sets == 3 {
+            Pattern::OF_THREE.iter().for_each(|p| *smoothed.entry(*p).or_default() += 0.0);
+            smoothed.values_mut().for_each(|count| *count += 0.5);
+        }
+        smoothed
+    }
+
+    /// The number of bits of a sample.
+    pub(super) fn bits(&self) -> u32 {
+        u32::from(self.bits)
+    }
+
+    /// The estimate by a method that computes R and k times its variance from the shares of patterns. The
+    /// variance is that of the smoothed counts.
     fn estimate(
         &self,
         union: Option<f64>,
@@ -154,12 +188,7 @@ impl Patterns {
         if k < 1.0 {
             return Err(Error::invalid("no samples", "an estimate needs at least one"));
         }
-        let mut smoothed = self.counts.clone();
-        if self.sets == 3 {
-            Pattern::OF_THREE.iter().for_each(|p| *smoothed.entry(*p).or_default() += 0.0);
-            smoothed.values_mut().for_each(|count| *count += 0.5);
-        }
-        let (smooth_r, variance) = method(&cells(&smoothed));
+        let (smooth_r, variance) = method(&cells(&self.smoothed()));
         let smooth_r = smooth_r.clamp(0.5 / k, 1.0 - 0.5 / k);
         let r = if self.all_agree() { 1.0 } else { method(&cells(&self.counts)).0 };
         let mut variance = variance / k;
@@ -184,7 +213,7 @@ impl Patterns {
 }
 
 /// How often all sets of a subset agree.
-type Rates<'a> = &'a dyn Fn(usize) -> f64;
+pub(super) type Rates<'a> = &'a dyn Fn(usize) -> f64;
 
 /// Patterns with their shares of all samples.
 type Cells = Vec<(Pattern, f64)>;

@@ -1,7 +1,7 @@
 //! Many-way resemblance in a bounded universe, exactly.
 //!
 //! In: the share r_i of the universe that each set fills, and for each subset of the sets how often all of its
-//! samples agree. Out: the n-way resemblance. Consider the elements in random order. The next element that is in any
+//! samples agree. Out: the n-way resemblance, or the sizes of intersection and union. Consider the elements in random order. The next element that is in any
 //! of the waiting sets Q is in exactly the sets h with probability `e(h|Q)/u(Q)`. Those sets have their minimum
 //! there. The others keep waiting and must get the same low bits by chance:
 //!
@@ -22,6 +22,17 @@ const SUBSETS: usize = 1 << MAX_SETS_DENSE;
 /// The n-way resemblance. `agree(subset)` is the share of samples in which all sets of the subset agree. A subset is
 /// a bit mask of at least two sets.
 pub(super) fn resemblance(shares: &[f64], bits: u32, agree: impl Fn(usize) -> f64) -> f64 {
+    let [intersection, union] = intersection_and_union(shares, bits, agree);
+    intersection / union
+}
+
+/// The shares of the universe that the intersection of all sets and their union fill. If all sets nearly agree, a small
+/// error of the rates is a large one of both.
+pub(super) fn intersection_and_union(
+    shares: &[f64],
+    bits: u32,
+    agree: impl Fn(usize) -> f64,
+) -> [f64; 2] {
     let all = (1 << shares.len()) - 1;
     let mut intersection = [0.0; SUBSETS];
     let mut follow = [0.0; SUBSETS];
@@ -41,7 +52,7 @@ pub(super) fn resemblance(shares: &[f64], bits: u32, agree: impl Fn(usize) -> f6
             union_of_all = union;
         }
     }
-    intersection[all] / union_of_all
+    [intersection[all], union_of_all]
 }
 
 /// `u(Q)` and `u(Q) P(Q)` as functions of the unknown intersection of Q.

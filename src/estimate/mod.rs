@@ -2,7 +2,7 @@
 //!
 //! In: how many samples agree, how many bits they have, and what is known of the sizes of the sets. Out: an
 //! [`Estimate`], always with its standard error and 95 % interval. These are pure functions. Only [`comparison`] and
-//! [`resemblance_of`] read signatures.
+//! the functions of several signatures read signatures.
 //!
 //! The formulas are those of Li and König (b-bit minwise hashing); equation numbers are theirs. Exact tails and the
 //! terms for small sets and many sets are additions. `R` is the resemblance, `P` the probability that two b-bit
@@ -20,6 +20,7 @@ mod counts;
 pub(crate) mod dependence;
 pub(crate) mod half_bit;
 mod interval;
+pub(crate) mod joint;
 pub(crate) mod law;
 mod likelihood;
 pub(crate) mod many;
@@ -41,12 +42,13 @@ pub use chance::Chance;
 pub use comparison::Comparison;
 pub use confidence::Confidence;
 pub use counts::Counts;
+pub use joint::JointMeasures;
 pub use law::Law;
 pub use measures::Measures;
 pub(crate) use posterior::TOLERANCE;
 pub use threshold::Accept;
 pub(crate) use threshold::reaches;
-pub use together::resemblance_of;
+pub use together::{measures_of, resemblance_of};
 
 /// The 97.5 % quantile of the normal distribution, for two-sided 95 % intervals.
 pub(crate) const Z95: f64 = 1.959_963_984_540_054;

@@ -2,6 +2,7 @@
 
 mod dense_sets;
 mod every_bin_sampler;
+mod joint_sizes;
 mod lazy_sampler;
 mod likelihood;
 mod many_sets;

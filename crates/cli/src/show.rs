@@ -154,7 +154,8 @@ pub(crate) fn put_measures(
     }
 }
 
-fn put_measure(object: &mut Map<String, Value>, name: &str, estimate: &Estimate) {
+/// Adds a measure with its error and interval.
+pub(crate) fn put_measure(object: &mut Map<String, Value>, name: &str, estimate: &Estimate) {
     object.insert(name.into(), estimate.value.into());
     object.insert(format!("{name}_std_error"), estimate.std_error.into());
     object.insert(format!("{name}_low"), estimate.low.into());

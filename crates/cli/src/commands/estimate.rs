@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use ringer::scheme::Measure;
-use ringer::{Error, Signature, resemblance_of};
+use ringer::{Error, Signature, measures_of, resemblance_of};
 use serde_json::{Map, Value};
 
 use crate::exit::Failure;
@@ -13,8 +13,9 @@ use crate::show::{self, Output, Style};
 
 /// Estimate the resemblance of two or more stored sets.
 ///
-/// For two sets, this also prints the containment in both directions, intersection, union and Hamming distance. For two
-/// vectors it prints cosine and angle.
+/// For two sets, this also prints the containment in both directions, intersection, union and Hamming distance. For three
+/// to eight sets it prints the sizes of their common intersection and of their union. For two vectors it prints cosine and
+/// angle.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ringer estimate notes.ringer a.md b.md
@@ -41,20 +42,37 @@ impl Estimate {
         let mut out = Output::new();
         match &signatures[..] {
             [first, second] => self.pair(first, second, style, &mut out)?,
-            many => {
-                let many: Vec<&Signature> = many.iter().collect();
-                let estimate = resemblance_of(&many)?;
-                if style.json {
-                    let mut object = self.object();
-                    show::put_similarity(&mut object, many[0].scheme().measure, &estimate);
-                    out.line(Value::Object(object))?;
-                } else {
-                    let shown = show::measured(&estimate, estimate.std_error == 0.0, 3);
-                    out.line(format_args!("resemblance of all {}  {shown}", many.len()))?;
-                }
-            }
+            many => self.together(&many.iter().collect::<Vec<_>>(), style, &mut out)?,
         }
         out.flush()
+    }
+
+    fn together(&self, many: &[&Signature], style: Style, out: &mut Output) -> Result<(), Failure> {
+        let resemblance = resemblance_of(many)?;
+        // Schemes without sizes have a resemblance only.
+        let sizes = measures_of(many).map(|all| [all.intersection, all.union]);
+        let exact = resemblance.std_error == 0.0;
+        if style.json {
+            let mut object = self.object();
+            show::put_similarity(&mut object, many[0].scheme().measure, &resemblance);
+            for (name, size) in ["intersection", "union"].iter().zip(sizes.iter().flatten()) {
+                show::put_measure(&mut object, name, size);
+            }
+            return out.line(Value::Object(object));
+        }
+        let name = format!("resemblance of all {}", many.len());
+        let widest = name.len();
+        out.line(format_args!("{name}  {}", show::measured(&resemblance, exact, 3)))?;
+        match sizes {
+            Ok(sizes) => {
+                for (name, size) in ["intersection", "union"].iter().zip(sizes) {
+                    let exact = size.low == size.high;
+                    out.line(format_args!("{name:<widest$}  {}", show::measured(&size, exact, 1)))?;
+                }
+                Ok(())
+            }
+            Err(error) => out.line(format_args!("{:<widest$}  {error}", "intersection, union")),
+        }
     }
 
     fn pair(

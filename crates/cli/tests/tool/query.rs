@@ -178,7 +178,11 @@ fn estimates_of_two_and_more() {
     }
     let three = tool.run(&["estimate", "db.ringer", "a", "b", "c", "--json"]).with_status(0).json();
     near(&three[0], "resemblance", 800.0 / 1200.0);
+    near(&three[0], "intersection", 800.0);
+    near(&three[0], "union", 1200.0);
     assert_eq!(three[0]["keys"].as_array().map(Vec::len), Some(3));
+    let shown = tool.run(&["estimate", "db.ringer", "a", "b", "c"]).with_status(0).out;
+    assert!(shown.contains("\nintersection ") && shown.contains("\nunion "), "{shown}");
     let shown = tool.run(&["estimate", "db.ringer", "a", "b"]).with_status(0).out;
     assert!(shown.contains("resemblance") && shown.contains("containment of a in b"), "{shown}");
     tool.run(&["estimate", "db.ringer", "a"]).with_status(2);
