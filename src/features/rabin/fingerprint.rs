@@ -194,6 +194,41 @@ mod tests {
         }
     }
 
+    /// The burst property: strings that differ only within 64 successive bits have different fingerprints. By linearity, the
+    /// fingerprint changes by the sum of the changes of single bits. So no burst goes unseen if the changes of 64 successive
+    /// bits are linearly independent over GF(2), at every place.
+    #[test]
+    fn every_burst_of_64_bits_changes_the_fingerprint() {
+        const BYTES: usize = 40;
+        let polynomials = [Polynomial::STANDARD, Polynomial::primitive_from_seed(7)];
+        for rabin in polynomials.map(Rabin::new) {
+            let text = vec![0x5A; BYTES];
+            let change = |bit: usize| {
+                let mut changed = text.clone();
+                changed[bit / 8] ^= 0x80 >> (bit % 8);
+                rabin.fingerprint(&changed) ^ rabin.fingerprint(&text)
+            };
+            let changes: Vec<u64> = (0..8 * BYTES).map(change).collect();
+            for (start, window) in changes.windows(64).enumerate() {
+                // Elimination: one row for each leading bit.
+                let mut rows = [0_u64; 64];
+                for change in window {
+                    let mut left = *change;
+                    while left != 0 && rows[63 - left.leading_zeros() as usize] != 0 {
+                        left ^= rows[63 - left.leading_zeros() as usize];
+                    }
+                    assert_ne!(left, 0, "a burst at bit {start} leaves the fingerprint as it is");
+                    rows[63 - left.leading_zeros() as usize] = left;
+                }
+            }
+            // 65 bits are too many: the polynomial itself is a burst that goes unseen.
+            let burst = 1_u128 << 64 | u128::from(rabin.polynomial().low());
+            let unseen =
+                (0..65).filter(|i| burst >> i & 1 == 1).fold(0, |f, i| f ^ changes[100 - i]);
+            assert_eq!(unseen, 0);
+        }
+    }
+
     /// Lengths near the largest possible: `x^(8 (a + b)) = x^(8a) x^(8b)`.
     #[test]
     fn huge_lengths() {
