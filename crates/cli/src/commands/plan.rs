@@ -55,10 +55,31 @@ struct Theory {
     /// The share of pairs with an estimate of at least the least resemblance that reach it, if all resemblances are equally
     /// frequent.
     precision: f64,
+    /// The textbook rule for an index of N sets.
+    rule: Rule,
+}
+
+/// The rule of locality-sensitive hashing, for near sets of the least resemblance and far ones of half of it. With `g =
+/// log N / log(1/P2)` samples a slot, one far set agrees in a slot by chance. With `L = N^rho` slots, a near set agrees
+/// in one of them with a probability of at least `1 - 1/e`. With a probability of a half or more, at most 2 L far sets
+/// agree in any slot, so a query may stop after those.
+struct Rule {
+    samples_per_slot: u64,
+    slots: u64,
+    stop: u64,
+}
+
+impl Rule {
+    fn of(sets: u64, far_agreement: f64, exponent: f64) -> Rule {
+        let n = (sets as f64).max(2.0);
+        let samples_per_slot = (n.ln() / -far_agreement.ln()).ceil().max(1.0) as u64;
+        let slots = n.powf(exponent).ceil().max(1.0) as u64;
+        Rule { samples_per_slot, slots, stop: slots.saturating_mul(2) }
+    }
 }
 
 impl Theory {
-    fn of(scheme: &Scheme, min: f64, share: f64) -> Theory {
+    fn of(scheme: &Scheme, min: f64, share: f64, sets: u64) -> Theory {
         let law_of = |bits| {
             let chance = Chance::dense(bits, share, share);
             match scheme.packing {
@@ -85,10 +106,12 @@ impl Theory {
         let right = |i: &u32| (f64::from(*i) + 0.5) / f64::from(STEPS) >= min;
         let all: f64 = (0..STEPS).map(passes).sum();
         let kept: f64 = (0..STEPS).filter(right).map(passes).sum();
+        let exponent = exponent.max(0.0);
         Theory {
             storage_factor: own,
             improvement: full / own,
-            exponent: exponent.max(0.0),
+            exponent,
+            rule: Rule::of(sets, law.agreement(min / 2.0), exponent),
             precision: kept / all.max(f64::MIN_POSITIVE),
         }
     }
@@ -118,7 +141,7 @@ impl Plan {
         let mut out = Output::new();
         if style.json {
             for advice in &all {
-                out.line(as_json(advice, &Theory::of(&advice.scheme, self.min, share)))?;
+                out.line(as_json(advice, &Theory::of(&advice.scheme, self.min, share, self.sets)))?;
             }
             return out.flush();
         }
@@ -173,26 +196,34 @@ impl Plan {
     }
 
     fn print_theory(&self, all: &[Advice], share: f64, out: &mut Output) -> Result<(), Failure> {
-        out.line("\nsamples bits     B(b)  B(64)/B(b)     rho  precision")?;
+        out.line("\nsamples bits     B(b)  B(64)/B(b)     rho  precision     g      L   stop")?;
         for advice in all {
-            let theory = Theory::of(&advice.scheme, self.min, share);
+            let theory = Theory::of(&advice.scheme, self.min, share, self.sets);
             out.line(format_args!(
-                "{:>7} {:>4}  {:>7.3}  {:>10.2}  {:.4}  {:>9.4}",
+                "{:>7} {:>4}  {:>7.3}  {:>10.2}  {:.4}  {:>9.4}  {:>4}  {:>5}  {:>5}",
                 advice.scheme.samples,
                 bits(&advice.scheme),
                 theory.storage_factor,
                 theory.improvement,
                 theory.exponent,
                 theory.precision,
+                theory.rule.samples_per_slot,
+                theory.rule.slots,
+                theory.rule.stop,
             ))?;
         }
         out.line(format_args!(
             "B(b) is the bits of a signature times the variance at resemblance {min}, and B(64)/B(b) is how many times the space \
              64-bit samples need. An index makes a query compare about N^rho of N sets, if the others have at most resemblance \
              {half}. The precision is the share of right pairs among those with an estimate of at least {min}, if all \
-             resemblances are equally frequent. Sets fill {share} of their universe.",
+             resemblances are equally frequent. Sets fill {share} of their universe.\n\
+             By the rule of locality-sensitive hashing, an index of {sets} sets has L = N^rho slots of g = log N / log(1/P2) \
+             samples, where P2 is the probability that a sample agrees at resemblance {half}. A near set is then in one of \
+             the slots with a probability of at least 0.63, and a query stops after 2 L sets that are not near. The schemes \
+             above have as many slots as make near sets likely to be found.",
             min = self.min,
             half = self.min / 2.0,
+            sets = self.sets,
         ))
     }
 }
@@ -270,5 +301,8 @@ fn as_json(advice: &Advice, theory: &Theory) -> Value {
         "storage_improvement": theory.improvement,
         "lsh_exponent": theory.exponent,
         "precision": theory.precision,
+        "rule_samples_per_slot": theory.rule.samples_per_slot,
+        "rule_slots": theory.rule.slots,
+        "rule_stop": theory.rule.stop,
     })
 }

@@ -325,6 +325,14 @@ fn plan_states_what_theory_says() {
     close(number(&dense, "storage_factor"), 0.5);
     let shown = tool.run(&["plan", "--min", "0.5", "--theory"]).with_status(0).out;
     assert!(shown.contains("B(64)/B(b)") && shown.contains("19.20"), "{shown}");
+    // The rule for 10,000 sets: P1 = 17/32 and P2 = 19/64 with 4 bits, so g = 7.6 and L = 10,000^.521 = 121.
+    let rule = |sets: &str| {
+        let four = with_bits(&["--sets", sets], 4);
+        ["rule_samples_per_slot", "rule_slots", "rule_stop"].map(|name| number(&four, name))
+    };
+    assert_eq!(rule("10000"), [8.0, 122.0, 244.0]);
+    assert_eq!(rule("1000000")[0], 12.0);
+    assert!(shown.contains("stops after 2 L sets"), "{shown}");
     tool.run(&["plan", "--min", "0.5", "--universe", "10"]).with_status(2);
     let refused = tool.run(&["plan", "--min", "0.5", "--universe", "10", "--set-size", "11"]);
     assert!(refused.with_status(2).err.contains("at most as many elements as its universe"));
