@@ -13,6 +13,7 @@
 //!
 //! Each part is a module. It returns figures and rows for the table of what the papers say and what was measured.
 
+mod active;
 mod baselines;
 mod chart;
 mod data;
@@ -22,11 +23,14 @@ mod learning;
 mod lsh;
 mod order;
 mod page;
+mod projections;
 mod rdc;
 mod samplers;
 mod simulation;
 mod theory;
 mod three_way;
+mod triples;
+mod vectors;
 mod word_pairs;
 
 use std::path::PathBuf;
@@ -52,14 +56,16 @@ impl Effort {
 /// The name of an experiment, and the function that runs it.
 type Experiment = (&'static str, fn(Effort) -> Outcome<Part>);
 
-const PARTS: [Experiment; 9] = [
+const PARTS: [Experiment; 11] = [
     ("theory", theory::part),
     ("word pairs", word_pairs::part),
     ("duplicates", duplicates::part),
     ("three sets", three_way::part),
+    ("groups of three", triples::part),
     ("half a bit", half_bit::part),
     ("samplers", samplers::part),
     ("index", lsh::part),
+    ("vectors", vectors::part),
     ("remote differential compression", rdc::part),
     ("order of samples", order::part),
 ];

@@ -49,9 +49,10 @@ impl Claim {
 
 const STYLE: &str = include_str!("style.css");
 
-const SOURCES: [(&str, &str); 4] = [
+const SOURCES: [(&str, &str); 5] = [
     ("000", "Li and König, Theory and Applications of b-Bit Minwise Hashing"),
     ("001", "Manasse, On the Efficient Determination of Most Near Neighbors"),
+    ("002", "Lecture notes on similarity search and locality-sensitive hashing"),
     ("003", "Li and König, b-Bit Minwise Hashing"),
     ("004", "Li, König and Gui, b-Bit Minwise Hashing for Estimating Three-Way Similarities"),
 ];
@@ -63,7 +64,7 @@ pub(crate) fn html(parts: &[Part], quick: bool) -> String {
         out,
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" \
          content=\"width=device-width\"><title>Ringer and the papers</title><style>{STYLE}</style><main>\
-         <h1>Ringer and the papers</h1><p>The experiments of four papers, repeated with Ringer on public data. Points are \
+         <h1>Ringer and the papers</h1><p>The experiments of five papers, repeated with Ringer on public data. Points are \
          measured, lines are the formulas of the papers.{} Made by <code>cargo run --release -p ringer-evaluate -- \
          --report DIR{}</code> on {}.</p>",
         if quick { " This is the quick form, with few repetitions." } else { "" },

@@ -8,7 +8,7 @@ use testkit::random::Random;
 use crate::chart::{Axis, Figure, Kind, Series};
 use crate::page::{Agrees, Claim, Part};
 use crate::simulation::{mean, mean_square, repeat};
-use crate::{Effort, Outcome};
+use crate::{Effort, Outcome, active};
 
 const SAMPLES: u32 = 128;
 const SIZES: [u64; 6] = [10, 30, 100, 300, 1000, 3000];
@@ -35,8 +35,27 @@ fn errors(sampler: Sampler, size: u64, seeds: u64) -> Outcome<(f64, f64)> {
     Ok((mean(&errors), mean_square(&errors)))
 }
 
+/// Squared errors of weighted samples.
+struct Weighted {
+    truth: f64,
+    bias: f64,
+    square: f64,
+    variance: f64,
+    /// The mean square error of the L1 distance over its variance by the delta method.
+    distance: f64,
+    /// The mean square error of the resemblance by active indices.
+    active: f64,
+}
+
+/// The resemblance of two weighted sets by k samples of active indices: a baseline that the library does not have.
+fn by_active_indices(sets: &[Vec<(u64, f64)>; 2], seed: u64) -> f64 {
+    let of = |set: &[(u64, f64)], j| active::sample(set, seed, j);
+    let equal = (0..u64::from(SAMPLES)).filter(|j| of(&sets[0], *j) == of(&sets[1], *j)).count();
+    equal as f64 / f64::from(SAMPLES)
+}
+
 /// Mean square errors of weighted samples, beside the variance of full samples of the same number.
-fn weighted(seeds: u64) -> Outcome<Vec<(f64, f64, f64, f64)>> {
+fn weighted(seeds: u64) -> Outcome<Vec<Weighted>> {
     let mut random = Random(11);
     let rows = [0.1, 0.3, 0.5, 0.7, 0.9].map(|keep| {
         // Weights over three orders of magnitude. Some elements of the second set have other weights.
@@ -50,7 +69,7 @@ fn weighted(seeds: u64) -> Outcome<Vec<(f64, f64, f64, f64)>> {
         }
         sets
     });
-    let of = |sets: &[Vec<(u64, f64)>; 2]| -> Outcome<(f64, f64, f64, f64)> {
+    let of = |sets: &[Vec<(u64, f64)>; 2]| -> Outcome<Weighted> {
         let pairs = || sets[0].iter().zip(&sets[1]).map(|((_, a), (_, b))| (*a, *b));
         let truth = pairs().map(|(a, b)| a.min(b)).sum::<f64>()
             / pairs().map(|(a, b)| a.max(b)).sum::<f64>();
@@ -68,7 +87,22 @@ fn weighted(seeds: u64) -> Outcome<Vec<(f64, f64, f64, f64)>> {
         let errors = errors?;
         let chance = ringer::estimate::Chance::sparse(8);
         let variance = chance.variance(chance.agreement(truth)) / f64::from(SAMPLES);
-        Ok((truth, mean(&errors), mean_square(&errors), variance))
+        // The L1 distance is (1 - R)/(1 + R) times the sum of both norms, which are stored.
+        let norms = pairs().map(|(a, b)| a + b).sum::<f64>();
+        let distance = |r: f64| (1.0 - r) / (1.0 + r) * norms;
+        let apart = pairs().map(|(a, b)| (a - b).abs()).sum::<f64>();
+        let distances: Vec<f64> = errors.iter().map(|e| distance(truth + e) - apart).collect();
+        let delta = variance * 4.0 * norms * norms / (1.0 + truth).powi(4);
+        let active: Vec<f64> =
+            (1..=seeds).into_par_iter().map(|seed| by_active_indices(sets, seed) - truth).collect();
+        Ok(Weighted {
+            truth,
+            bias: mean(&errors),
+            square: mean_square(&errors),
+            variance,
+            distance: mean_square(&distances) / delta,
+            active: mean_square(&active),
+        })
     };
     rows.iter().map(of).collect()
 }
@@ -95,12 +129,13 @@ pub(crate) fn part(effort: Effort) -> Outcome<Part> {
         series.push(Series { name: sampler.name().into(), kind: Kind::Dashed, colour, points });
     }
     let weighted = weighted(seeds)?;
-    let ratios: Vec<f64> =
-        weighted.iter().map(|(_, _, square, variance)| square / variance).collect();
-    let biased = weighted
-        .iter()
-        .filter(|(_, bias, square, _)| bias.abs() > 4.0 * (square / seeds as f64).sqrt())
-        .count();
+    let ratios: Vec<f64> = weighted.iter().map(|w| w.square / w.variance).collect();
+    let listed = |values: &dyn Fn(&Weighted) -> f64| {
+        weighted.iter().map(|w| format!("{:.2}", values(w))).collect::<Vec<_>>().join(", ")
+    };
+    let full = |w: &Weighted| w.truth * (1.0 - w.truth) / f64::from(SAMPLES);
+    let biased =
+        weighted.iter().filter(|w| w.bias.abs() > 4.0 * (w.square / seeds as f64).sqrt()).count();
     let figures = vec![
         Figure {
             title: "Samplers".into(),
@@ -135,7 +170,22 @@ pub(crate) fn part(effort: Effort) -> Outcome<Part> {
                     name: "measured".into(),
                     kind: Kind::Points,
                     colour: 1,
-                    points: weighted.iter().map(|(r, _, square, _)| (*r, *square)).collect(),
+                    points: weighted.iter().map(|w| (w.truth, w.square)).collect(),
+                },
+                Series {
+                    name: "active indices".into(),
+                    kind: Kind::Points,
+                    colour: 2,
+                    points: weighted.iter().map(|w| (w.truth, w.active)).collect(),
+                },
+                Series {
+                    name: "active indices, R (1 - R) / k".into(),
+                    kind: Kind::Line,
+                    colour: 2,
+                    points: (0..=40)
+                        .map(|i| f64::from(i) / 40.0)
+                        .map(|r| (r, r * (1.0 - r) / f64::from(SAMPLES)))
+                        .collect(),
                 },
             ],
         },
@@ -162,6 +212,24 @@ pub(crate) fn part(effort: Effort) -> Outcome<Part> {
                 ratios.len()
             ),
             Agrees::when(biased == 0 && ratios.iter().all(|r| (r - 1.0).abs() < 0.25)),
+        ),
+        Claim::new(
+            "001, 5.1",
+            "sampling the active index below the weight of each element is consistent and uniform",
+            format!(
+                "error of full samples over R (1 - R) / k: {}",
+                listed(&|w| w.active / full(w))
+            ),
+            Agrees::when(weighted.iter().all(|w| (w.active / full(w) - 1.0).abs() < 0.25)),
+        ),
+        Claim::new(
+            "001, 5",
+            "weighted resemblance and stored norms give the L1 distance",
+            format!(
+                "mean square error of the distance over its variance by the delta method: {}",
+                listed(&|w| w.distance)
+            ),
+            Agrees::when(weighted.iter().all(|w| (w.distance - 1.0).abs() < 0.3)),
         ),
     ];
     let text = "Pairs of sets of known resemblance are sketched under many seeds. One permutation and the library's default \
