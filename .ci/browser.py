@@ -1,4 +1,5 @@
-"""Opens reports of the tool in Chromium through chromedriver, and checks what a reader can do with them.
+"""Opens reports of the tool, and the page about the papers, in Chromium through chromedriver, and checks what a reader can do
+with them.
 
 In: the path of the tool, and optionally a folder for screenshots. Out: a line for each check; the status is 1 if one fails.
 It uses the WebDriver protocol over HTTP and the standard library only.
@@ -59,9 +60,10 @@ class Browser:
     def post(self, path, body):
         return self.call("POST", self.session + path, body)
 
-    def open(self, path):
+    def open(self, path, scripts=True):
         self.post("/url", {"url": "file://" + path})
-        wait(lambda: self.run("return document.documentElement.dataset.ready") == "yes", "the page is ready", 60)
+        if scripts:
+            wait(lambda: self.run("return document.documentElement.dataset.ready") == "yes", "the page is ready", 60)
 
     def run(self, script, *arguments):
         return self.post("/execute/sync", {"script": script, "args": list(arguments)})
@@ -324,6 +326,49 @@ def look_at_queries(browser, page, save):
     save("queries", browser.picture())
 
 
+# What is wrong with the figures of a page: an axis without title or ticks, colours without a legend, text that is cut off.
+FIGURES = """return [...document.querySelectorAll('figure')].flatMap((figure) => {
+    const svg = figure.querySelector('svg'), box = svg.viewBox.baseVal, bottom = 270, wrong = [];
+    const texts = [...svg.querySelectorAll('text')], height = (text) => Number(text.getAttribute('y'));
+    const turned = texts.filter((text) => text.getAttribute('transform'));
+    const legend = texts.filter((text) => height(text) > bottom);
+    const colours = new Set([...svg.querySelectorAll('circle, .line')].map((mark) => mark.getAttribute('class').match(/s[0-6]/)[0]));
+    if (turned.length !== 1 || !turned[0].textContent.trim()) wrong.push('no title of the y axis');
+    if (!texts.some((text) => height(text) === bottom - 6 && text.textContent.trim())) wrong.push('no title of the x axis');
+    if (svg.querySelectorAll('.grid').length < 4) wrong.push('too few ticks');
+    if (legend.length !== colours.size) wrong.push(`${colours.size} colours, ${legend.length} in the legend`);
+    for (const text of texts.filter((text) => !text.getAttribute('transform'))) {
+        const at = text.getBBox();
+        if (at.x < -1 || at.x + at.width > box.width + 1) wrong.push(`cut off: ${text.textContent}`);
+    }
+    if (!figure.querySelector('figcaption b').textContent) wrong.push('no title');
+    return wrong.map((what) => `${svg.getAttribute('aria-label')}: ${what}`);
+});"""
+
+
+def look_at_papers(browser, page, save):
+    """The page about the papers: its figures in both themes, on a narrow screen."""
+    browser.open(page, scripts=False)
+    check(browser.count("figure") > 20 and browser.count("tbody tr") > 10, "the papers have figures and rows")
+    for name, bright in (("light", True), ("dark", False)):
+        browser.theme(name)
+        browser.run("document.querySelector('.figures').scrollIntoView()")
+        png = browser.picture()
+        save(f"papers-{name}", png)
+        check((brightness(png) > 0.5) == bright, f"the papers are {name}")
+        colours = browser.run("""const style = getComputedStyle(document.documentElement);
+            return ['--c0', '--c1'].map((name) => style.getPropertyValue(name).trim());""")
+        found = [painted(png, colour) for colour in colours]
+        check(min(found) >= 50, f"the {name} picture shows two series ({found} pixels)")
+        wrong = browser.run(FIGURES)
+        check(not wrong, f"figures of the papers have axes and legends {'; '.join(wrong[:3])}")
+    browser.theme("light")
+    browser.size(420, 900)
+    check(browser.run("return document.documentElement.scrollWidth <= innerWidth"), "the papers fit a narrow screen")
+    browser.size(1280, 1000)
+    check(not browser.errors(), "the papers load without errors")
+
+
 def main(tool, pictures=None):
     folder = tempfile.mkdtemp(prefix="ringer-browser-")
 
@@ -341,6 +386,7 @@ def main(tool, pictures=None):
         use_the_keyboard(browser, pages[0])
         look_at_many(browser, pages[1], save)
         look_at_queries(browser, pages[2], save)
+        look_at_papers(browser, os.path.realpath(f"{os.path.dirname(os.path.realpath(__file__))}/../docs/papers.html"), save)
     except AssertionError as error:
         print(f"FAILED  {error}")
         return 1
