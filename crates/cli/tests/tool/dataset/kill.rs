@@ -121,6 +121,46 @@ fn an_interrupted_run_leaves_nothing() {
     }
 }
 
+#[test]
+fn an_interrupt_while_files_are_written_leaves_nothing() {
+    let rows = planted(10_000, 24);
+    let tool = Tool::new();
+    tool.write("in.jsonl", rows.iter().map(Row::line).collect::<String>());
+    interrupt_writing(&tool, "--jsonl", "in.jsonl");
+    #[cfg(feature = "parquet")]
+    {
+        use parquet::basic::Compression;
+        super::parquet_files::write(&tool.path("in.parquet"), &rows, Compression::SNAPPY);
+        fs::remove_file(tool.path("in.jsonl")).unwrap();
+        interrupt_writing(&tool, "--parquet", "in.parquet");
+    }
+}
+
+/// Interrupts a run when its output has a temporary name.
+fn interrupt_writing(tool: &Tool, option: &str, name: &str) {
+    let run = ["dedup", option, name, "--features", "tokens", "--out", "out", "--removed", "gone"];
+    let mut command = tool.command(&[&run[..], &["--spill", "."]].concat());
+    let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let is_written = || tool.names().iter().any(|name| name.starts_with(".gone.partial"));
+    while !is_written() && child.try_wait().unwrap().is_none() {
+        thread::yield_now();
+    }
+    if child.try_wait().unwrap().is_none() {
+        let process = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
+        rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
+    }
+    let ended = child.wait_with_output().unwrap();
+    // The run may have ended just before the interrupt.
+    if ended.status.code() == Some(0) {
+        assert_eq!(tool.names(), ["gone", name, "out"]);
+        eprintln!("{name}: the run ended before the interrupt");
+        ["gone", "out"].iter().for_each(|name| fs::remove_dir_all(tool.path(name)).unwrap());
+    } else {
+        assert_eq!(ended.status.code(), Some(130), "{name}");
+        assert_eq!(tool.names(), [name]);
+    }
+}
+
 /// Standard output is a pipe that nobody reads, so the run is still writing when the interrupt arrives, and cannot go on. The
 /// second interrupt ends it at once. The removed rows were being written, too, and nothing is left of them.
 #[test]

@@ -47,7 +47,7 @@ impl Texts {
 
     fn next(&mut self) -> String {
         let number = self.random.below(u64::MAX);
-        if number % 4 == 0 && !self.some.is_empty() {
+        if number.is_multiple_of(4) && !self.some.is_empty() {
             let earlier = &self.some[(number >> 8) as usize % self.some.len()];
             return format!("{}{number:x}", &earlier[..earlier.len() - 8]);
         }
