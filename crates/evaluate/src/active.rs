@@ -22,7 +22,7 @@ fn octave(mut random: Random, exponent: i32) -> Vec<f64> {
 
 /// The active indices below and above a weight, or at it.
 fn around(weight: f64, stream: u64) -> (f64, f64) {
-    let of = |exponent: i32| octave(Random::of(stream, exponent as i64 as u64), exponent);
+    let of = |exponent: i32| octave(Random::of(stream, i64::from(exponent) as u64), exponent);
     let own = weight.log2().ceil() as i32 - 1;
     let below = (0..).flat_map(|down| of(own - down)).find(|index| *index <= weight);
     let above = (0..).find_map(|up| of(own + up).into_iter().rev().find(|index| *index > weight));
