@@ -1,9 +1,10 @@
 //! Many-way resemblance in a bounded universe, exactly.
 //!
 //! In: the share r_i of the universe that each set fills, and for each subset of the sets how often all of its
-//! samples agree. Out: the n-way resemblance, or the sizes of intersection and union. Consider the elements in random order. The next element that is in any
-//! of the waiting sets Q is in exactly the sets h with probability `e(h|Q)/u(Q)`. Those sets have their minimum
-//! there. The others keep waiting and must get the same low bits by chance:
+//! samples agree. Out: the n-way resemblance, or the sizes of intersection and union. Consider the elements in random
+//! order. The next element that is in any of the waiting sets Q is in exactly the sets h with probability
+//! `e(h|Q)/u(Q)`. Those sets have their minimum there. The others keep waiting and must get the same low bits by
+//! chance:
 //!
 //! ```text
 //! P(Q) = sum over non-empty h of e(h|Q)/u(Q) F(Q \ h),   F(Q) = A(u(Q), b) P(Q),   F(none) = 1
