@@ -34,8 +34,14 @@ fn made_up() -> Vec<Table> {
             customers(&|x| mixed(x, 2) % 100 < if mixed(x, 1) % 10 < 6 { 45 } else { 5 }),
         ),
         table("returns", customers(&|x| mixed(x, 1) % 10 < 3 && mixed(x, 3).is_multiple_of(2))),
-        // Newsletters go to customers who did not return anything.
-        table("newsletter", customers(&|x| mixed(x, 1) % 10 >= 3 && mixed(x, 4) % 3 < 2)),
+        // Newsletters go to few customers who returned something.
+        table(
+            "newsletter",
+            customers(&|x| match mixed(x, 1) % 10 {
+                0..3 => mixed(x, 4).is_multiple_of(8),
+                _ => mixed(x, 4) % 3 < 2,
+            }),
+        ),
     ]
 }
 
