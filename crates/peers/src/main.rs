@@ -1,6 +1,7 @@
 //! Compares Ringer with other indexes for set similarity, in one run and on one thread. The README explains how to run
 //! it and what the figures mean.
 
+mod asked;
 mod dedup;
 mod gaoya;
 mod measure;
@@ -29,6 +30,7 @@ usage: peers table [N [FILE]]   builds indexes, runs queries and prints a table 
        peers text               measures how fast texts become signatures
        peers dedup [N [FILE]]   finds duplicates and prints a table of the results
        peers scans [N]          measures exhaustive queries, and writes their rows of the table
+       peers asked DB           measures queries of a database by its keys
        peers documents [N]      writes the sets of `dedup`: 200 words of 64 bits each
        peers sets [N]           writes the sets: 200 words of 64 bits each
        peers signatures [N]     writes minwise signatures of the sets, then of the queries: 128 words of
@@ -53,6 +55,7 @@ fn run(arguments: &[&str]) -> Result<()> {
         return text::run();
     }
     match arguments {
+        ["asked", path] => return asked::run(path.as_ref()),
         ["sketch"] => return sketch::run(None),
         ["sketch", python, script] => return sketch::run(Some((python, script))),
         _ => {}
