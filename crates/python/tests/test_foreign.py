@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -74,6 +75,18 @@ def test_texts_and_sets_are_never_compared_with_them() -> None:
         with pytest.raises(rdb.SchemeMismatch):
             call()
     assert len(db) == 10 and db.query(key="1")
+
+
+def test_the_tool_does_not_compare_them_either(run_tool: Callable, path: Path) -> None:
+    source, signatures = foreign.datasketch(sketches(64))
+    with rdb.create(path, **source.options) as db:
+        db.put_many([str(i) for i in range(10)], signatures=signatures)
+        expected = [match.key for match in db.query(key="3", top=3)]
+    for arguments in (["query", path, "--set", "1 2 3"], ["query", path, "--text", "a b c"], ["add", path, "--sets", "-"]):
+        done = run_tool(*arguments, input=b"x\t1 2 3\n")
+        assert done.returncode == 2 and b"sketches of another program" in done.stderr and not done.stdout, done
+    found = run_tool("query", path, "--key", "3", "--top", "3", "--json").stdout.splitlines()
+    assert [json.loads(line)["key"] for line in found] == expected
 
 
 def test_sources_do_not_mix() -> None:
