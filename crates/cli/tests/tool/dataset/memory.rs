@@ -3,6 +3,7 @@
 //! The quick tier compares two inputs, one of which is much larger. The full tier reads 2 GB, under 1.2 GiB.
 #![cfg(target_os = "linux")]
 
+use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::process::{Child, Stdio};
@@ -34,21 +35,24 @@ const STORING: usize = 256 << 20;
 /// The memory for signatures and comparisons. By default it is larger than the input of the quick tier.
 const SMALL_BUDGET: &[&str] = &["--memory", "32MiB"];
 
-/// Texts of random words. Every fourth one repeats an earlier one with another end.
+/// How many of the last texts may be repeated. If it were all of them, groups would grow with the input.
+const REPEATED: usize = 1000;
+
+/// Texts of random words. Every fourth one repeats a recent one with another end.
 struct Texts {
     random: Random,
-    some: Vec<String>,
+    recent: VecDeque<String>,
 }
 
 impl Texts {
     fn new() -> Texts {
-        Texts { random: Random(77), some: Vec::new() }
+        Texts { random: Random(77), recent: VecDeque::new() }
     }
 
     fn next(&mut self) -> String {
         let number = self.random.below(u64::MAX);
-        if number.is_multiple_of(4) && !self.some.is_empty() {
-            let earlier = &self.some[(number >> 8) as usize % self.some.len()];
+        if number.is_multiple_of(4) && !self.recent.is_empty() {
+            let earlier = &self.recent[(number >> 8) as usize % self.recent.len()];
             return format!("{}{number:x}", &earlier[..earlier.len() - 8]);
         }
         let mut text = String::with_capacity(TEXT_BYTES + 20);
@@ -56,9 +60,10 @@ impl Texts {
             let word = self.random.below(1 << 24);
             text += &format!("{word:x} ");
         }
-        if self.some.len() < 1000 {
-            self.some.push(text.clone());
+        if self.recent.len() == REPEATED {
+            self.recent.pop_front();
         }
+        self.recent.push_back(text.clone());
         text
     }
 }
