@@ -61,7 +61,7 @@ struct Theory {
 
 /// The rule of locality-sensitive hashing, for near sets of the least resemblance and far ones of half of it. With `g =
 /// log N / log(1/P2)` samples a slot, one far set agrees in a slot by chance. With `L = N^rho` slots, a near set agrees
-/// in one of them with a probability of at least `1 - 1/e`. With a probability of a half or more, at most 2 L far sets
+/// in one of them with a probability of at least `1 - 1/e`, or slightly less, because g is rounded up. With a probability of a half or more, at most 2 L far sets
 /// agree in any slot, so a query may stop after those.
 struct Rule {
     samples_per_slot: u64,
@@ -219,7 +219,7 @@ impl Plan {
              resemblances are equally frequent. Sets fill {share} of their universe.\n\
              By the rule of locality-sensitive hashing, an index of {sets} sets has L = N^rho slots of g = log N / log(1/P2) \
              samples, where P2 is the probability that a sample agrees at resemblance {half}. A near set is then in one of \
-             the slots with a probability of at least 0.63, and a query stops after 2 L sets that are not near. The schemes \
+             the slots with a probability of about 0.63, and a query stops after 2 L sets that are not near. The schemes \
              above have as many slots as make near sets likely to be found.",
             min = self.min,
             half = self.min / 2.0,
