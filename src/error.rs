@@ -38,6 +38,20 @@ pub enum Error {
     )]
     ForeignScheme,
 
+    /// Stored signatures cannot become those of the scheme without the sets. Nothing was changed.
+    #[error(
+        "the {field} of stored signatures cannot change from {stored} to {requested}, because only slots \
+         can change and bits become fewer; add the sets to a new database with the other scheme"
+    )]
+    NotDerivable {
+        /// The field of the scheme.
+        field: &'static str,
+        /// Its value for the stored signatures.
+        stored: String,
+        /// The value that was asked for.
+        requested: String,
+    },
+
     /// Stored bytes have a value that this version does not know. They are not damaged.
     #[error(
         "{what} {found} is not supported: this version reads {oldest} to {newest} ({rule}); \
@@ -158,6 +172,22 @@ pub enum Error {
         operation: &'static str,
         /// The file.
         path: PathBuf,
+    },
+
+    /// The disk has less free space than the work takes. Nothing was changed.
+    #[error(
+        "{what} {} takes up to {needed} bytes beside it, but only {free} are free; free some space and \
+         try again", path.display()
+    )]
+    TooLittleSpace {
+        /// The work, as a noun: `reindexing`.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The most bytes that the work takes.
+        needed: u64,
+        /// The bytes that are free.
+        free: u64,
     },
 
     /// The file is not a Ringer database.

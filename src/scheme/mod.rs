@@ -8,6 +8,7 @@
 mod builder;
 mod bytes;
 mod cardinality;
+mod derived;
 mod elements;
 mod features;
 mod fields;

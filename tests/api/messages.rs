@@ -21,6 +21,7 @@ fn examples() -> Vec<Error> {
     vec![
         Error::InvalidArgument { what: "0 samples".into(), limit: "samples must be 1 to 9".into() },
         Error::SchemeMismatch { stored, requested },
+        Error::NotDerivable { field: "bits", stored: "8".into(), requested: "12".into() },
         Error::UnsupportedFormat {
             what: "database format",
             found: 3,
@@ -47,6 +48,7 @@ fn examples() -> Vec<Error> {
             source: IoCause::from(io::Error::other("the device does not answer")),
         },
         Error::NoSpace { operation: "write to", path: path() },
+        Error::TooLittleSpace { what: "reindexing", path: path(), needed: 2000, free: 1000 },
         Error::NotADatabase { path: path() },
         Error::Exists { path: path() },
         Error::NotOurs { path: beside(), database: database() },
