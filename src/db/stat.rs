@@ -3,6 +3,7 @@
 //! In: a state, its superblock and the page cache. Out: a [`Stat`]. It reads no page except for lookups of fresh keys.
 
 use crate::error::Result;
+use crate::estimate::capacity;
 use crate::format::DATA_START;
 use crate::format::superblock::Superblock;
 use crate::ingest::Activity;
@@ -22,6 +23,8 @@ pub struct Stat {
     pub sets: u64,
     /// The sequence of the last commit.
     pub sequence: u64,
+    /// The unrelated sets that a query is expected to compare because their slots have equal values by chance.
+    pub chance_candidates: f64,
     /// The number of segments.
     pub segments: usize,
     /// Rows in segments, including those that are deleted or replaced.
@@ -62,6 +65,15 @@ pub struct Stat {
     pub merge_failure: Option<String>,
 }
 
+impl Stat {
+    /// Whether the database has outgrown its slots: a query meets more than
+    /// [`CHANCE_CANDIDATES`](capacity::CHANCE_CANDIDATES) unrelated sets. [`Database::reindex`](crate::Database::reindex)
+    /// with [other slots](capacity::slots_for) helps.
+    pub fn has_outgrown_slots(&self) -> bool {
+        self.chance_candidates > capacity::CHANCE_CANDIDATES
+    }
+}
+
 pub(super) fn stat(
     state: &State,
     superblock: &Superblock,
@@ -74,9 +86,11 @@ pub(super) fn stat(
     let used: u64 =
         state.segments.iter().flat_map(|view| view.entry().extents()).map(|b| b.length).sum();
     let manifest = crate::format::manifest::Manifest::padded_bytes(state.segments.len());
+    let sets = state.live_rows()?;
     Ok(Stat {
         scheme: (*state.scheme).clone(),
-        sets: state.live_rows()?,
+        sets,
+        chance_candidates: capacity::chance_candidates(&state.scheme, sets),
         sequence: state.sequence,
         segments: state.segments.len(),
         rows,

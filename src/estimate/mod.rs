@@ -11,6 +11,7 @@
 
 pub mod advice;
 mod bounded;
+pub mod capacity;
 pub(crate) mod chance;
 pub(crate) mod comparison;
 #[cfg(feature = "serde")]

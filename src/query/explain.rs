@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use super::answer::Answer;
 use super::request::Query;
+use crate::estimate::capacity::CHANCE_CANDIDATES;
+use crate::estimate::planning::found_by;
 use crate::estimate::returned::Returned;
 use crate::estimate::{Accept, reaches};
 use crate::matching::Conditions;
@@ -176,6 +178,23 @@ impl Explanation {
         self.returned().seen(similarity)
     }
 
+    /// Returns the number of unrelated signatures that such a query is expected to compare because their slots have equal
+    /// values by chance; 0 if slots do not matter. Above [`CHANCE_CANDIDATES`], [`Database::reindex`](crate::Database::reindex)
+    /// helps.
+    pub fn chance_candidates(&self) -> f64 {
+        if self.min_matches == 0 {
+            return 0.0;
+        }
+        let signatures: f64 = self.parts.iter().map(|part| f64::from(part.signatures)).sum();
+        signatures * found_by(&self.scheme, 0.0, self.min_matches, self.within_hamming_1)
+    }
+
+    /// Whether the database has outgrown its slots: the query meets too many unrelated signatures, and not because values
+    /// that differ in one bit count.
+    pub fn has_outgrown_slots(&self) -> bool {
+        !self.within_hamming_1 && self.chance_candidates() > CHANCE_CANDIDATES
+    }
+
     /// Returns the recall at some similarities around the threshold, in ascending order.
     pub fn recall_curve(&self) -> Vec<(f64, f64)> {
         let least = self.threshold.map_or(0.5, |(least, _)| least);
@@ -245,6 +264,14 @@ impl std::fmt::Display for Explanation {
             let curve = self.recall_curve().into_iter();
             let curve: Vec<String> = curve.map(|(at, p)| format!("{at:.2}: {p:.3}")).collect();
             writeln!(f, "returned at {similarity} {}", curve.join(", "))?;
+        }
+        if self.has_outgrown_slots() {
+            writeln!(
+                f,
+                "about {:.0} unrelated sets share slots with the query by chance: the database has \
+                 outgrown its slots; reindex it (`ringer reindex`)",
+                self.chance_candidates()
+            )?;
         }
         let cut = if self.answer.truncated { ", cut short" } else { "" };
         match self.answer.matches.len() {

@@ -1,10 +1,11 @@
 //! `ringer plan`: helps to choose a scheme.
 
-use ringer::Scheme;
 use ringer::estimate::advice::{Advice, advise};
+use ringer::estimate::capacity;
 use ringer::estimate::planning::{at_least, found, lsh_exponent};
 use ringer::estimate::{Chance, Law};
 use ringer::scheme::Packing;
+use ringer::{Scheme, presets};
 use serde_json::{Value, json};
 
 use crate::exit::{self, Failure};
@@ -29,8 +30,9 @@ pub(crate) struct Plan {
     /// The largest acceptable standard error at that resemblance.
     #[arg(long, value_name = "E", default_value_t = 0.05)]
     error: f64,
-    /// The number of sets that the database will hold.
-    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    /// The number of sets that the database will hold. A query of an indexed scheme meets at most 10 unrelated ones by
+    /// chance.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     sets: u64,
     /// Also print what theory says of each number of bits: storage, exponent of the index, precision.
     #[arg(long)]
@@ -146,12 +148,15 @@ impl Plan {
             return out.flush();
         }
         out.line(
-            "samples bits  slots        bytes/set   (index)  error   found    false candidates",
+            "samples bits  slots        bytes/set   (index)  error   found   chance candidates",
         )?;
         for advice in &all {
             let slots = advice.scheme.slots;
             let slots = match slots.count {
                 0 => "none".to_string(),
+                count if slots.min_matches > 1 => {
+                    format!("{} of {count} of {}", slots.min_matches, slots.samples_per_slot)
+                }
                 count => format!("{count} of {}", slots.samples_per_slot),
             };
             out.line(format_args!(
@@ -162,7 +167,7 @@ impl Plan {
                 advice.index_bytes_a_set,
                 advice.std_error,
                 advice.found,
-                advice.in_vain,
+                advice.chance_candidates,
             ))?;
         }
         if self.theory || self.universe.is_some() {
@@ -171,7 +176,7 @@ impl Plan {
         let Some(best) = all.first() else { return out.flush() };
         out.line(format_args!(
             "\nStandard error and probability to be found at resemblance {}, in a database of {} sets. Sizes are without \
-             keys.\n\
+             keys. \"2 of 21 of 3\" means that 2 of 21 slots of 3 samples must match.\n\
              {}:\n  {}\n",
             self.min,
             self.sets,
@@ -192,7 +197,29 @@ impl Plan {
         for line in plot(&best.scheme, self.min) {
             out.line(line)?;
         }
+        self.print_preset(&mut out)?;
         out.flush()
+    }
+
+    /// Prints what `create --sets N` chooses.
+    fn print_preset(&self, out: &mut Output) -> Result<(), Failure> {
+        let Some(scheme) = preset_for(self.sets) else { return Ok(()) };
+        let (signature, index) = capacity::bytes_a_set(&scheme, self.sets);
+        out.line(format_args!(
+            "\n`ringer create DB --sets {}` chooses {} samples of {} bits and {} slots of {} samples, with {} bits:\n  \
+             {:.1} bytes per set, {:.1} of them for the index; found at resemblance {}: {:.5}; chance candidates per query: {:.1}",
+            self.sets,
+            scheme.samples,
+            scheme.bits,
+            scheme.slots.count,
+            scheme.slots.samples_per_slot,
+            scheme.slots.value_bits,
+            signature + index,
+            index,
+            self.min,
+            found(&scheme, self.min),
+            capacity::chance_candidates(&scheme, self.sets),
+        ))
     }
 
     fn print_theory(&self, all: &[Advice], share: f64, out: &mut Output) -> Result<(), Failure> {
@@ -228,15 +255,26 @@ impl Plan {
     }
 }
 
+/// The scheme that `create` chooses for a number of sets.
+fn preset_for(sets: u64) -> Option<Scheme> {
+    Scheme::new(capacity::parameters_for(presets::DEFAULT, sets).ok()?).ok()
+}
+
 /// The command that creates a database with this scheme.
 fn command(scheme: &Scheme) -> String {
     let slots = scheme.slots;
     let index = match slots.count {
         0 => "--slots 0".to_string(),
-        count => format!(
-            "--slots {count} --samples-per-slot {} --value-bits {}",
-            slots.samples_per_slot, slots.value_bits
-        ),
+        count => {
+            let matches = match slots.min_matches {
+                1 => String::new(),
+                more => format!(" --min-matches {more}"),
+            };
+            format!(
+                "--slots {count} --samples-per-slot {} --value-bits {}{matches}",
+                slots.samples_per_slot, slots.value_bits
+            )
+        }
     };
     let kept = match scheme.packing {
         Packing::LowBits => format!("--bits {}", scheme.bits),
@@ -296,7 +334,7 @@ fn as_json(advice: &Advice, theory: &Theory) -> Value {
         "index_bytes_a_set": advice.index_bytes_a_set,
         "std_error": advice.std_error,
         "found": advice.found,
-        "in_vain": advice.in_vain,
+        "chance_candidates": advice.chance_candidates,
         "storage_factor": theory.storage_factor,
         "storage_improvement": theory.improvement,
         "lsh_exponent": theory.exponent,

@@ -1,10 +1,11 @@
 //! `ringer stat`: shows what a database contains and how much space it takes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use ringer::estimate::capacity;
 use serde_json::json;
 
-use crate::exit::Failure;
+use crate::exit::{self, Failure};
 use crate::show::{self, Output, Style};
 use crate::{interrupt, open};
 
@@ -14,6 +15,20 @@ pub(crate) struct Stat {
     /// The database file.
     #[arg(value_name = "DB")]
     path: PathBuf,
+}
+
+/// What to do about a database that has outgrown its slots.
+fn outgrown(path: &Path, stat: &ringer::Stat) -> String {
+    let path = show::path(path);
+    let help = match capacity::slots_for(&stat.scheme, stat.sets) {
+        Ok(_) => format!("run `ringer reindex {path} --sets {}`", stat.sets),
+        Err(_) => "add the sets to a database that was created with --sets".to_string(),
+    };
+    format!(
+        "warning: the database has outgrown its slots: about {:.0} unrelated sets share slots with each query by chance; \
+         {help}",
+        stat.chance_candidates
+    )
 }
 
 impl Stat {
@@ -46,6 +61,8 @@ impl Stat {
                 "min_matches": stat.scheme.slots.min_matches,
                 "parameters": parameters,
                 "sets": stat.sets,
+                "chance_candidates": stat.chance_candidates,
+                "outgrown": stat.has_outgrown_slots(),
                 "commit": stat.sequence,
                 "segments": stat.segments,
                 "rows": stat.rows,
@@ -75,6 +92,9 @@ impl Stat {
         }
         let duplicates = stat.rows.saturating_sub(stat.distinct_signatures);
         out.line(format_args!("sets                 {}", stat.sets))?;
+        if stat.scheme.slots.count > 0 {
+            out.line(format_args!("chance candidates    {:.1} per query", stat.chance_candidates))?;
+        }
         out.line(format_args!("segments             {}", stat.segments))?;
         out.line(format_args!("rows of segments     {} ({} hidden)", stat.rows, stat.hidden_rows))?;
         out.line(format_args!(
@@ -111,6 +131,10 @@ impl Stat {
             (false, false) => "not closed: the last writer ended without closing it",
         };
         out.line(format_args!("state                {state}"))?;
-        out.flush()
+        out.flush()?;
+        if stat.has_outgrown_slots() {
+            exit::say(&outgrown(&self.path, &stat));
+        }
+        Ok(())
     }
 }

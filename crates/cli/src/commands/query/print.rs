@@ -109,6 +109,8 @@ pub(super) fn print_explanation(
         "bytes": work.bytes,
         "pages_read": explanation.pages_read,
         "min_matches": explanation.min_matches,
+        "chance_candidates": explanation.chance_candidates(),
+        "outgrown": explanation.has_outgrown_slots(),
         "promised_recall": explanation.promised_recall(),
         "recall_curve": explanation.recall_curve(),
     }});
