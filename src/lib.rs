@@ -111,7 +111,7 @@ pub mod internals;
 
 pub use db::{
     Activity, Batch, BulkLoad, CheckReport, Committed, Database, Depth, Finding, OpenReport,
-    Reader, RepairReport, SalvageReport, Snapshot, Stat, Stored,
+    Reader, ReindexReport, RepairReport, SalvageReport, Snapshot, Stat, Stored,
 };
 pub use error::{Error, Result};
 pub use estimate::{Accept, Comparison, Estimate, JointMeasures, measures_of, resemblance_of};

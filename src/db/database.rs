@@ -3,6 +3,7 @@
 //! In: a path, sets and documents. Out: durable commits, snapshots and reports. The modules `maintenance`, `ingest`
 //! and `store` do the work.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,12 +11,12 @@ use super::open::Open;
 use super::snapshot::Snapshot;
 use super::stat::{Stat, stat};
 use super::{
-    Batch, BulkLoad, CheckReport, Committed, Depth, OpenReport, Reader, RepairReport,
-    SalvageReport, Stored,
+    Batch, BulkLoad, CheckReport, Committed, Depth, OpenReport, Reader, ReindexReport,
+    RepairReport, SalvageReport, Stored,
 };
 use crate::error::{Error, Result};
 use crate::ingest::pack::pack;
-use crate::maintenance::{check, create, recovery, repair, salvage};
+use crate::maintenance::{check, create, recovery, reindex, repair, salvage};
 use crate::options::{LogKind, Options};
 use crate::scheme::Scheme;
 use crate::sketch::Sketcher;
@@ -117,6 +118,53 @@ impl Database {
     pub fn repair(path: impl AsRef<Path>, options: &Options) -> Result<RepairReport> {
         let layer: Arc<dyn FileLayer> = Arc::new(RealFiles);
         repair::repair(&layer, path.as_ref(), options)
+    }
+
+    /// Gives a closed database other slots, or fewer bits, from the stored signatures, without the sets. Queries then find
+    /// the same as in a database that was made with this scheme. Keys, values, kept sets and the numbers of commits stay.
+    ///
+    /// The scheme must [follow](Scheme::check_derives) from the stored one. The new file is written beside the old one, as
+    /// one segment, and replaces it when it is complete. That takes up to twice its size in free space, which is checked
+    /// before the start. A crash leaves the old file or the new one. Readers keep what they have open, and see the new
+    /// scheme after [`Reader::refresh`].
+    ///
+    /// ```
+    /// use ringer::{Database, Like, Options, Scheme, estimate::capacity};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("corpus.ringer");
+    /// let stored = Scheme::near_duplicate();
+    /// let db = Database::create(&path, &stored, Options::default())?;
+    /// db.put("a", &[1, 2, 3, 4])?;
+    /// db.close()?;
+    /// let slots = capacity::slots_for(&stored, 100_000_000)?;
+    /// let scheme = Scheme::new(stored.with_slots(slots))?;
+    /// let report = Database::reindex(&path, &scheme, &Options::default())?;
+    /// assert!(report.rewritten && report.sets == 1);
+    /// let reader = Database::open_read_only(&path, Options::default())?;
+    /// assert_eq!(reader.scheme(), scheme);
+    /// assert_eq!(reader.snapshot().query(Like::Features(&[1, 2, 3, 4])).run()?.matches.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reindex(
+        path: impl AsRef<Path>,
+        scheme: &Scheme,
+        options: &Options,
+    ) -> Result<ReindexReport> {
+        Database::reindex_with(path, scheme, options, |_, _| ControlFlow::Continue(()))
+    }
+
+    /// Does what [`reindex`](Database::reindex) does, and reports progress: the rows that were read, and all rows. After the
+    /// last row, the posting lists are built and the file is written. If `progress` breaks off, the call fails with
+    /// [`Error::Interrupted`], and the database stays as it was.
+    pub fn reindex_with(
+        path: impl AsRef<Path>,
+        scheme: &Scheme,
+        options: &Options,
+        mut progress: impl FnMut(u64, u64) -> ControlFlow<()>,
+    ) -> Result<ReindexReport> {
+        let layer: Arc<dyn FileLayer> = Arc::new(RealFiles);
+        reindex::reindex(&layer, path.as_ref(), scheme, options, &mut progress)
     }
 
     /// Copies all verifiable rows of a damaged database into a new one. The source is not changed.

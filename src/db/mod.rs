@@ -10,7 +10,7 @@ mod stat;
 
 pub use crate::ingest::{Activity, Batch, BulkLoad, Committed};
 pub use crate::maintenance::{
-    CheckReport, Depth, Finding, OpenReport, RepairReport, SalvageReport,
+    CheckReport, Depth, Finding, OpenReport, ReindexReport, RepairReport, SalvageReport,
 };
 pub use crate::store::state::Stored;
 pub use database::Database;

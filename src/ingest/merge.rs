@@ -40,7 +40,7 @@ pub(super) fn merge_once(writer: &Writer) -> Result<bool> {
     }
     let inputs: Vec<SegmentView> = chosen.iter().map(|i| state.segments[*i].clone()).collect();
     drop(state);
-    merge(writer, &inputs, &|| writer.backlog.should_stop())?;
+    merge(writer, &inputs, &mut |_| writer.backlog.should_stop())?;
     Ok(!writer.backlog.should_stop())
 }
 
@@ -54,19 +54,21 @@ pub(super) fn merge_all(writer: &Writer) -> Result<()> {
             _ => false,
         };
         // A background merge may have replaced an input meanwhile. Then try again.
-        if done || merge(writer, &inputs, &|| false)? {
+        if done || merge(writer, &inputs, &mut |_| false)? {
             return Ok(());
         }
     }
 }
 
 /// Merges these segments. `false` if one of them has left the database meanwhile, or if `give_up` said so.
-fn merge(writer: &Writer, inputs: &[SegmentView], give_up: &dyn Fn() -> bool) -> Result<bool> {
+fn merge(
+    writer: &Writer,
+    inputs: &[SegmentView],
+    give_up: &mut dyn FnMut(u32) -> bool,
+) -> Result<bool> {
     writer.context.health.check()?;
     span!("merge", segments = inputs.len());
-    let first = inputs.iter().map(|view| view.segment.header().first_sequence).min();
-    let first = first.unwrap_or(0);
-    let Some(merged) = build(writer.plan(), inputs, first, give_up)? else { return Ok(false) };
+    let Some(merged) = build(writer.plan(), inputs, give_up)? else { return Ok(false) };
     let appended = writer.files.append_checked()?;
     let checkpointed = appended.checkpointed;
     let mut appending = Appending::new(writer, appended);
@@ -130,14 +132,16 @@ fn hidden_since(
     Ok(())
 }
 
-/// Builds one segment from the live rows of these views, which have no key in common. The outer `None` means that
-/// `give_up` said so, the inner one that there are no live rows.
-fn build(
+/// Builds one segment from the live rows of these views, which have no key in common. If the scheme of the plan has
+/// fewer bits, signatures keep their first planes (SIG-9). `give_up` gets the number of rows so far. The outer `None`
+/// means that it said so, the inner one that there are no live rows.
+pub(super) fn build(
     plan: SegmentPlan,
     inputs: &[SegmentView],
-    first: u64,
-    give_up: &dyn Fn() -> bool,
+    give_up: &mut dyn FnMut(u32) -> bool,
 ) -> Result<Option<Option<NewSegment>>> {
+    let first = inputs.iter().map(|view| view.segment.header().first_sequence).min();
+    let (first, words) = (first.unwrap_or(0), plan.scheme.words_per_signature());
     let mut writer = SegmentWriter::new(plan);
     let cursors = inputs.iter().map(|view| SegmentCursor::new(view, Bound::Unbounded));
     let mut cursors = cursors.collect::<Result<Vec<_>>>()?;
@@ -153,13 +157,14 @@ fn build(
         let Some((key, i)) = keys.min() else { break };
         let found = cursors[i].found().expect("it has a key");
         let code = signatures[i].read(found.id, &mut planes)?;
+        planes.truncate(words);
         let empty = cursors[i].segment().is_empty_id(found.id);
         let sequence = found.sequence.saturating_sub(first);
         let set = sets[i].set(found.id)?;
         let value = values[i].value(found.row)?;
         writer.push(NewRow { key, planes: &planes, code, empty, sequence, set, value })?;
         cursors[i].advance()?;
-        if writer.rows().is_multiple_of(ROWS_BETWEEN_LOOKS) && give_up() {
+        if writer.rows().is_multiple_of(ROWS_BETWEEN_LOOKS) && give_up(writer.rows()) {
             return Ok(None);
         }
     }

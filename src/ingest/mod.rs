@@ -31,6 +31,8 @@ pub mod merge_policy;
 pub mod pack;
 mod published;
 pub mod recovered;
+pub mod reindex;
+mod replacement;
 mod vacuum;
 pub mod writer;
 

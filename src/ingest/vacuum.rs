@@ -6,17 +6,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::context::Context;
 use super::file_side::Appended;
 use super::merge_policy;
+use super::replacement::Replacement;
 use super::writer::{Writer, views};
 use crate::error::{Error, Result};
 use crate::format::DATA_START;
 use crate::format::commit_mark::{MARK_BYTES, MARK_OFFSET};
 use crate::format::manifest::{Manifest, SegmentEntry};
 use crate::format::superblock::Superblock;
-use crate::store::companions::{self, Companion, Leftover, parent_of};
-use crate::store::file_layer::{Access, File};
+use crate::store::file_layer::File;
 use crate::store::state::SegmentView;
 use crate::store::state_file;
 use crate::trace::{event, span};
@@ -46,63 +45,35 @@ pub(super) fn vacuum(writer: &Writer) -> Result<()> {
         return Ok(());
     }
     span!("vacuum", bytes = appended.superblock.end_of_data);
-    let target = Companion::Vacuum.path(&context.path);
-    let file = create(writer, &target)?;
-    let copied = copy_to(writer, &target, &file, &appended, &entries);
-    let (next, segments) = copied.inspect_err(|_| forget(context, &target, &*file))?;
+    let new = Replacement::create(writer)?;
+    let (next, segments) = new.or_forget(|| copy_to(writer, &new, &appended, &entries))?;
     {
         // The last commit mark is copied under the mark's lock. Later marks go to the new file.
         let mut mark = writer.files.mark();
-        let copied = copy_mark(&*appended.file, &*file);
-        let copied = copied.map_err(|error| Error::io("copy the mark to", &target, error));
-        // Also checked under that lock, so that no commit can come between the check and the rename.
-        let own = copied
-            .and_then(|()| context.check_own(&*appended.file))
-            .and_then(|()| check_copy(context, &target, &*file));
-        own.inspect_err(|_| forget(context, &target, &*file))?;
-        let poison = |error| context.health.poison(error);
-        replace_file(context, &target).map_err(poison)?;
-        companions::clear_mark(&*file, &context.path).map_err(poison)?;
-        *mark = Arc::clone(&file);
+        let copied = copy_mark(&*appended.file, &**new.file());
+        new.or_forget(|| copied.map_err(|error| Error::io("copy the mark to", new.path(), error)))?;
+        new.take_place_of(&*appended.file)?;
+        *mark = Arc::clone(new.file());
     }
     event!(
         "vacuumed",
         bytes_before = appended.superblock.end_of_data,
         bytes_after = next.end_of_data
     );
-    appended.file = file;
+    appended.file = Arc::clone(new.file());
     appended.superblock = next;
     writer.published.publish(|state| state.segments = segments.into());
     Ok(())
 }
 
-/// Creates the file for the copy, with the temporary mark of this database and the rights of the database file.
-fn create(writer: &Writer, target: &Path) -> Result<Arc<dyn File>> {
-    let context = &*writer.context;
-    let there = companions::remove_leftover(&*context.layer, target, Some(context.database), None)?;
-    if there == Leftover::Theirs {
-        let database = context.path.to_path_buf();
-        return Err(Error::NotOurs { path: target.into(), database });
-    }
-    let file = context.layer.open(target, Access::CreateNew);
-    let file = file.map_err(|error| Error::io("create", target, error))?;
-    let started = companions::write_mark(&*file, target, context.database).and_then(|()| {
-        let set = writer.rights()?.map_or(Ok(()), |rights| file.set_rights(&rights));
-        set.map_err(|error| Error::io("set the rights of", target, error))
-    });
-    started.inspect_err(|_| forget(context, target, &*file))?;
-    Ok(file)
-}
-
 /// V2: writes the state without dead bytes to the new file.
 fn copy_to(
     writer: &Writer,
-    target: &Path,
-    file: &Arc<dyn File>,
+    new: &Replacement<'_>,
     appended: &Appended,
     entries: &[SegmentEntry],
 ) -> Result<(Superblock, Vec<SegmentView>)> {
-    let context = &*writer.context;
+    let (context, file, target) = (&*writer.context, new.file(), new.path());
     let (segments, end) = copy(&*appended.file, &**file, target, entries)?;
     let manifest = Manifest {
         generation: appended.superblock.generation + 1,
@@ -117,27 +88,6 @@ fn copy_to(
     state_file::write_superblock(&**file, target, &next)?;
     let segments = views(&manifest.segments, &context.source(file), &context.scheme)?;
     Ok((next, segments))
-}
-
-/// Removes a copy that nothing refers to. If that fails, closing or the next open removes it.
-fn forget(context: &Context, target: &Path, file: &dyn File) {
-    let _ = companions::remove_own(&*context.layer, target, file);
-}
-
-/// Checks that the name still leads to the copy, before it replaces the database (STEP-12).
-fn check_copy(context: &Context, target: &Path, file: &dyn File) -> Result<()> {
-    match companions::has_name(&*context.layer, target, file)? {
-        true => Ok(()),
-        false => Err(Error::Replaced { path: target.into() }),
-    }
-}
-
-/// V3 and V4: renames the copy to the database's name, and syncs the directory.
-fn replace_file(context: &Context, target: &Path) -> Result<()> {
-    let renamed = context.layer.rename(target, &context.path);
-    renamed.map_err(|error| Error::io("rename", target, error))?;
-    let parent = parent_of(&context.path);
-    context.layer.sync_dir(parent).map_err(|error| Error::io("sync", parent, error))
 }
 
 fn copy_mark(from: &dyn File, to: &dyn File) -> std::io::Result<()> {

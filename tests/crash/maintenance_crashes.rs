@@ -1,4 +1,4 @@
-//! Crashes of create, copy, salvage and repair, at every disk change, with every disk state that a crash there can
+//! Crashes of create, copy, salvage, repair and reindex, at every disk change, with every disk state that a crash there can
 //! leave, and again during the second attempt. A new database is there completely or not at all, the old one is
 //! unchanged, and nothing hinders the next attempt.
 //!
@@ -123,6 +123,46 @@ fn every_crash_of_a_second_repair_can_be_repaired() {
     let second: usize = again.into_iter().map(|disk| crash_repair(disk, &rows).len()).sum();
     println!("repair: {images} disks, {second} of the second try after {tries} of them");
     assert!(images > 50 && second > images);
+}
+
+/// Reindexes a disk, and checks that a crash at any point leaves the old database or the new one (STEP-13).
+fn crash_reindex(
+    disk: MemoryFiles,
+    [old, new]: [&Rows; 2],
+) -> Vec<(usize, CrashKind, MemoryFiles)> {
+    let files = FaultyFiles::resume(disk);
+    maintenance::reindexed(&(Arc::new(files.clone()) as Layer)).unwrap();
+    let disks = disks_of(&files);
+    let finished = disks.par_iter().panic_fuse().filter(|(at, kind, disk)| {
+        history::at(
+            || format!("reindex, {at} changes, {kind:?}"),
+            || maintenance::check_reindexed(disk, [old, new]),
+        )
+    });
+    let finished = finished.count();
+    assert!(0 < finished && finished < disks.len(), "{finished} of {}", disks.len());
+    disks
+}
+
+/// Also covers commits that are only in the write-ahead log, and the reindex of a disk that a crashed one left.
+#[test]
+fn every_crash_of_a_reindex_leaves_the_old_database_or_the_new_one() {
+    for history in [maintenance::closed(), maintenance::killed()] {
+        let old = maintenance::rows_after(&history, history.model.last());
+        let new = maintenance::with_fewer_bits(&old);
+        let first = crash_reindex(copy(history.files.running()), [&old, &new]);
+        let images = first.len();
+        let unfinished = first.into_iter().filter(|(.., disk)| {
+            let layer: Layer = Arc::new(copy(disk));
+            maintenance::rows_in(&layer, PATH) != new
+        });
+        let again = some(unfinished.collect());
+        let tries = again.len();
+        let second: usize =
+            again.into_iter().map(|disk| crash_reindex(disk, [&old, &new]).len()).sum();
+        println!("reindex: {images} disks, {second} of the second try after {tries} of them");
+        assert!(images > 20 && second > images);
+    }
 }
 
 /// Returns the bytes of all logs, wherever they are.

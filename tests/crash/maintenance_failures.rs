@@ -1,4 +1,4 @@
-//! Disk failures during create, copy, salvage and repair: any operation fails, once or from then on. The call returns
+//! Disk failures during create, copy, salvage, repair and reindex: any operation fails, once or from then on. The call returns
 //! a typed error, the old database is unchanged, no unfinished file has the name of the new one, and the next attempt
 //! on a working disk succeeds.
 
@@ -113,6 +113,21 @@ fn every_failure_of_a_repair_leaves_what_can_be_repaired() {
     });
     println!("repair: {tries} failures, {failed} of them reported");
     assert!(failed * 10 >= tries * 7, "{failed} of {tries}");
+}
+
+#[test]
+fn every_failure_of_a_reindex_leaves_the_old_database_or_the_new_one() {
+    for history in [maintenance::closed(), maintenance::killed()] {
+        let old = maintenance::rows_after(&history, history.model.last());
+        let new = maintenance::with_fewer_bits(&old);
+        let disk = copy(history.files.running());
+        let (tries, failed) = try_each(&disk, maintenance::reindexed, |left, done, _| {
+            let new_rows = maintenance::check_reindexed(left, [&old, &new]);
+            assert!(new_rows || !done, "it said that it was done");
+        });
+        println!("reindex: {tries} failures, {failed} of them reported");
+        assert!(failed * 10 >= tries * 7, "{failed} of {tries}");
+    }
 }
 
 /// Salvages from a disk on which some bytes of a file cannot be read. Returns the report and the rows.

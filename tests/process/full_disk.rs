@@ -11,6 +11,7 @@ use std::process::Command;
 use child::{Known, Said, Task};
 use ringer::internals::store::file_layer::real::RealFiles;
 use ringer::internals::store::file_layer::{Access, FileLayer};
+use ringer::scheme::Slots;
 use ringer::{Database, Error, LogKind, Options, Scheme};
 
 const KINDS: [LogKind; 2] = [LogKind::Plain, LogKind::Sled];
@@ -234,4 +235,50 @@ fn commits_continue_when_there_is_space_again() {
         db.put("more", &[1]).unwrap();
         db.close().unwrap();
     }
+}
+
+/// A reindex needs room for a second file and for temporary ones. It says so before it starts, and changes nothing.
+#[test]
+fn a_reindex_checks_the_free_space_first() {
+    let place = tempfile::tempdir().unwrap();
+    let Some(disk) = Small::mount(place.path(), 65_536) else {
+        println!("skipped: a tmpfs cannot be mounted here");
+        return;
+    };
+    let path = place.path().join("corpus.ringer");
+    let scheme = Scheme::near_duplicate();
+    let db = Database::create(&path, &scheme, Options::default()).unwrap();
+    let mut load = db.bulk_load();
+    for i in 0..20_000_u64 {
+        load.put(format!("key {i}"), &[i, i + 1, i + 2]).unwrap();
+    }
+    load.commit().unwrap();
+    db.close().unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    let slots = Slots { count: 16, samples_per_slot: 4, value_bits: 32, min_matches: 1 };
+    let other = Scheme::new(scheme.with_slots(slots)).unwrap();
+    // With a tiny budget of memory, everything goes to temporary files.
+    let options = Options::default().with_build_bytes(1);
+    let kib = bytes.len() as u64 / 1024;
+    let mut stated = 0;
+    for size in [kib + 100, 2 * kib + 100] {
+        disk.grow(size);
+        match Database::reindex(&path, &other, &options) {
+            Err(Error::TooLittleSpace { needed, free, .. }) => {
+                assert!(free <= 1024 * size && needed > free, "{needed} {free}");
+                stated = needed;
+            }
+            other => panic!("{size} KiB: {other:?}"),
+        }
+        assert!(std::fs::read(&path).unwrap() == bytes);
+        assert_eq!(folder::names(place.path()), ["corpus.ringer"]);
+    }
+    // What it asks for is enough.
+    disk.grow(kib + stated / 1024 + 64);
+    let report = Database::reindex(&path, &other, &options).unwrap();
+    println!("{report:?}");
+    assert!(report.rewritten && report.needed_bytes < 4 * report.file_bytes, "{report:?}");
+    assert_eq!(folder::names(place.path()), ["corpus.ringer"]);
+    let reader = Database::open_read_only(&path, Options::default()).unwrap();
+    assert_eq!((reader.scheme(), reader.snapshot().len().unwrap()), (other, 20_000));
 }

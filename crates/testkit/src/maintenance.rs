@@ -5,13 +5,15 @@
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ringer::internals::maintenance::{check, create, repair, salvage};
+use ringer::internals::maintenance::{check, create, reindex, repair, salvage};
 use ringer::internals::store::file_layer::FileLayer;
 use ringer::internals::store::file_layer::memory::MemoryFiles;
-use ringer::{Database, Depth, Reader, Recovery, Result, Signature};
+use ringer::scheme::Slots;
+use ringer::{Database, Depth, Reader, Recovery, Result, Scheme, Signature, Sketcher};
 
 use crate::history::{self, History, PATH, Step, bytes_of, names_of, scheme, script};
 
@@ -195,4 +197,43 @@ pub fn cut_short() -> (MemoryFiles, Rows) {
 pub fn open_salvaging(layer: &Layer) -> Result<Database> {
     let options = history::options().with_recovery(Recovery::Salvage);
     Database::open_in(Arc::clone(layer), Path::new(PATH), options)
+}
+
+/// Returns the scheme to which [`reindexed`] changes: one bit less, and other slots.
+pub fn fewer_bits() -> Scheme {
+    let slots = Slots { count: 9, samples_per_slot: 7, value_bits: 7, min_matches: 2 };
+    Scheme::new(scheme().with_bits(1).with_slots(slots)).unwrap()
+}
+
+pub fn reindexed(layer: &Layer) -> Result<()> {
+    let (path, mut go_on) = (Path::new(PATH), |_, _| ControlFlow::Continue(()));
+    reindex::reindex(layer, path, &fewer_bits(), &history::options(), &mut go_on).map(drop)
+}
+
+/// Returns the rows after [`reindexed`]: the sketches of the sets with that scheme.
+pub fn with_fewer_bits(rows: &Rows) -> Rows {
+    let sketcher = Sketcher::new(&fewer_bits());
+    let anew = |signature: &Signature| sketcher.sketch(signature.elements().unwrap()).unwrap();
+    let row = |(key, (signature, value)): (&Vec<u8>, &(Signature, Option<Arc<[u8]>>))| {
+        (key.clone(), (anew(signature), value.clone()))
+    };
+    rows.iter().map(row).collect()
+}
+
+/// Opens what a crash or a failure of [`reindexed`] left. The rows are the old or the new ones, nothing is left beside the
+/// database, and another try succeeds. Returns whether the rows are the new ones.
+pub fn check_reindexed(disk: &MemoryFiles, [old, new]: [&Rows; 2]) -> bool {
+    let files = copy(disk);
+    let layer: Layer = Arc::new(files.clone());
+    let db = Database::open_in(Arc::clone(&layer), Path::new(PATH), history::options()).unwrap();
+    let done = rows_of(&db.snapshot()) == *new;
+    db.close().unwrap();
+    check_whole(&layer, PATH, if done { new } else { old });
+    assert_eq!(names_of(&files, PATH), [PathBuf::from(PATH)]);
+    let files = copy(disk);
+    let layer: Layer = Arc::new(files.clone());
+    reindexed(&layer).unwrap();
+    check_whole(&layer, PATH, new);
+    assert_eq!(names_of(&files, PATH), [PathBuf::from(PATH)]);
+    done
 }

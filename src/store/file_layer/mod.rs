@@ -95,6 +95,11 @@ pub trait FileLayer: Send + Sync + fmt::Debug {
         Ok(255)
     }
 
+    /// Returns the bytes that files in a directory may still take, if the layer knows.
+    fn free_bytes(&self, _folder: &Path) -> io::Result<Option<u64>> {
+        Ok(None)
+    }
+
     /// Makes the names in a directory durable.
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
 

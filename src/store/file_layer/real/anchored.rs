@@ -127,6 +127,10 @@ impl FileLayer for AnchoredFiles {
         self.walk(&self.names_to(folder)?)?.longest_name()
     }
 
+    fn free_bytes(&self, folder: &Path) -> io::Result<Option<u64>> {
+        self.walk(&self.names_to(folder)?)?.free_bytes()
+    }
+
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
         self.walk(&self.names_to(path)?)?.sync()
     }

@@ -105,6 +105,10 @@ impl FileLayer for RealFiles {
         Folder::open(shown(folder))?.longest_name()
     }
 
+    fn free_bytes(&self, folder: &Path) -> io::Result<Option<u64>> {
+        Folder::open(shown(folder))?.free_bytes()
+    }
+
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
         Folder::open(shown(path))?.sync()
     }

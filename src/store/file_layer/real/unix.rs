@@ -164,6 +164,12 @@ impl Folder {
         Ok(usize::try_from(limit).ok().filter(|limit| *limit > 0).unwrap_or(255))
     }
 
+    /// Returns the bytes that this user may still write on the device.
+    pub(super) fn free_bytes(&self) -> io::Result<Option<u64>> {
+        let found = fs::fstatvfs(&self.0)?;
+        Ok(Some(found.f_bavail.saturating_mul(found.f_frsize)))
+    }
+
     /// Sets the rights of a directory from those of a file in it: whoever may read the file may list the directory,
     /// and its owner always may. Fails unless this process has just created the directory.
     pub(super) fn set_rights(&self, rights: &Rights) -> io::Result<()> {

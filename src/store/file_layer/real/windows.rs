@@ -109,6 +109,11 @@ impl Folder {
         Ok(255)
     }
 
+    /// The standard library does not know.
+    pub(super) fn free_bytes(&self) -> io::Result<Option<u64>> {
+        Ok(None)
+    }
+
     /// Does nothing: a directory inherits the rights of its parent.
     pub(super) fn set_rights(&self, _rights: &Rights) -> io::Result<()> {
         Ok(())
