@@ -90,9 +90,10 @@ fn message_of(error: &Error) -> String {
 fn status_of(error: &Error) -> u8 {
     match error {
         Error::NoSuchKey { .. } => 1,
-        Error::OtherMeasure { .. } | Error::ForeignScheme => 2,
+        Error::OtherMeasure { .. } | Error::ForeignScheme | Error::NotDerivable { .. } => 2,
         Error::Io { .. }
         | Error::NoSpace { .. }
+        | Error::TooLittleSpace { .. }
         | Error::Poisoned { .. }
         | Error::Replaced { .. }
         | Error::Forked { .. }

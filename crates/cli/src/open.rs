@@ -95,7 +95,7 @@ pub(crate) fn to_write(path: &Path, style: Style) -> Result<Database, Failure> {
 }
 
 /// The error about a database that cannot be opened. It says what to do if the file does not exist.
-fn unopened(path: &Path, error: Error) -> Failure {
+pub(crate) fn unopened(path: &Path, error: Error) -> Failure {
     let shown = show::path(path);
     match &error {
         Error::Io { .. } if matches!(path.try_exists(), Ok(false)) => Failure::Io(format!(

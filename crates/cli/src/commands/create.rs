@@ -4,21 +4,24 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, FromArgMatches};
+use ringer::estimate::capacity;
 use ringer::scheme::{CardinalityField, Elements, Features, Measure, Packing, Sampler, Universe};
 use ringer::{Database, Parameters, Scheme, presets};
 use serde_json::json;
 
+use super::slots::SlotChoices;
 use crate::exit::{self, Failure};
 use crate::open;
 use crate::show::{self, Output, Style};
 
 /// Create an empty database.
 ///
-/// The scheme of a database cannot be changed later: how documents become sets, and what is stored of each set. The presets
-/// suit most data. `ringer plan` helps to choose other values.
+/// How documents become sets, and what is stored of each set, cannot be changed later. Only the slots of the index can, and
+/// bits can become fewer: see `ringer reindex`. The presets suit most data. `ringer plan` helps to choose other values.
 #[derive(Args)]
 #[command(after_help = "Examples:
   ringer create notes.ringer
+  ringer create web.ringer --sets 1000000000
   ringer create baskets.ringer --features tokens --preset precise
   ringer create files.ringer --features chunks
   ringer create words.ringer --features ids --universe 65536 --samples 256 --bits 2
@@ -49,18 +52,8 @@ pub(crate) struct Choices {
     /// Bits stored of each sample (b), 1 to 16.
     #[arg(long, value_name = "B")]
     bits: Option<u8>,
-    /// Number of index slots (L); 0 for no index.
-    #[arg(long, value_name = "L")]
-    slots: Option<u16>,
-    /// Samples per slot (g).
-    #[arg(long, value_name = "G")]
-    samples_per_slot: Option<u16>,
-    /// Bits of a slot value (v), 1 to 32.
-    #[arg(long, value_name = "V")]
-    value_bits: Option<u8>,
-    /// Equal slots that two sets need to be compared (m).
-    #[arg(long, value_name = "M")]
-    min_matches: Option<u16>,
+    #[command(flatten)]
+    slots: SlotChoices,
     /// The sampler: every-bin, one-permutation, independent or lazy; weighted for sets whose elements have weights;
     /// sign-projection for the cosine of vectors [default: the preset's sampler; with --universe, one-permutation].
     #[arg(long)]
@@ -91,13 +84,7 @@ fn preset_names() -> clap::builder::PossibleValuesParser {
 impl Choices {
     /// The scheme, if the choices fit together.
     pub(crate) fn scheme(&self) -> Result<Scheme, Failure> {
-        let of_slots = self.samples_per_slot.is_some()
-            || self.value_bits.is_some()
-            || self.min_matches.is_some();
-        if self.slots == Some(0) && of_slots {
-            let message = "--slots 0 means no index: leave out --samples-per-slot, --value-bits and --min-matches";
-            return Err(Failure::Usage(message.into()));
-        }
+        self.slots.check()?;
         let preset = self.preset().with_random_seed();
         // The every-bin sampler does not support a bounded universe.
         let usual = match (preset.sampler, self.universe) {
@@ -115,7 +102,7 @@ impl Choices {
             .with_bits(self.bits.unwrap_or(preset.bits))
             .with_cardinality(self.cardinality.unwrap_or(preset.cardinality))
             .with_elements(self.keep_sets.map_or(preset.elements, |bits| Elements::Kept { bits }));
-        Scheme::new(self.with_slots(parameters)).map_err(exit::bad_argument)
+        self.with_slots(parameters).and_then(Scheme::new).map_err(exit::bad_argument)
     }
 
     /// The named preset, or the one that fits the sampler and the packing.
@@ -132,25 +119,19 @@ impl Choices {
         preset.with_cardinality(cardinality)
     }
 
-    /// Applies the options for slots. Values that were not given follow from the others: as many slots as the samples suffice
-    /// for, and slot values with as many bits as the samples have.
-    fn with_slots(&self, mut parameters: Parameters) -> Parameters {
-        let (samples, bits) = (parameters.samples, u32::from(parameters.bits));
-        let slots = &mut parameters.slots;
-        if self.slots == Some(0) {
-            *slots = ringer::scheme::Slots::NONE;
-            return parameters;
+    /// Chooses the slots. For a number of sets, samples and bits that were not given are chosen, too.
+    fn with_slots(&self, parameters: Parameters) -> ringer::Result<Parameters> {
+        let fixed = self.samples.is_some() || self.bits.is_some();
+        let usual = parameters.slots.value_bits;
+        let chosen = self.slots.apply(parameters, self.samples.is_some(), usual);
+        match self.slots.sets() {
+            None => Ok(chosen),
+            Some(sets) if fixed => {
+                let slots = capacity::slots_for(&Scheme::new(chosen)?, sets)?;
+                Ok(chosen.with_slots(slots))
+            }
+            Some(sets) => capacity::parameters_for(chosen, sets),
         }
-        let changed = self.samples.is_some() || self.samples_per_slot.is_some();
-        let usual = u32::from(slots.samples_per_slot).min(samples.max(1)) as u16;
-        slots.samples_per_slot = self.samples_per_slot.unwrap_or(usual);
-        let enough = (samples / u32::from(slots.samples_per_slot.max(1))).max(1);
-        let fitting = if changed { enough } else { u32::from(slots.count) };
-        slots.count = self.slots.unwrap_or(u16::try_from(fitting).unwrap_or(u16::MAX));
-        let most_bits = (u32::from(slots.samples_per_slot) * bits).min(32) as u8;
-        slots.value_bits = self.value_bits.unwrap_or(slots.value_bits.min(most_bits));
-        slots.min_matches = self.min_matches.unwrap_or(slots.min_matches.min(slots.count.max(1)));
-        parameters
     }
 }
 

@@ -18,8 +18,10 @@ mod pack;
 mod pairs;
 mod plan;
 mod query;
+mod reindex;
 mod repair;
 mod salvage;
+mod slots;
 mod stat;
 mod triples;
 
@@ -50,6 +52,7 @@ pub(crate) enum Command {
     Repair(repair::Repair),
     Salvage(salvage::Salvage),
     Compact(compact::Compact),
+    Reindex(reindex::Reindex),
     Pack(pack::Pack),
     Dump(dump::Dump),
     Export(export::Export),
@@ -77,6 +80,7 @@ impl Command {
             Command::Repair(command) => command.run(style),
             Command::Salvage(command) => command.run(style),
             Command::Compact(command) => command.run(style),
+            Command::Reindex(command) => command.run(style),
             Command::Pack(command) => command.run(style),
             Command::Dump(command) => command.run(style),
             Command::Export(command) => command.run(style),

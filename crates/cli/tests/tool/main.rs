@@ -24,6 +24,7 @@ mod planted_links;
 mod progress;
 mod query;
 mod query_files;
+mod reindex;
 mod report;
 #[cfg(unix)]
 mod reserved_names;

@@ -84,6 +84,7 @@ fn beside_a_writer_one_can_read_but_not_write() {
         &["add", "db.ringer", "."][..],
         &["delete", "db.ringer", "a"],
         &["compact", "db.ringer"],
+        &["reindex", "db.ringer", "--bits", "4"],
         &["repair", "db.ringer"],
     ] {
         let refused = tool.run(command).with_status(4);
@@ -113,6 +114,7 @@ fn files_that_are_no_databases_are_refused() {
         &["add", "text", "folder"][..],
         &["delete", "text", "a"],
         &["compact", "text"],
+        &["reindex", "text", "--bits", "4"],
         &["repair", "text"],
         &["salvage", "text", "new"],
         &["pack", "text", "new"],
@@ -243,7 +245,7 @@ fn help_completions_and_manual_pages() {
     let tool = Tool::new();
     let help = tool.run(&["--help"]).with_status(0).out;
     let commands = "dedup create add query get delete keys estimate pairs clusters triples plan stat check \
-                    repair salvage compact pack dump export completions man";
+                    repair salvage compact reindex pack dump export completions man";
     for command in commands.split_whitespace() {
         assert!(help.contains(&format!("\n  {command} ")), "{command}");
         let own = tool.run(&[command, "--help"]).with_status(0).out;

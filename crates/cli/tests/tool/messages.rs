@@ -35,6 +35,7 @@ const COMMANDS: &[&str] = &[
     "repair",
     "salvage",
     "compact",
+    "reindex",
     "pack",
     "dump",
     "export",

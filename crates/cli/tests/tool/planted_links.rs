@@ -31,11 +31,12 @@ const NAMES: [&str; 14] = [
 ];
 
 /// Commands that write, all in one folder.
-const COMMANDS: [&[&str]; 9] = [
+const COMMANDS: [&[&str]; 10] = [
     &["add", "db.ringer", "--sets", "lines"],
     &["add", "db.ringer", "--sets", "lines", "--commit-every", "1"],
     &["delete", "db.ringer", "a"],
     &["compact", "db.ringer"],
+    &["reindex", "db.ringer", "--slots", "16", "--samples-per-slot", "4"],
     &["repair", "db.ringer"],
     &["pack", "db.ringer", "out.ringer"],
     &["salvage", "db.ringer", "out.ringer"],

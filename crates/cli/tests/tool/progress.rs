@@ -65,6 +65,7 @@ fn long_commands_show_a_bar_on_a_terminal() {
         "triples db.ringer --min 0.9",
         "check db.ringer",
         "compact db.ringer",
+        "reindex db.ringer --bits 7",
         "salvage db.ringer saved.ringer",
     ];
     for line in commands {

@@ -77,11 +77,12 @@ fn everything(folder: &Path) -> Vec<(PathBuf, Vec<u8>, u64, u32)> {
 fn what_has_a_companions_name_is_refused_and_left_as_it_is() {
     let original = Tool::with_sets(SETS);
     let database = fs::read(original.path("db.ringer")).unwrap();
-    let commands: [&[&str]; 5] = [
+    let commands: [&[&str]; 6] = [
         &["add", "db.ringer", "--sets", "lines"],
         &["add", "db.ringer", "--sets", "lines", "--commit-every", "1"],
         &["delete", "db.ringer", "a"],
         &["compact", "db.ringer"],
+        &["reindex", "db.ringer", "--bits", "4"],
         &["repair", "db.ringer"],
     ];
     let targets: [&[&str]; 3] = [

@@ -143,7 +143,8 @@ fn changes() -> Vec<Scene> {
         adding,
         loading,
         change("delete", start().0, &deletion, vec![before.clone(), fewer]),
-        change("compact", start().0, &["compact", DB], vec![before]),
+        change("compact", start().0, &["compact", DB], vec![before.clone()]),
+        change("reindex", start().0, &["reindex", DB, "--min-matches", "2"], vec![before]),
         change("recover", found, &ABSENT, all.split_off(all.len() - 1)),
     ]
 }

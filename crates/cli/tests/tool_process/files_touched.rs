@@ -23,7 +23,7 @@ use ringer::internals::format::log_part::{LogId, encode_id};
 use strace::{Call, traced};
 
 /// Commands on `db.ringer`.
-const COMMANDS: [&[&str]; 12] = [
+const COMMANDS: [&[&str]; 13] = [
     &["check", "db.ringer", "--deep"],
     &["query", "db.ringer", "--set", "7 8 9", "--exhaustive"],
     &["pairs", "db.ringer", "--min", "0.9"],
@@ -34,6 +34,7 @@ const COMMANDS: [&[&str]; 12] = [
     &["pack", "db.ringer", "packed.ringer"],
     &["dump", "db.ringer", "--json"],
     &["compact", "db.ringer"],
+    &["reindex", "db.ringer", "--bits", "1"],
     &["clusters", "db.ringer", "--min", "0.5"],
     &["delete", "db.ringer", "key007xxx"],
 ];

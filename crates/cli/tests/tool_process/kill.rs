@@ -1,4 +1,4 @@
-//! Kills the real tool at random moments while it adds, deletes, compacts, repairs or packs. All rounds use one
+//! Kills the real tool at random moments while it adds, deletes, compacts, repairs, packs or reindexes. All rounds use one
 //! database. After each kill, it has all acknowledged commits and at most one more. A model of the rows is the oracle.
 //!
 //! A quick run does 20 rounds, a full one 2,500.
@@ -122,7 +122,11 @@ impl Life {
         match self.random.below(12) {
             0 => same(&["compact", DB], &self.rows),
             1 => same(&["repair", DB], &self.rows),
-            2 => same(&["pack", DB, PACKED], &self.rows),
+            2 if self.random.below(2) == 0 => same(&["pack", DB, PACKED], &self.rows),
+            2 => {
+                let slots = (10 + self.random.below(11)).to_string();
+                same(&["reindex", DB, "--slots", &slots], &self.rows)
+            }
             3 | 4 => self.deleting(),
             5 => {
                 let count = 1 + self.random.below(300);

@@ -29,10 +29,11 @@ const READING: [&[&str]; 9] = [
 ];
 
 /// Commands that write.
-const WRITING: [&[&str]; 4] = [
+const WRITING: [&[&str]; 5] = [
     &["add", "db.ringer", "--sets", "more.txt"],
     &["delete", "db.ringer", "a"],
     &["compact", "db.ringer"],
+    &["reindex", "db.ringer", "--slots", "20"],
     &["repair", "db.ringer"],
 ];
 
