@@ -45,7 +45,7 @@ pub enum Recovery {
     /// Opening fails and changes nothing.
     Strict,
     /// The database opens with the commits that can be read. Its [report](crate::OpenReport) says what is lost. The
-    /// damaged write-ahead log is kept under another name.
+    /// damaged write-ahead log is kept under another name. A reader shows the same commits, and changes nothing.
     Salvage,
 }
 
@@ -66,7 +66,8 @@ pub enum LogKind {
     ///
     /// If the disk is full, the commit fails and writing is disabled until the database is opened again. In a program
     /// built with `panic = "abort"`, opening a log that was damaged after a crash aborts the program instead of
-    /// returning an error. It needs real files.
+    /// returning an error. It needs real files. [Readers](crate::Reader) cannot read it, so they do not show the
+    /// commits since the last checkpoint.
     Sled,
 }
 

@@ -102,7 +102,8 @@ impl Database {
         Database::open_in(Arc::new(RealFiles), path.as_ref(), options)
     }
 
-    /// Opens a database for reading. It takes no lock, writes nothing, and works while a writer has the database open.
+    /// Opens a database for reading. It shows every acknowledged commit, writes nothing, and works while a writer has the
+    /// database open.
     pub fn open_read_only(path: impl AsRef<Path>, options: Options) -> Result<Reader> {
         Reader::open_in(Arc::new(RealFiles), path.as_ref(), options)
     }
@@ -315,7 +316,7 @@ impl Database {
         self.snapshot().get(key)
     }
 
-    /// Moves all commits into segments of the file, so that readers in other processes can see them.
+    /// Moves all commits from the write-ahead log into segments of the file.
     pub fn checkpoint(&self) -> Result<()> {
         self.open.writer()?.checkpoint()
     }

@@ -31,10 +31,6 @@ impl Snapshot {
         Snapshot { state, sketcher }
     }
 
-    pub(super) fn state(&self) -> &Arc<State> {
-        &self.state
-    }
-
     /// Returns the scheme of all signatures.
     pub fn scheme(&self) -> &Scheme {
         &self.state.scheme

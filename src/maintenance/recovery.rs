@@ -235,13 +235,9 @@ fn replay(
             replay.verified = replayed.verified;
             report.commits_replayed = replayed.last - checkpointed;
             report.log_damage = replayed.damage.clone();
-            let lost = marked.is_some_and(|marked| replayed.last < marked);
-            match replayed.damage {
-                None if !lost => return Ok(replay),
-                // All acknowledged commits are there. The damage is a commit that a crash interrupted.
-                Some(_) if marked.is_some() && !lost => return Ok(replay),
-                damage => {
-                    let detail = damage.unwrap_or_else(|| "its last commits are gone".into());
+            match shortfall(replayed.last, marked, replayed.damage) {
+                None => return Ok(replay),
+                Some(detail) => {
                     let readable = replayed.last;
                     (Error::LogDamaged { readable, marked, detail: detail.clone() }, detail)
                 }
@@ -260,6 +256,18 @@ fn replay(
     report.log_damage = Some(damage.clone());
     replay.damage = Some(damage);
     Ok(replay)
+}
+
+/// Returns what is wrong with a log if it may lack acknowledged commits. `read` is the last commit that could be read,
+/// `marked` the one that the mark tells, if it is not checkpointed.
+pub(super) fn shortfall(read: u64, marked: Option<u64>, damage: Option<String>) -> Option<String> {
+    let lost = marked.is_some_and(|marked| read < marked);
+    match damage {
+        None if !lost => None,
+        // All acknowledged commits are there. The damage is a commit that a crash interrupted.
+        Some(_) if marked.is_some() && !lost => None,
+        damage => Some(damage.unwrap_or_else(|| "its last commits are gone".into())),
+    }
 }
 
 /// Applies one commit of a log to a memtable.

@@ -142,6 +142,11 @@ impl Memtable {
         Memtable { scheme: Arc::clone(scheme), inner: RankedRwLock::new(inner) }
     }
 
+    /// Returns the scheme of its signatures.
+    pub fn scheme(&self) -> &Arc<Scheme> {
+        &self.scheme
+    }
+
     fn read(&self) -> RankedReadGuard<'_, MEMTABLE, Inner> {
         self.inner.read()
     }

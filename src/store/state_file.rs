@@ -29,6 +29,9 @@ pub struct FileState {
     pub manifest: Manifest,
     /// The commit mark, if it belongs to the superblock's log.
     pub mark: Option<CommitMark>,
+    /// Whether the mark counts for certain: it is that of this log or of an earlier one, or blank. Otherwise it is
+    /// damaged, or was read while a writer was changing it.
+    pub mark_is_certain: bool,
 }
 
 /// Attempts before superblocks count as damaged. A writer may be replacing them at the same time.
@@ -90,10 +93,15 @@ fn read_once(file: &dyn File, path: &Path) -> Result<FileState> {
         return Err(broken("superblock", "SUPER-8", 16, detail));
     }
     let seal = Seal::of(superblock.database);
-    let mark = head.get(MARK_OFFSET as usize..).and_then(|bytes| CommitMark::decode(bytes, seal));
-    let mark =
-        mark.filter(|mark| superblock.log_number != 0 && mark.log_number == superblock.log_number);
-    Ok(FileState { superblock, slots, manifest, mark })
+    let bytes = head.get(MARK_OFFSET as usize..).unwrap_or_default();
+    let found = CommitMark::decode(bytes, seal);
+    let number = superblock.log_number;
+    let mark = found.filter(|mark| number != 0 && mark.log_number == number);
+    let mark_is_certain = match found {
+        Some(mark) => mark.log_number <= number,
+        None => bytes.iter().take(MARK_BYTES).all(|byte| *byte == 0),
+    };
+    Ok(FileState { superblock, slots, manifest, mark, mark_is_certain })
 }
 
 /// Makes a superblock the current one: write slot A, sync, write slot B, sync. The state becomes current with the

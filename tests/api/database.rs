@@ -75,11 +75,15 @@ fn a_second_writer_is_refused_at_once_and_readers_are_not() {
     let reader = Database::open_read_only(&path, Options::default()).unwrap();
     assert_eq!((reader.commits_in_log(), reader.is_clean()), (1, false));
     assert!(reader.has_writer().unwrap());
-    assert_eq!(reader.get("a").unwrap(), None);
-    db.checkpoint().unwrap();
-    assert_eq!(reader.get("a").unwrap(), None, "a reader keeps its state");
-    reader.refresh().unwrap();
     assert_eq!(reader.get("a").unwrap(), db.get("a").unwrap());
+    db.put("b", &set(2)).unwrap();
+    assert_eq!(reader.get("b").unwrap(), None, "a reader keeps its state");
+    for in_log in [2, 0] {
+        reader.refresh().unwrap();
+        assert_eq!((reader.commits_in_log(), reader.hidden_commits()), (in_log, 0));
+        assert_eq!(reader.get("b").unwrap(), db.get("b").unwrap());
+        db.checkpoint().unwrap();
+    }
     db.close().unwrap();
     assert!(!reader.has_writer().unwrap());
     drop(Database::open(&path, Options::default()).unwrap());
@@ -245,8 +249,7 @@ fn no_commit_is_forgotten_where_an_empty_memtable_is_too_large() {
     batch.put("last", &[1]).unwrap();
     db.commit(batch).unwrap();
     let reader = Database::open_read_only(&path, options).unwrap();
-    assert_eq!(reader.snapshot().sequence() + reader.commits_in_log(), 21);
-    assert!(reader.snapshot().sequence() >= 20);
+    assert_eq!(reader.snapshot().sequence(), 21);
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod messages;
 mod model;
 mod odd_sets;
 mod past_defects;
+mod readers;
 mod reindex;
 mod threads;
 #[cfg(feature = "tracing")]

@@ -12,13 +12,16 @@ use testkit::random::Random;
 use testkit::scale::cases;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::thread;
 
 use rayon::prelude::*;
+use ringer::internals::store::file_layer::memory::MemoryFiles;
+use ringer::{Error, Options, Reader};
 
-use complete_file::{CompleteFile, Killed, Part, rows_of, stranger};
+use complete_file::{CompleteFile, Killed, PATH, Part, rows_of, stranger};
 use damaged::Damaged;
 use testkit::allocations::most_in_use;
 
@@ -187,8 +190,8 @@ fn every_stale_page() {
     transplants("stale pages", &FILE.stale);
 }
 
-/// One stale superblock changes nothing. With two, the file is an old state of itself: nothing can detect that, and
-/// every answer is that of the old state.
+/// One stale superblock changes nothing. With two, the file is an old state of itself. This one names a log, so it is
+/// refused. Without that, nothing could detect it, and every answer is that of the old state.
 #[test]
 fn stale_superblocks() {
     let patch = |from: usize, to: usize| {
@@ -198,6 +201,9 @@ fn stale_superblocks() {
     let one = [patch(0, 4096), patch(4096, 8192), patch(8192, 12_288), patch(4096, 12_288)];
     assert_eq!(try_all("one stale superblock", &[0, 1, 2, 3], |i| one[i].clone()), one.len());
     let both = [&FILE.earlier[..8192], &FILE.bytes[8192..]].concat();
+    let layer = Arc::new(MemoryFiles::new().with_file(PATH, &*both));
+    let refused = Reader::open_in(layer, Path::new(PATH), Options::default()).unwrap_err();
+    assert!(matches!(refused, Error::LogMissing { .. }), "{refused}");
     let shown = rows_of(&both);
     assert!(shown == rows_of(&FILE.earlier) && shown != FILE.rows);
 }

@@ -237,12 +237,24 @@ fn unclean() -> (MemoryFiles, Model, u64) {
     (image, history.model, checkpointed)
 }
 
-/// Opens a damaged log, in strict and in salvage mode. Returns whether all commits were there.
+/// Opens a damaged log, in strict and in salvage mode. Returns whether all commits were there. A reader shows what a
+/// writer finds, or refuses the log for the same reason.
 fn check_log_damage(damaged: &MemoryFiles, model: &Model, checkpointed: u64) -> bool {
     let before = bytes_of(damaged);
     let copy = MemoryFiles::from_entries(damaged.entries());
     let last = model.last();
-    match open(&copy) {
+    let read = |options: Options| {
+        let reader = Reader::open_in(Arc::new(damaged.clone()), Path::new(PATH), options)?;
+        assert!(bytes_of(damaged) == before, "reading changed bytes");
+        model.check(&reader.snapshot());
+        Ok::<u64, Error>(reader.snapshot().sequence())
+    };
+    let seen = read(history::options());
+    let opened = open(&copy);
+    let found = opened.as_ref().map(|db| db.snapshot().sequence());
+    assert_eq!(seen.as_ref().copied(), found, "a reader sees something else");
+    let seen = read(history::options().with_recovery(Recovery::Salvage)).unwrap();
+    match opened {
         Ok(db) => {
             assert_eq!(db.snapshot().sequence(), last);
             model.check(&db.snapshot());
@@ -268,6 +280,7 @@ fn check_log_damage(damaged: &MemoryFiles, model: &Model, checkpointed: u64) -> 
     assert!((checkpointed + 1..=last).contains(&first_lost));
     assert_eq!(report.commits_replayed, first_lost - 1 - checkpointed);
     assert!(report.log_damage.is_some());
+    assert_eq!(seen, first_lost - 1, "a reader sees something else");
     model.check_contents(&db.snapshot(), model.at(first_lost - 1));
     assert_eq!(db.put("after", &set(1)).unwrap().sequence, last + 1, "a sequence is reused");
     db.close().unwrap();

@@ -65,8 +65,6 @@ fn options() -> Options {
 /// `closed`.
 struct Originals {
     root: tempfile::TempDir,
-    /// What the file alone contains after the kill.
-    checkpointed: Shown,
     /// What the file and the log contain together.
     all: Shown,
 }
@@ -99,7 +97,7 @@ impl Originals {
         folder::copy(&at("work"), &at("closed"));
         let names = folder::names(&at("killed"));
         assert_eq!(names, [NAME, "x.ringer-hot", "x.ringer-lock"], "a killed writer leaves these");
-        Originals { root, checkpointed, all }
+        Originals { root, all }
     }
 }
 
@@ -207,7 +205,6 @@ struct Case<'a> {
     at: String,
     path: PathBuf,
     /// What a reader and a writer may show.
-    checkpointed: &'a Shown,
     all: &'a Shown,
 }
 
@@ -223,7 +220,7 @@ impl Case<'_> {
         });
         match &seen {
             Ok(seen) => {
-                assert!(seen == self.checkpointed, "{}: a reader sees something else", self.at);
+                assert!(seen == self.all, "{}: a reader sees something else", self.at);
             }
             Err(error) => check_error(error),
         }
@@ -274,10 +271,8 @@ fn try_case(own: &Originals, other: &Originals, case: (&str, &str, Change), coun
     let dangling = beside(&path, subject).is_symlink() && !beside(&path, subject).exists();
     let is_other = subject.is_empty() && how == Change::LinkToAnother;
     let shows = if is_other { other } else { own };
-    let closed = state == "closed" && !is_other;
-    let checkpointed = if closed { &shows.all } else { &shows.checkpointed };
     let at = format!("{state} `{subject}` {how:?}");
-    let case = Case { at: at.clone(), path, checkpointed, all: &shows.all };
+    let case = Case { at: at.clone(), path, all: &shows.all };
     let before = everything(scratch.path());
     counts.cases += 1;
     counts.read += usize::from(case.read());

@@ -50,9 +50,10 @@ fn check_left(path: &Path, said: &Said, place: &str) {
     }
     let mut known = Known::new();
     let reader = Database::open_read_only(path, Options::default()).unwrap();
-    known.check(&reader.snapshot());
+    let read = known.check(&reader.snapshot());
     let db = Database::open(path, Options::default()).unwrap_or_else(|e| panic!("{place}: {e}"));
     let found = known.check(&db.snapshot());
+    assert_eq!(read, found, "{place}: a reader sees what a writer finds");
     let expected = acknowledged..=acknowledged + 1;
     assert!(expected.contains(&found), "{place}: {found} of {acknowledged}");
     db.compact().unwrap();

@@ -44,10 +44,13 @@ fn run(mut command: Command) -> Said {
 fn check(path: &Path, said: &Said) {
     let acknowledged = said.last().unwrap_or(0);
     let mut known = Known::new();
+    let in_sled = path.with_file_name("corpus.ringer-hot/sled").exists();
     let reader = Database::open_read_only(path, Options::default()).unwrap();
-    known.check(&reader.snapshot());
+    let read = known.check(&reader.snapshot());
     let db = Database::open(path, Options::default()).unwrap();
     let found = known.check(&db.snapshot());
+    assert!(read + reader.hidden_commits() >= acknowledged, "{read} of {acknowledged}");
+    assert!(in_sled || read == found, "a reader sees {read} commits, a writer {found}");
     assert!((acknowledged..=acknowledged + 1).contains(&found), "{found} of {acknowledged}");
     db.compact().unwrap();
     db.close().unwrap();

@@ -5,6 +5,7 @@ use testkit::child;
 use testkit::folder;
 use testkit::random::Random;
 use testkit::scale::cases;
+use testkit::unprivileged::image;
 
 use std::path::Path;
 use std::time::Duration;
@@ -56,18 +57,24 @@ fn run_and_kill(path: &Path, random: &mut Random, log: LogKind) -> Said {
     said
 }
 
-/// Opens what a kill left, first read-only, then for writing.
+/// Opens what a kill left, first read-only, then for writing. Reading changes no byte and no time of any file.
 fn check(path: &Path, acknowledged: u64, known: &mut Known) -> u64 {
+    let before = image(path.parent().unwrap());
+    let in_sled = path.with_file_name("corpus.ringer-hot/sled").exists();
     let reader = Database::open_read_only(path, Options::default()).unwrap();
-    let checkpointed = known.check(&reader.snapshot());
+    let read = known.check(&reader.snapshot());
     // The mark survives a kill.
-    let told = checkpointed + reader.commits_in_log();
+    let told = read + reader.hidden_commits();
     assert!(told >= acknowledged, "{acknowledged} were acknowledged, a reader knows of {told}");
+    reader.refresh().unwrap();
+    assert_eq!(reader.snapshot().sequence(), read);
+    assert!(image(path.parent().unwrap()) == before, "reading changed something");
     let db = Database::open(path, Options::default()).unwrap();
     let found = known.check(&db.snapshot());
     assert!(found >= acknowledged, "{acknowledged} were acknowledged, {found} are there");
     assert!(found <= acknowledged + 1, "{acknowledged} were acknowledged, {found} are there");
     assert_eq!(db.open_report().commits_lost, None);
+    assert!(in_sled || read == found, "a reader sees {read} commits, a writer {found}");
     db.close().unwrap();
     found
 }

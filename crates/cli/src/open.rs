@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::exit::{self, Failure};
 use crate::show::{self, Output, Style};
 
-/// Opens a database for reading, and warns about commits that cannot be seen.
+/// Opens a database for reading. It shows every acknowledged commit.
 pub(crate) fn to_read(path: &Path, style: Style) -> Result<Reader, Failure> {
     read_with(path, style, style.options())
 }
@@ -45,22 +45,22 @@ fn read_with(path: &Path, style: Style, options: Options) -> Result<Reader, Fail
         ));
     }
     let reader = Database::open_read_only(path, options).map_err(|error| unopened(path, error))?;
-    warn_of_commits_in_log(&reader, style)?;
+    warn_of_hidden_commits(&reader, style)?;
     Ok(reader)
 }
 
-/// Warns about commits that are only in the log, where a reader does not see them.
-pub(crate) fn warn_of_commits_in_log(reader: &Reader, style: Style) -> Result<(), Failure> {
-    let unsealed = reader.commits_in_log();
-    if unsealed > 0 && style.json {
+/// Warns about commits in a log of the kind sled, which a program may have chosen and readers cannot read.
+pub(crate) fn warn_of_hidden_commits(reader: &Reader, style: Style) -> Result<(), Failure> {
+    let hidden = reader.hidden_commits();
+    if hidden > 0 && style.json {
         let mut out = Output::new();
-        out.line(json!({ "unsealed": unsealed }))?;
+        out.line(json!({ "unsealed": hidden }))?;
         out.flush()?;
-    } else if unsealed > 0 {
+    } else if hidden > 0 {
         exit::say(&format!(
-            "warning: {} only in the log and not shown until the writer's next checkpoint or, if the writer was killed, until \
-             the next command that writes",
-            match unsealed {
+            "warning: {} only in a log of the kind sled and not shown until the writer's next checkpoint or, if the writer was \
+             killed, until the next command that writes",
+            match hidden {
                 1 => "1 commit is".to_string(),
                 more => format!("{more} commits are"),
             }

@@ -13,7 +13,8 @@ use ringer::internals::store::file_layer::{Access, FileLayer};
 use ringer::internals::store::state_file;
 use ringer::scheme::{CardinalityField, Slots};
 use ringer::{
-    Answer, Database, Error, Like, Options, Pair, Plan, Reader, Result, Scheme, Snapshot, Stored,
+    Answer, Database, Error, Like, Options, Pair, Plan, Reader, Recovery, Result, Scheme, Snapshot,
+    Stored,
 };
 
 use crate::damaged::Damaged;
@@ -129,10 +130,11 @@ fn files(seed: u64) -> (MemoryFiles, Vec<u8>, Vec<u8>) {
     (files, stale, earlier)
 }
 
-/// Returns all rows of a file of these bytes.
+/// Returns all rows of a file of these bytes, without its log.
 pub fn rows_of(bytes: &[u8]) -> BTreeMap<Vec<u8>, Stored> {
     let files = Arc::new(MemoryFiles::new().with_file(PATH, bytes));
-    let reader = Reader::open_in(files, Path::new(PATH), options_of_readers()).unwrap();
+    let options = options_of_readers().with_recovery(Recovery::Salvage);
+    let reader = Reader::open_in(files, Path::new(PATH), options).unwrap();
     reader.snapshot().range::<&[u8]>(..).map(owned).collect()
 }
 
@@ -313,7 +315,8 @@ impl Killed {
         Killed { image, bytes, rows }
     }
 
-    /// Opens it with these bytes as the file, and returns whether everything was answered.
+    /// Opens it with these bytes as the file, for reading and for writing, and returns whether a writer answered
+    /// everything.
     pub fn check(&self, bytes: Vec<u8>) -> bool {
         let damaged = MemoryFiles::from_entries(self.image.entries()).with_file(PATH, bytes);
         // The lock file is excluded: opening removes the lock file of a killed writer.
@@ -323,19 +326,23 @@ impl Killed {
             entries.map(|e| (e.path, e.bytes.map(|bytes| bytes.to_vec()))).collect::<Vec<_>>()
         };
         let before = contents(&damaged);
+        let check_refused = |error: Error| {
+            if !matches!(error, Error::LogMissing { .. } | Error::LogDamaged { .. }) {
+                check_error(&error);
+            }
+            assert!(contents(&damaged) == before, "{error}: a refused open changed bytes");
+        };
+        match Reader::open_in(Arc::new(damaged.clone()), Path::new(PATH), options()) {
+            Ok(reader) => Refusals::default().compare_rows(&reader.snapshot(), &self.rows),
+            Err(error) => check_refused(error),
+        }
         let mut refusals = Refusals::default();
         match Database::open_in(Arc::new(damaged.clone()), Path::new(PATH), options()) {
             Ok(db) => {
                 refusals.compare_rows(&db.snapshot(), &self.rows);
                 return refusals.errors == 0;
             }
-            Err(error) => {
-                let log_lost = matches!(error, Error::LogMissing { .. } | Error::LogDamaged { .. });
-                if !log_lost {
-                    check_error(&error);
-                }
-                assert!(contents(&damaged) == before, "{error}: a refused open changed bytes");
-            }
+            Err(error) => check_refused(error),
         }
         false
     }

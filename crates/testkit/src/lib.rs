@@ -3,7 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`oracle`], [`query_oracle`], [`all_pairs`] | brute force: the correct answers of a database |
-//! | [`history`], [`maintenance`], [`child`] | scripted histories of a database in memory, on a failing disk, and in child processes that are killed |
+//! | [`history`], [`maintenance`], [`meddled`], [`child`] | scripted histories of a database in memory, on a failing disk, between the steps of a reader, and in child processes that are killed |
 //! | [`attacks`], [`corpus`], [`forged`], [`damaged`], [`complete_file`] | attacks with hostile bytes, the fuzzing corpora, forged fields, damaged files |
 //! | [`trials`], [`binomial`] | repeated sketches for statistical tests, and their bounds |
 //! | [`real`], [`workload`] | real data sets with known answers, and a synthetic one of any size |
@@ -29,6 +29,7 @@ pub mod forged;
 pub mod history;
 pub mod inject;
 pub mod maintenance;
+pub mod meddled;
 pub mod oracle;
 pub mod query_oracle;
 pub mod random;

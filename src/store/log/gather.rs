@@ -19,6 +19,9 @@ use crate::format::log_part::{LogId, OPENING, Part};
 /// Receives the sequence and payload of one commit.
 pub type Visit<'a> = &'a mut dyn FnMut(u64, Vec<u8>) -> Result<()>;
 
+/// The sequence and number of a part.
+pub(super) type Position = (u64, u32);
+
 /// The state of a replay.
 pub(super) struct Gather<'a> {
     /// The log that the parts belong to.
@@ -32,7 +35,7 @@ pub(super) struct Gather<'a> {
     parts: u32,
     payload: Vec<u8>,
     /// The sequence and number of the previous part, including parts of checkpointed commits.
-    before: Option<(u64, u32)>,
+    before: Option<Position>,
     /// Whether the first part was the opening part.
     opened: bool,
     damage: Option<String>,
@@ -48,6 +51,16 @@ impl<'a> Gather<'a> {
     pub(super) fn new(id: LogId, after: u64, visit: Visit<'a>) -> Gather<'a> {
         let (payload, before, opened, damage) = (Vec::new(), None, false, None);
         Gather { id, after, visit, last: after, part: 0, parts: 0, payload, before, opened, damage }
+    }
+
+    /// Goes on after commit `last`, whose last part is at `before`. The parts up to there were taken without damage.
+    pub(super) fn resumed(
+        id: LogId,
+        last: u64,
+        before: Option<Position>,
+        visit: Visit<'a>,
+    ) -> Gather<'a> {
+        Gather { before, opened: before.is_some(), ..Gather::new(id, last, visit) }
     }
 
     /// Takes the next part. Returns `false` if nothing after it counts.
@@ -91,6 +104,11 @@ impl<'a> Gather<'a> {
     /// Returns the last whole commit.
     pub(super) fn last(&self) -> u64 {
         self.last
+    }
+
+    /// Returns the previous part.
+    pub(super) fn before(&self) -> Option<Position> {
+        self.before
     }
 
     /// Whether the parts end in the middle of a commit.

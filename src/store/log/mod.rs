@@ -9,6 +9,7 @@
 //! `sled_log`, behind four functions and the trait [`Log`].
 
 mod admit;
+mod follower;
 mod gather;
 mod leftover;
 mod plain_log;
@@ -26,6 +27,7 @@ use crate::format::log_part::{ID_BYTES, decode_id, encode_id};
 
 pub use crate::format::log_part::LogId;
 pub use crate::options::LogKind;
+pub use follower::{Followed, Follower, LogPlace, follow};
 pub use gather::Visit;
 pub use leftover::{
     is_own, remove, remove_known, remove_replay, remove_unfinished, replay_copy, replay_name,

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::admit::Admit;
-use super::gather::Gather;
+use super::gather::{Gather, Position};
 use super::{Commit, Log, LogId, at};
 use crate::error::{Error, Result};
 use crate::format::log_part::{MAX_PART, OPENING, decode_part, encode_parts};
@@ -36,7 +36,7 @@ use crate::sync::{Ranked, RankedGuard};
 pub(super) const NAME: &str = "log";
 const NEW_NAME: &str = "log-new";
 
-/// Bytes that a trim copies at a time.
+/// Bytes that a trim copies, and a replay reads, at a time.
 const COPY_BYTES: usize = 1 << 16;
 
 #[derive(Debug)]
@@ -228,22 +228,71 @@ pub(super) fn replay(
     directory: &Path,
     gather: &mut Gather<'_>,
 ) -> Result<()> {
+    match open_to_read(layer, directory)? {
+        Some(file) => read_parts(&*file, &directory.join(NAME), 0, u64::MAX, gather).map(drop),
+        None => {
+            gather.spoil(MISSING.into());
+            Ok(())
+        }
+    }
+}
+
+/// The damage of a log directory without the file of the log.
+pub(super) const MISSING: &str = "its log is missing (LOG-2)";
+
+/// Opens the file of a log for reading. `None` if there is no such file.
+pub(super) fn open_to_read(
+    layer: &Arc<dyn FileLayer>,
+    directory: &Path,
+) -> Result<Option<Arc<dyn File>>> {
     let path = directory.join(NAME);
     if at(&path, "look at", layer.kind(&path))? != Some(Kind::File) {
-        gather.spoil("its log is missing (LOG-2)".into());
-        return Ok(());
+        return Ok(None);
     }
-    let file = at(&path, "open", layer.open(&path, Access::Read))?;
-    let mut buffer = [0; MAX_PART];
-    let mut offset: u64 = 0;
+    at(&path, "open", layer.open(&path, Access::Read)).map(Some)
+}
+
+/// Where the reading of a log ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct End {
+    /// The end of the last whole commit.
+    pub(super) offset: u64,
+    /// The last part of that commit. `None` if nothing was read.
+    pub(super) before: Option<Position>,
+    /// Whether a part of a commit after `until` follows.
+    pub(super) more: bool,
+}
+
+/// Passes the parts from `offset` on to `gather`, up to the first that does not verify or belongs to a commit after
+/// `until`.
+pub(super) fn read_parts(
+    file: &dyn File,
+    path: &Path,
+    mut offset: u64,
+    until: u64,
+    gather: &mut Gather<'_>,
+) -> Result<End> {
+    let mut buffer = vec![0; COPY_BYTES];
+    let (mut start, mut filled) = (0_usize, 0_usize);
+    let mut end = End { offset, before: gather.before(), more: false };
     loop {
-        let read = at(&path, "read", file.read_up_to(&mut buffer, offset))?;
-        let bytes = buffer.get(..read).unwrap_or_default();
-        let Ok((part, rest)) = decode_part(gather.id, bytes) else { return Ok(()) };
-        if !gather.take(&part)? {
-            return Ok(());
+        if filled.saturating_sub(start) < MAX_PART && (start > 0 || filled == 0) {
+            (start, filled) = (0, at(path, "read", file.read_up_to(&mut buffer, offset))?);
         }
-        offset = offset.saturating_add(bytes_of(read.saturating_sub(rest.len())));
+        let bytes = buffer.get(start..filled).unwrap_or_default();
+        let Ok((part, rest)) = decode_part(gather.id, bytes) else { return Ok(end) };
+        if part.sequence > until {
+            return Ok(End { more: true, ..end });
+        }
+        if !gather.take(&part)? {
+            return Ok(end);
+        }
+        let length = bytes.len().saturating_sub(rest.len());
+        start = start.saturating_add(length);
+        offset = offset.saturating_add(bytes_of(length));
+        if part.is_last() {
+            end = End { offset, before: gather.before(), more: false };
+        }
     }
 }
 

@@ -36,8 +36,12 @@ impl Check {
             _ => Depth::Full,
         };
         match Database::open_read_only(&self.path, Options::default()) {
-            Ok(reader) => open::warn_of_commits_in_log(&reader, style)?,
+            Ok(reader) => open::warn_of_hidden_commits(&reader, style)?,
             Err(error @ Error::NotADatabase { .. }) => return Err(error.into()),
+            // The check reads the file, not the log.
+            Err(error @ (Error::LogMissing { .. } | Error::LogDamaged { .. })) => {
+                exit::say(&format!("warning: {error}"));
+            }
             // A database that cannot be opened can still be checked.
             Err(_) => {}
         }

@@ -101,7 +101,11 @@ impl Stat {
             "distinct signatures  {} ({duplicates} rows share one)",
             stat.distinct_signatures
         ))?;
-        out.line(format_args!("commits              {}", stat.sequence))?;
+        let in_log = match reader.commits_in_log() {
+            0 => String::new(),
+            waiting => format!(" ({waiting} in the log, not yet checkpointed)"),
+        };
+        out.line(format_args!("commits              {}{in_log}", stat.sequence))?;
         let parts = [
             ("file", stat.file_bytes),
             ("  signatures", stat.signature_bytes),

@@ -25,7 +25,7 @@ use ringer::internals::store::page_cache::PageCache;
 use ringer::internals::store::page_source::PageSource;
 use ringer::internals::store::segment::Segment;
 use ringer::internals::store::state_file;
-use ringer::{Database, Depth, Error, Like, Reader, Result, Signature, Stored};
+use ringer::{Database, Depth, Error, Like, Reader, Recovery, Result, Signature, Stored};
 
 use super::edits::{Edited, edited};
 use super::seeds::{PATH, key, options};
@@ -198,9 +198,14 @@ fn is_damage(error: &Error) -> bool {
     )
 }
 
+/// Opens a file for reading. If it names a log, its log is not there.
+fn open(layer: &Watched, path: &str) -> Result<Reader> {
+    Reader::open_in(layer.share(), Path::new(path), options().with_recovery(Recovery::Salvage))
+}
+
 /// Reads in every way and continues after an error. Returns all rows, or the first error.
 fn read(layer: &Watched, path: &str, keys: &[u8]) -> Result<Rows> {
-    let reader = Reader::open_in(layer.share(), Path::new(path), options())?;
+    let reader = open(layer, path)?;
     let snapshot = reader.snapshot();
     let mut failed = Ok(());
     let mut note = |result: Result<()>| {
@@ -227,7 +232,13 @@ fn read(layer: &Watched, path: &str, keys: &[u8]) -> Result<Rows> {
     note(snapshot.is_empty().map(drop));
     note(reader.stat().map(drop));
     note(reader.refresh());
-    let _ = (reader.commits_in_log(), reader.is_clean(), reader.scheme(), snapshot.sequence());
+    let _ = (
+        reader.commits_in_log(),
+        reader.hidden_commits(),
+        reader.is_clean(),
+        reader.scheme(),
+        snapshot.sequence(),
+    );
     let rows: Result<Rows> = snapshot.range::<&[u8]>(..).collect();
     failed.and(rows)
 }
@@ -271,7 +282,7 @@ fn postings(layer: &Watched, whole: bool) -> Result<()> {
 /// Queries for a few sets by every plan and continues after an error. Returns the first error. In an undamaged
 /// database the answers equal brute force.
 fn queried(layer: &Watched, clean: Option<&Rows>, keys: &[u8]) -> Result<()> {
-    let reader = Reader::open_in(layer.share(), Path::new(PATH), options())?;
+    let reader = open(layer, PATH)?;
     let snapshot = reader.snapshot();
     let clean: Option<query_oracle::Rows> = clean.map(|rows| {
         rows.iter().map(|(key, stored)| (key.to_vec(), stored.signature.clone())).collect()
@@ -315,7 +326,7 @@ fn queried(layer: &Watched, clean: Option<&Rows>, keys: &[u8]) -> Result<()> {
 
 /// Asks for all pairs, with or without the index.
 fn paired(layer: &Watched, min: f64, exhaustive: bool) -> Result<()> {
-    let reader = Reader::open_in(layer.share(), Path::new(PATH), options())?;
+    let reader = open(layer, PATH)?;
     let snapshot = reader.snapshot();
     let pairs = snapshot.pairs(min);
     let pairs = if exhaustive { pairs.exhaustive() } else { pairs };
@@ -327,7 +338,7 @@ const PAIRS_MEMORY: usize = 16 << 20;
 
 /// Asserts that every way to read returns the same rows.
 fn agrees(layer: &Watched, path: &str, rows: &Rows) {
-    let reader = Reader::open_in(layer.share(), Path::new(path), options()).expect("it is intact");
+    let reader = open(layer, path).expect("it is intact");
     let snapshot = reader.snapshot();
     let all: Vec<_> = snapshot.range::<&[u8]>(..).map(|row| row.expect("it is intact")).collect();
     assert!(all.is_sorted_by(|a, b| a.0 < b.0), "keys do not rise");
@@ -357,7 +368,7 @@ fn salvaged(layer: &Watched, clean: Option<&Rows>) {
 }
 
 fn packed(layer: &Watched, rows: Option<&Rows>, clean: bool) {
-    let Ok(reader) = Reader::open_in(layer.share(), Path::new(PATH), options()) else { return };
+    let Ok(reader) = open(layer, PATH) else { return };
     match reader.pack(PACKED) {
         Ok(()) => {
             let packed = read(layer, PACKED, &[]).expect("what pack wrote is undamaged");

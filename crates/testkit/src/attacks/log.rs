@@ -1,7 +1,7 @@
 //! Attacks with arbitrary bytes as the write-ahead log of a database that names it.
 //!
 //! A replay returns consecutive commits that are in the log, and perhaps damage. Checkpointed rows change only by
-//! those commits. A strict open that is refused changes no byte.
+//! those commits. A strict open that is refused changes no byte. A reader shows what a writer finds.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ use ringer::internals::maintenance::salvage;
 use ringer::internals::store::file_layer::FileLayer;
 use ringer::internals::store::file_layer::memory::MemoryFiles;
 use ringer::internals::store::log;
-use ringer::{Database, Error, LogKind, Reader, Recovery, Scheme, Signature};
+use ringer::{Database, Error, LogKind, Reader, Recovery, Scheme, Signature, Snapshot};
 
 use super::checksums;
 use super::input::Input;
@@ -39,18 +39,15 @@ fn checkpointed() -> &'static Checkpointed {
             panic!("the seed has a superblock");
         };
         let layer = Arc::new(MemoryFiles::new().with_file(PATH, UNCLEAN));
-        let reader =
-            Reader::open_in(layer, Path::new(PATH), options()).expect("the seed is intact");
+        // The file is there without its log.
+        let options = options().with_recovery(Recovery::Salvage);
+        let reader = Reader::open_in(layer, Path::new(PATH), options).expect("the seed is intact");
         let snapshot = reader.snapshot();
-        let rows = snapshot.range::<&[u8]>(..).map(|row| {
-            let (key, stored) = row.expect("the seed is intact");
-            (key.into_vec(), stored.signature)
-        });
         Checkpointed {
             id: LogId { database: superblock.database, number: superblock.log_number },
             last: snapshot.sequence(),
             scheme: Arc::new(reader.scheme()),
-            rows: rows.collect(),
+            rows: rows_of(&snapshot),
         }
     })
 }
@@ -120,23 +117,36 @@ fn expected(commits: &[(u64, Vec<u8>)]) -> Result<Rows, Error> {
     Ok(rows)
 }
 
+fn without_detail(mut error: Error) -> Error {
+    if let Error::LogDamaged { detail, .. } = &mut error {
+        detail.clear();
+    }
+    error
+}
+
+fn rows_of(snapshot: &Snapshot) -> Rows {
+    let rows = snapshot.range::<&[u8]>(..);
+    let rows = rows.map(|row| row.map(|(key, stored)| (key.into_vec(), stored.signature)));
+    rows.collect::<Result<_, _>>().expect("rows can be read")
+}
+
 fn opened(log: &[u8], expected: &Result<Rows, Error>, recovery: Recovery) {
     let layer = layer_of(log);
     let options = options().with_recovery(recovery);
+    let seen = Reader::open_in(share(&layer), Path::new(PATH), options.clone());
+    let seen = seen.map(|reader| rows_of(&reader.snapshot()));
     match Database::open_in(share(&layer), Path::new(PATH), options) {
         Ok(db) => {
             let expected = expected.as_ref().expect("a commit that says nothing was taken");
-            let rows: Rows = db
-                .snapshot()
-                .range::<&[u8]>(..)
-                .map(|row| row.map(|(key, stored)| (key.into_vec(), stored.signature)))
-                .collect::<Result<_, _>>()
-                .expect("rows can be read");
-            assert_eq!(rows, *expected);
+            assert_eq!(rows_of(&db.snapshot()), *expected);
+            assert_eq!(seen.as_ref(), Ok(expected), "a reader sees something else");
             db.put("new", &[1]).expect("it is open for writing");
             db.close().expect("it can be closed");
         }
         Err(error) => {
+            // Both refuse it, although they may find different damage first.
+            let refused = seen.map(drop).map_err(without_detail);
+            assert_eq!(refused, Err(without_detail(error.clone())), "a reader sees something else");
             let refused = matches!(error, Error::LogDamaged { .. } | Error::Corrupt { .. });
             assert!(refused && (recovery == Recovery::Strict || expected.is_err()), "{error}");
             assert_eq!(layer.contents(PATH).as_deref(), Some(UNCLEAN));

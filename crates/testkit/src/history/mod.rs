@@ -302,16 +302,19 @@ impl History {
         sequence
     }
 
-    /// Reads the disk without writing. The contents are those of some earlier commit, and no byte changes.
+    /// Reads the disk without writing. The contents are those that the next writer finds, and no byte changes.
     fn check_unwritten(&self, at: usize, image: &MemoryFiles) {
         let before = bytes_of(image);
         let reader = Reader::open_in(Arc::new(image.clone()), Path::new(PATH), options()).unwrap();
         let checkpointed = self.seals.iter().filter(|(when, _)| *when <= at).map(|(_, s)| *s).max();
-        let seen = reader.snapshot().sequence();
-        assert!(checkpointed.unwrap_or(0) <= seen && seen <= self.bounds(at).1, "{seen} at {at}");
+        let ((acknowledged, most), seen) = (self.bounds(at), reader.snapshot().sequence());
+        let least = acknowledged.max(checkpointed.unwrap_or(0));
+        assert!((least..=most).contains(&seen), "{seen} is not in {least}..={most}");
         self.model.check(&reader.snapshot());
         drop(reader);
         assert!(before == bytes_of(image), "reading changed bytes");
+        let writer = open(&MemoryFiles::from_entries(image.entries())).unwrap();
+        assert_eq!(seen, writer.snapshot().sequence(), "a writer finds something else");
     }
 
     /// Asserts that the copy is complete, or can be made again.
