@@ -127,9 +127,8 @@ impl Reader {
         reading::is_locked(&self.layer, &self.path)
     }
 
-    /// Writes a compact copy to a new file with the mode and group of the original. The copy has the commits that this
-    /// reader shows: those up to the last checkpoint that it has read. Commits that are only in the write-ahead log are
-    /// not copied. [`commits_in_log`](Reader::commits_in_log) counts them.
+    /// Writes a compact copy to a new file with the mode and group of the original. The copy has all commits that
+    /// this reader shows, those in the write-ahead log included.
     ///
     /// Fails if anything exists at the path, or if another database uses the name for a companion file.
     pub fn pack(&self, target: impl AsRef<Path>) -> Result<()> {

@@ -340,7 +340,7 @@ impl Store {
         unstoppable(py, &run, expected, pack, move || drop(std::fs::remove_file(&made)))
     }
 
-    /// Reads the last checkpoint of a database that is open read-only.
+    /// Reads the commits since the last refresh of a database that is open read-only.
     fn refresh(&self, py: Python<'_>) -> Outcome<()> {
         let handle = self.handle()?;
         detached(py, || match &*handle {

@@ -191,11 +191,10 @@ def test_snapshots_do_not_change() -> None:
     assert len(before) == 1
 
 
-def test_readers_see_checkpoints(path: Path) -> None:
+def test_readers_see_acknowledged_commits(path: Path) -> None:
     with rdb.create(path, features="ids") as writer, rdb.open(path, read_only=True) as reader:
         assert reader.read_only and not writer.read_only
         writer.put("a", set=[1])
-        writer.checkpoint()
         assert len(reader) == 0
         reader.refresh()
         assert len(reader) == 1

@@ -10,7 +10,8 @@ use crate::{interrupt, open};
 
 /// Write a compact copy of a database.
 ///
-/// The copy has one segment and no dead space. The original is not changed.
+/// The copy has all commits, those in the write-ahead log included, in one segment and without dead bytes. The original
+/// is not changed.
 #[derive(clap::Args)]
 pub(crate) struct Pack {
     /// The database file.

@@ -222,14 +222,14 @@ class Database(Reads):
         self._store.compact((None, progress))
 
     def checkpoint(self, *, progress: Progress | None = None) -> None:
-        """Moves all commits into the file, so that readers in other processes see them.
+        """Moves all commits from the write-ahead log into the file.
 
         Progress and Ctrl-C are as in `compact`.
         """
         self._store.checkpoint((None, progress))
 
     def refresh(self) -> None:
-        """Reads the last checkpoint of another process, if the database is open read-only."""
+        """Reads the commits of other processes since the last refresh, if the database is open read-only."""
         self._store.refresh()
 
     def pack(self, path: Path, *, progress: Progress | None = None) -> None:
