@@ -213,11 +213,11 @@ pub fn reindexed(layer: &Layer) -> Result<()> {
 /// Returns the rows after [`reindexed`]: the sketches of the sets with that scheme.
 pub fn with_fewer_bits(rows: &Rows) -> Rows {
     let sketcher = Sketcher::new(&fewer_bits());
-    let anew = |signature: &Signature| sketcher.sketch(signature.elements().unwrap()).unwrap();
-    let row = |(key, (signature, value)): (&Vec<u8>, &(Signature, Option<Arc<[u8]>>))| {
-        (key.clone(), (anew(signature), value.clone()))
-    };
-    rows.iter().map(row).collect()
+    let anew = rows.iter().map(|(key, (signature, value))| {
+        let elements = signature.elements().unwrap();
+        (key.clone(), (sketcher.sketch(elements).unwrap(), value.clone()))
+    });
+    anew.collect()
 }
 
 /// Opens what a crash or a failure of [`reindexed`] left. The rows are the old or the new ones, nothing is left beside the
