@@ -227,14 +227,15 @@ mod tests {
     /// Sizes that are known to a level add its error.
     #[test]
     fn coarse_sizes_widen_the_error() {
-        let patterns = observed(4, [60, 14, 9, 11, 34]);
+        let patterns = observed(8, [54, 18, 15, 20, 21]);
         let r = patterns.sparse(None).unwrap();
-        let exact = joint(&patterns, r, &sizes([700, 650, 560]), None).unwrap();
+        let exact = joint(&patterns, r, &sizes([990, 960, 980]), None).unwrap();
         let coarse = |size: &Cardinality| Cardinality { half_width: 30.0, ..*size };
-        let coarse: Vec<Cardinality> = sizes([700, 650, 560]).iter().map(coarse).collect();
+        let coarse: Vec<Cardinality> = sizes([990, 960, 980]).iter().map(coarse).collect();
         let coarse = joint(&patterns, r, &coarse, None).unwrap();
         assert!(coarse.union.std_error > exact.union.std_error + 1.0, "{coarse:?} {exact:?}");
         assert!(coarse.union.high > exact.union.high + 30.0, "{coarse:?} {exact:?}");
+        assert!(exact.union.high < 1650.0, "sizes alone limit the union: {exact:?}");
         assert_eq!(coarse.union.value, exact.union.value);
     }
 }
