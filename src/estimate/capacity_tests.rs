@@ -117,7 +117,7 @@ fn chance_candidates_are_as_many_as_counted_in_random_signatures() {
         (64, 4, 16, 4, 12, 1),
         (64, 3, 21, 3, 9, 2),
         (128, 2, 25, 5, 10, 2),
-        (128, 2, 25, 5, 9, 3),
+        (128, 2, 25, 5, 8, 3),
     ];
     const SETS: u64 = 40_000;
     const QUERIES: usize = 16;
