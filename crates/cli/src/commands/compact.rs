@@ -8,7 +8,7 @@ use crate::exit::{self, Failure};
 use crate::show::{self, Output, Style};
 use crate::{interrupt, open, progress};
 
-/// Merge all segments into one and remove dead space from the file.
+/// Merge all segments into one and remove dead bytes from the file.
 #[derive(clap::Args)]
 pub(crate) struct Compact {
     /// The database file.
