@@ -143,7 +143,7 @@ impl<R: BufRead> Zstd<R> {
                 })) => {
                     io::copy(&mut (&mut self.source).take(u64::from(length)), &mut io::sink())?;
                 }
-                Err(error) => return Err(invalid(error)),
+                Err(_) => return Err(invalid("a frame header cannot be read")),
             }
         }
         Ok(false)
@@ -159,8 +159,8 @@ impl<R: BufRead> Zstd<R> {
     }
 }
 
-fn invalid(error: impl std::fmt::Display) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("damaged Zstandard data: {error}"))
+fn invalid(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("damaged Zstandard data: {what}"))
 }
 
 impl<R: BufRead> Read for Zstd<R> {
@@ -178,7 +178,7 @@ impl<R: BufRead> Read for Zstd<R> {
                 self.in_frame = false;
             } else {
                 let some = BlockDecodingStrategy::UptoBytes(BUFFER_BYTES);
-                self.decoder.decode_blocks(&mut self.source, some).map_err(invalid)?;
+                self.decoder.decode_blocks(&mut self.source, some).map_err(|_| invalid("a block cannot be decoded"))?;
             }
         }
         Ok(0)
