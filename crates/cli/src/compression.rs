@@ -178,7 +178,9 @@ impl<R: BufRead> Read for Zstd<R> {
                 self.in_frame = false;
             } else {
                 let some = BlockDecodingStrategy::UptoBytes(BUFFER_BYTES);
-                self.decoder.decode_blocks(&mut self.source, some).map_err(|_| invalid("a block cannot be decoded"))?;
+                self.decoder
+                    .decode_blocks(&mut self.source, some)
+                    .map_err(|_| invalid("a block cannot be decoded"))?;
             }
         }
         Ok(0)
