@@ -21,6 +21,7 @@ pub(crate) struct Fields {
     /// The field whose largest value is kept.
     pub(crate) order: Option<String>,
     /// The field that is stored with the key.
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "only Parquet needs it"))]
     pub(crate) value: Option<String>,
 }
 
