@@ -72,13 +72,12 @@ pub fn reindex(writer: &Writer, scheme: &Scheme, progress: &mut Progress<'_>) ->
     let new = Replacement::create(writer)?;
     let next = new.or_forget(|| write(writer, &new, &appended, scheme, built.as_ref()))?;
     let mut mark = writer.files.mark();
-    new.take_place_of(&*appended.file)?;
+    new.take_place_of(&*appended.file, &mut mark)?;
     event!(
         "reindexed",
         bytes_before = appended.superblock.end_of_data,
         bytes_after = next.end_of_data
     );
-    *mark = Arc::clone(new.file());
     appended.file = Arc::clone(new.file());
     appended.superblock = next;
     state_file::sync(&*appended.file, &context.path).map_err(|error| context.health.poison(error))

@@ -61,8 +61,9 @@ impl<'a> Replacement<'a> {
 
     /// V3 and V4: checks that the database's name belongs to the file that is open, `old`, and the temporary name to
     /// this one. Then gives it the database's name, and makes that durable. A failure after the checks poisons the
-    /// writer. The caller holds the lock of the commit mark, so that no commit comes between the checks and the rename.
-    pub(super) fn take_place_of(&self, old: &dyn File) -> Result<()> {
+    /// writer. `mark` is the file that takes the commit marks. The caller holds its lock, so that no commit comes between
+    /// the checks and the rename. Marks go to the new file as soon as it has the name, even if a later step fails.
+    pub(super) fn take_place_of(&self, old: &dyn File, mark: &mut Arc<dyn File>) -> Result<()> {
         self.or_forget(|| {
             self.context.check_own(old)?;
             match companions::has_name(&*self.context.layer, &self.path, &*self.file)? {
@@ -70,13 +71,14 @@ impl<'a> Replacement<'a> {
                 false => Err(Error::Replaced { path: self.path.clone() }),
             }
         })?;
-        self.rename().map_err(|error| self.context.health.poison(error))
+        self.rename(mark).map_err(|error| self.context.health.poison(error))
     }
 
-    fn rename(&self) -> Result<()> {
+    fn rename(&self, mark: &mut Arc<dyn File>) -> Result<()> {
         let (layer, target) = (&self.context.layer, &self.context.path);
         let renamed = layer.rename(&self.path, target);
         renamed.map_err(|error| Error::io("rename", &self.path, error))?;
+        *mark = Arc::clone(&self.file);
         let parent = parent_of(target);
         layer.sync_dir(parent).map_err(|error| Error::io("sync", parent, error))?;
         companions::clear_mark(&*self.file, target)

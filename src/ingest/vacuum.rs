@@ -52,8 +52,7 @@ pub(super) fn vacuum(writer: &Writer) -> Result<()> {
         let mut mark = writer.files.mark();
         let copied = copy_mark(&*appended.file, &**new.file());
         new.or_forget(|| copied.map_err(|error| Error::io("copy the mark to", new.path(), error)))?;
-        new.take_place_of(&*appended.file)?;
-        *mark = Arc::clone(new.file());
+        new.take_place_of(&*appended.file, &mut mark)?;
     }
     event!(
         "vacuumed",

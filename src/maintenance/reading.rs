@@ -1,4 +1,4 @@
-//! Opens a database for reading: the state of the file, and the commits that wait in its log (LOG-16 to LOG-19).
+//! Opens a database for reading: the state of the file, and the commits that wait in its log (LOG-16 to LOG-20).
 //!
 //! In: a path, and what an earlier read found. Out: a state with all acknowledged commits, or an error. Nothing is
 //! written. A writer may checkpoint, trim, close or vacuum between two of the steps. Then the log does not continue
@@ -28,8 +28,8 @@ use crate::sync::thread;
 /// How often everything is read again because a writer has changed the state meanwhile (LOG-18).
 const TRIES: u32 = 100;
 
-/// How often everything is read again although the state is the same. The writer may be writing its mark, or may be
-/// about to change the state.
+/// How often everything is read again although the state and the mark are the same. The writer may be writing its
+/// mark, or may be about to change the state.
 const LOOKS: u32 = 4;
 
 /// What a reader shows, and what it needs to go on from there.
@@ -78,12 +78,19 @@ pub fn read(
     let mut head = Head::read(layer, path)?;
     loop {
         let (commits, trouble) = commits(layer, path, &head, before)?;
-        let Some(trouble) = trouble else { return view(head, commits, path, options, before) };
+        if trouble.is_none() && !head.has_doubtful_mark() {
+            return view(head, commits, path, options, before);
+        }
         let next = Head::read(layer, path)?;
         if !next.is_same(&head) && tries > 0 {
             tries -= 1;
             head = next;
-        } else if next.is_same(&head) && looks > 0 && is_locked(layer, path)? {
+            continue;
+        }
+        let Some(trouble) = trouble else { return view(head, commits, path, options, before) };
+        // If the lock cannot be examined, there may be a writer.
+        let changing = || head.has_doubtful_mark() || is_locked(layer, path).unwrap_or(true);
+        if looks > 0 && changing() {
             looks -= 1;
             thread::sleep(Duration::from_millis(u64::from(LOOKS - looks)));
             head = Head::read(layer, path)?;
@@ -104,7 +111,14 @@ impl Head {
     }
 
     fn is_same(&self, other: &Head) -> bool {
-        self.identity.is_same(&other.identity) && self.file.superblock == other.file.superblock
+        let (old, new) = (&self.file, &other.file);
+        self.identity.is_same(&other.identity)
+            && (&old.superblock, old.mark) == (&new.superblock, new.mark)
+    }
+
+    /// Whether the mark does not tell which commits of the log are acknowledged.
+    fn has_doubtful_mark(&self) -> bool {
+        self.file.superblock.log_number != 0 && !self.file.mark_is_certain
     }
 
     fn log_id(&self) -> LogId {
@@ -179,7 +193,6 @@ fn commits_of_log(
     let checkpointed = head.file.manifest.checkpointed;
     let open =
         || log::follow(&anchored(layer, &canonical)?, &directory, head.log_id(), checkpointed);
-    let locked = || is_locked(layer, path);
     let mut follower = match open()? {
         Followed::Plain(follower) => follower,
         Followed::Sled => {
@@ -197,24 +210,22 @@ fn commits_of_log(
         && follower.resume(&place)
     {
         let table = Arc::clone(&view.state.active);
-        let (commits, trouble) = read_log(follower, table, head, floor, locked)?;
-        if trouble.is_none() {
-            return Ok((commits, None));
+        let (commits, trouble) = read_log(follower, table, head, floor)?;
+        if !matches!(trouble, Some(Error::LogDamaged { .. })) {
+            return Ok((commits, trouble));
         }
         let Followed::Plain(opened) = open()? else { return Ok((commits, trouble)) };
         follower = opened;
     }
-    read_log(follower, new_table(head, before), head, floor, locked)
+    read_log(follower, new_table(head, before), head, floor)
 }
 
-/// Reads a log up to the last acknowledged commit, or up to its end if no writer can take back what is there (LOG-16,
-/// LOG-17).
+/// Reads a log up to the last acknowledged commit, or up to its end if its writer has ended (LOG-16, LOG-17).
 fn read_log(
     mut follower: Follower,
     table: Arc<Memtable>,
     head: &Head,
     floor: Option<u64>,
-    locked: impl Fn() -> Result<bool>,
 ) -> Result<(Commits, Option<Error>)> {
     let (checkpointed, marked) = (head.file.manifest.checkpointed, head.marked());
     let least = [marked, floor].into_iter().flatten().fold(checkpointed, u64::max);
@@ -224,20 +235,16 @@ fn read_log(
         if sequence <= table.last() { Ok(()) } else { take(&table, sequence, &payload, &scheme) }
     };
     follower.read(least, &mut visit)?;
-    let mut uncertain = false;
-    if follower.has_more() {
-        // The lock is looked at after the superblock and before the rest of the log. If nobody holds it, the writer
-        // that made this log has ended.
-        match locked()? {
-            true => uncertain = !head.file.mark_is_certain,
-            false => follower.read(u64::MAX, &mut visit)?,
-        }
+    // The lock is examined before the rest of the log is read. If the writer has ended then, the log stays as it is.
+    let has_writer = follower.has_more() && follower.has_writer()?;
+    if !has_writer {
+        follower.read(u64::MAX, &mut visit)?;
     }
     let (last, damage) = (follower.place().last(), follower.damage().map(String::from));
     let needed = Some(least).filter(|least| *least > checkpointed);
     let trouble = match shortfall(last, needed, damage) {
         Some(detail) => Some(damaged(head, last, detail)),
-        None if uncertain => {
+        None if has_writer && head.has_doubtful_mark() => {
             let detail = "it is not that of the log, and a writer is using the log";
             Some(broken("commit mark", "MARK-1", MARK_OFFSET, detail))
         }

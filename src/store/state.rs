@@ -171,7 +171,7 @@ impl State {
         if let Some(version) = self.fresh(key) {
             return Ok(version.signature.is_some());
         }
-        self.in_segments(key)
+        Ok(self.segment_with(key)?.is_some())
     }
 
     /// Counts the stored sets. Looks up each memtable key in the segments.
@@ -183,8 +183,12 @@ impl State {
             let Some(last) = keys.last() else { return Ok(rows) };
             for key in &keys {
                 let is = self.fresh(key).is_some_and(|version| version.signature.is_some());
-                let was = self.in_segments(key)?;
-                rows = rows + u64::from(is) - u64::from(was);
+                rows += u64::from(is);
+                if let Some(view) = self.segment_with(key)? {
+                    let detail = "it has more visible rows than the manifest says";
+                    let rest = rows.checked_sub(1);
+                    rows = rest.ok_or_else(|| view.segment.lost("TOMB-3", detail.into()))?;
+                }
             }
             from = Bound::Excluded(last.clone());
         }
@@ -211,13 +215,14 @@ impl State {
         keys
     }
 
-    fn in_segments(&self, key: &[u8]) -> Result<bool> {
+    /// Returns the segment that has a live row of a key.
+    fn segment_with(&self, key: &[u8]) -> Result<Option<&SegmentView>> {
         let hash = KeyHash::of(key);
         for view in &*self.segments {
             if view.find(key, hash)?.is_some() {
-                return Ok(true);
+                return Ok(Some(view));
             }
         }
-        Ok(false)
+        Ok(None)
     }
 }

@@ -1,4 +1,4 @@
-//! Readers see acknowledged commits (LOG-16 to LOG-19, MARK-1): all that were acknowledged before they began, none
+//! Readers see acknowledged commits (LOG-16 to LOG-20, MARK-1): all that were acknowledged before they began, none
 //! that a writer can take back, and never an older state than before, whatever a writer does between their steps.
 
 use testkit::attacks::watched::Watched;
@@ -228,7 +228,8 @@ fn a_commit_that_is_not_acknowledged_is_shown_only_if_no_writer_can_take_it_back
 }
 
 /// After a kill, a reader shows a commit after the mark. Then the next writer holds the lock and has changed nothing
-/// yet. The reader still shows the commit, even if a copy has replaced the log, and refuses a copy that lacks it.
+/// yet. This reader and new ones still show the commit (LOG-20), even if a copy has replaced the log. The reader refuses
+/// a copy that lacks it.
 #[test]
 fn a_reader_does_not_go_back_when_the_next_writer_begins() {
     let history = History::of(&beginnings()[3]);
@@ -247,6 +248,8 @@ fn a_reader_does_not_go_back_when_the_next_writer_begins() {
     for _ in 0..2 {
         reader.refresh().unwrap();
         assert_eq!(reader.snapshot().sequence(), last + 1, "a reader went back");
+        let new = read(files).unwrap();
+        assert_eq!(new.snapshot().sequence(), last + 1, "a new reader shows an older state");
         replace(&whole);
     }
     replace(&old);

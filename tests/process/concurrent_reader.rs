@@ -1,6 +1,6 @@
 //! Reads while another process writes. A reader sees the complete state after some commit, never an older one than
 //! before, whatever the writer does (STEP-6, STEP-9). It sees every commit that was acknowledged before it began
-//! (LOG-16 to LOG-19).
+//! (LOG-16 to LOG-20).
 
 use testkit::child;
 use testkit::folder;

@@ -175,4 +175,12 @@ impl File for MeddledFile {
     fn identity(&self) -> io::Result<Identity> {
         self.file().identity()
     }
+
+    fn try_lock(&self) -> io::Result<bool> {
+        self.file().try_lock()
+    }
+
+    fn is_locked(&self) -> io::Result<bool> {
+        self.file().is_locked()
+    }
 }

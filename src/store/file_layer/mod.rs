@@ -145,6 +145,17 @@ pub trait File: Send + Sync + fmt::Debug {
         Ok(())
     }
 
+    /// Takes the file's own lock, and keeps it until this handle is dropped or the process ends. Returns `false` if
+    /// another handle holds it. Never waits, and does not keep anyone from reading or writing.
+    fn try_lock(&self) -> io::Result<bool> {
+        Ok(true)
+    }
+
+    /// Whether another handle holds the file's own lock.
+    fn is_locked(&self) -> io::Result<bool> {
+        Ok(false)
+    }
+
     /// Reads until `buffer` is full or the file ends, and returns the number of bytes.
     fn read_up_to(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let mut done = 0;

@@ -228,3 +228,31 @@ fn a_lock_is_held_by_one_and_leaves_no_file() {
         assert_eq!(kind_of(layer.try_lock(&path, None)), ErrorKind::IsADirectory);
     });
 }
+
+/// A log's id file is locked by its writer (LOG-20). Readers examine the lock, and read the file all the same.
+#[test]
+fn a_file_stays_locked_until_its_holder_drops_it() {
+    on_every_layer(|layer, here| {
+        let path = here.join("f");
+        let open = |access| layer.open(&path, access).unwrap();
+        let holder = open(Access::CreateNew);
+        let early = open(Access::Read);
+        assert!(!early.is_locked().unwrap());
+        assert!(holder.try_lock().unwrap());
+        assert!(holder.try_lock().unwrap(), "it has the lock");
+        holder.write_all_at(b"bytes", 0).unwrap();
+        let late = open(Access::Read);
+        for other in [&early, &late] {
+            assert!(other.is_locked().unwrap());
+            assert!(!other.try_lock().unwrap());
+        }
+        assert_eq!(read(layer, &path), b"bytes");
+        layer.rename(&path, &here.join("g")).unwrap();
+        assert!(late.is_locked().unwrap());
+        drop(holder);
+        assert!(!early.is_locked().unwrap());
+        assert!(!late.is_locked().unwrap(), "examining takes no lock");
+        assert!(late.try_lock().unwrap());
+        assert!(early.is_locked().unwrap());
+    });
+}

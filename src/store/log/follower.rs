@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use super::gather::{Gather, Position, Visit};
 use super::plain_log::{self, MISSING, NAME};
-use super::{Found, LogId, LogKind, at, identify, kind_by_names};
+use super::{Found, ID_NAME, LogId, LogKind, at, kind_by_names, open_id};
 use crate::error::Result;
 use crate::store::file_layer::{File, FileLayer, Identity};
 
@@ -38,6 +38,7 @@ pub enum Followed {
 pub struct Follower {
     file: Arc<dyn File>,
     path: PathBuf,
+    id_file: Option<Arc<dyn File>>,
     identity: Identity,
     place: LogPlace,
     damage: Option<String>,
@@ -68,11 +69,13 @@ pub fn follow(
     id: LogId,
     after: u64,
 ) -> Result<Followed> {
-    let (kind, damage) = match identify(layer, directory)? {
-        Found::Log(found, kind) if found == id => (kind, None),
-        Found::Log(..) | Found::Nothing => return Ok(Followed::Missing),
+    let (kind, id_file, damage) = match open_id(layer, directory)? {
+        (Found::Log(found, kind), file) if found == id => (kind, file, None),
+        (Found::Log(..) | Found::Nothing, _) => return Ok(Followed::Missing),
         // Each part verifies only for its own log, so reading on is safe.
-        Found::Unreadable(error) => (kind_by_names(layer, directory)?, Some(error.to_string())),
+        (Found::Unreadable(error), file) => {
+            (kind_by_names(layer, directory)?, file, Some(error.to_string()))
+        }
     };
     if kind == LogKind::Sled {
         return Ok(Followed::Sled);
@@ -83,7 +86,7 @@ pub fn follow(
     let path = directory.join(NAME);
     let identity = at(&path, "look at", file.identity())?;
     let place = LogPlace { id, identity, offset: 0, before: None, last: after };
-    Ok(Followed::Plain(Follower { file, path, identity, place, damage, more: false }))
+    Ok(Followed::Plain(Follower { file, path, id_file, identity, place, damage, more: false }))
 }
 
 impl Follower {
@@ -106,6 +109,12 @@ impl Follower {
         self.more = end.more;
         self.damage = self.damage.take().or(gather.finish().damage);
         Ok(())
+    }
+
+    /// Whether the writer that made this log still has it (LOG-20). A later writer has another log.
+    pub fn has_writer(&self) -> Result<bool> {
+        let locked = self.id_file.as_ref().map_or(Ok(false), |file| file.is_locked());
+        at(&self.path.with_file_name(ID_NAME), "look at the lock of", locked)
     }
 
     /// Returns how far the log was read.

@@ -21,7 +21,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::companions::parent_of;
-use super::file_layer::{Access, FileLayer, Kind, Rights};
+use super::file_layer::{Access, File, FileLayer, Kind, Rights};
 use crate::error::{Error, Result};
 use crate::format::log_part::{ID_BYTES, decode_id, encode_id};
 
@@ -136,10 +136,15 @@ fn build(
     let new = leftover::unfinished_name(directory);
     create_dir(layer, &new, rights)?;
     let id_path = new.join(ID_NAME);
-    let file = at(&id_path, "create", layer.open(&id_path, Access::CreateNew))?;
-    at(&id_path, "set the rights of", rights.map_or(Ok(()), |rights| file.set_rights(&rights)))?;
-    at(&id_path, "write", file.write_all_at(&encode_id(id, kind), 0))?;
-    at(&id_path, "sync", file.sync())?;
+    let id_file = at(&id_path, "create", layer.open(&id_path, Access::CreateNew))?;
+    // Before anyone can find the log under its name (LOG-20).
+    if !at(&id_path, "lock", id_file.try_lock())? {
+        return Err(Error::io("lock", &id_path, io::ErrorKind::WouldBlock.into()));
+    }
+    let set = rights.map_or(Ok(()), |rights| id_file.set_rights(&rights));
+    at(&id_path, "set the rights of", set)?;
+    at(&id_path, "write", id_file.write_all_at(&encode_id(id, kind), 0))?;
+    at(&id_path, "sync", id_file.sync())?;
     match kind {
         LogKind::Sled => sled_log::prepare(layer, &new, rights)?,
         LogKind::Plain => plain_log::prepare(layer, &new, id, rights)?,
@@ -149,7 +154,7 @@ fn build(
     sync_parent(layer, directory)?;
     match kind {
         LogKind::Sled => sled_log::create(layer, directory, id),
-        LogKind::Plain => plain_log::open(layer, directory, id, rights),
+        LogKind::Plain => plain_log::open(layer, directory, id, rights, id_file),
     }
 }
 
@@ -162,12 +167,17 @@ fn create_dir(layer: &Arc<dyn FileLayer>, path: &Path, rights: Option<Rights>) -
 
 /// Reads the id and kind of a log directory, without reading its commits.
 pub fn identify(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<Found> {
+    open_id(layer, directory).map(|(found, _)| found)
+}
+
+/// Like [`identify`]. Also returns the open id file, if there is one.
+fn open_id(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<(Found, Option<Arc<dyn File>>)> {
     let unreadable = |detail: &str| {
         let (what, detail) = ("write-ahead log", detail.to_string());
-        Ok(Found::Unreadable(Error::Corrupt { what, offset: 0, rule: "LOG-1", detail }))
+        Ok((Found::Unreadable(Error::Corrupt { what, offset: 0, rule: "LOG-1", detail }), None))
     };
     match at(directory, "look at", layer.kind(directory))? {
-        None => return Ok(Found::Nothing),
+        None => return Ok((Found::Nothing, None)),
         Some(Kind::Directory) => {}
         Some(Kind::File | Kind::Other) => return unreadable("it is no directory"),
     }
@@ -179,10 +189,11 @@ pub fn identify(layer: &Arc<dyn FileLayer>, directory: &Path) -> Result<Found> {
     // One byte more than needed, to detect a file that is too long.
     let mut bytes = [0; ID_BYTES + 1];
     let length = at(&path, "read", file.read_up_to(&mut bytes, 0))?;
-    Ok(match decode_id(bytes.get(..length).unwrap_or_default()) {
+    let found = match decode_id(bytes.get(..length).unwrap_or_default()) {
         Ok((id, kind)) => Found::Log(id, kind),
         Err(error) => Found::Unreadable(error),
-    })
+    };
+    Ok((found, Some(file)))
 }
 
 /// Visits the commits after `after`, in order and without a gap (LOG-11), and changes no byte of the log (LOG-13).

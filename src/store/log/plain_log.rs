@@ -45,6 +45,8 @@ struct PlainLog {
     directory: PathBuf,
     id: LogId,
     rights: Option<Rights>,
+    /// Locked while this writer may change the log (LOG-20).
+    _id_file: Arc<dyn File>,
     state: Ranked<LOG_END, State>,
     /// Held by the running trim. Locked before `state`.
     trimming: Ranked<TRIM, ()>,
@@ -70,19 +72,21 @@ pub(super) fn prepare(
     new_log(layer, &directory.join(NAME), (id, rights), |_, _| Ok(())).map(drop)
 }
 
-/// Opens the file of a log that was just created.
+/// Opens the file of a log that was just created. `id_file` is locked.
 pub(super) fn open(
     layer: &Arc<dyn FileLayer>,
     directory: &Path,
     id: LogId,
     rights: Option<Rights>,
+    id_file: Arc<dyn File>,
 ) -> Result<Box<dyn Log>> {
     let path = directory.join(NAME);
     let file = at(&path, "open", layer.open(&path, Access::Write))?;
     let end = at(&path, "look at", file.length())?;
     let state = State { file, end, starts: VecDeque::new(), admit: Admit::default() };
     let (layer, directory, state) = (layer.clone(), directory.to_path_buf(), Ranked::new(state));
-    Ok(Box::new(PlainLog { layer, directory, id, rights, state, trimming: Ranked::default() }))
+    let trimming = Ranked::default();
+    Ok(Box::new(PlainLog { layer, directory, id, rights, _id_file: id_file, state, trimming }))
 }
 
 /// Creates a file with the opening part and what `fill` writes after it, and syncs it. Also returns the length of

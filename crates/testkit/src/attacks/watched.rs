@@ -173,4 +173,12 @@ impl File for WatchedFile {
     fn identity(&self) -> io::Result<Identity> {
         self.file.identity()
     }
+
+    fn try_lock(&self) -> io::Result<bool> {
+        self.file.try_lock()
+    }
+
+    fn is_locked(&self) -> io::Result<bool> {
+        self.file.is_locked()
+    }
 }

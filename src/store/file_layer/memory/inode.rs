@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::super::{File, Identity};
 use crate::sync::RankedRwLock;
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::lock_order::MEMORY_BYTES;
 
 /// The bytes of a file, shared with copies of the file system.
@@ -23,11 +23,13 @@ pub(super) struct Inode {
     /// Changed only under the lock of the names.
     pub(super) links: AtomicU64,
     bytes: RankedRwLock<MEMORY_BYTES, Bytes>,
+    locked: AtomicBool,
 }
 
 impl Inode {
     pub(super) fn new(number: u64, bytes: Bytes) -> Arc<Inode> {
-        Arc::new(Inode { number, links: AtomicU64::new(1), bytes: RankedRwLock::new(bytes) })
+        let (links, bytes) = (AtomicU64::new(1), RankedRwLock::new(bytes));
+        Arc::new(Inode { number, links, bytes, locked: AtomicBool::new(false) })
     }
 
     pub(super) fn bytes(&self) -> Bytes {
@@ -48,13 +50,19 @@ impl Inode {
 /// An open file in memory.
 #[derive(Debug)]
 pub(super) struct MemoryFile {
-    pub(super) inode: Arc<Inode>,
-    pub(super) writable: bool,
+    inode: Arc<Inode>,
+    writable: bool,
     /// The largest length of a file.
-    pub(super) limit: Arc<AtomicU64>,
+    limit: Arc<AtomicU64>,
+    /// Whether this handle holds the file's lock.
+    holds: AtomicBool,
 }
 
 impl MemoryFile {
+    pub(super) fn new(inode: Arc<Inode>, writable: bool, limit: Arc<AtomicU64>) -> MemoryFile {
+        MemoryFile { inode, writable, limit, holds: AtomicBool::new(false) }
+    }
+
     fn check_writable(&self) -> io::Result<()> {
         if self.writable { Ok(()) } else { Err(io::ErrorKind::PermissionDenied.into()) }
     }
@@ -118,6 +126,27 @@ impl File for MemoryFile {
 
     fn identity(&self) -> io::Result<Identity> {
         Ok(self.inode.identity())
+    }
+
+    fn try_lock(&self) -> io::Result<bool> {
+        let taken = !self.inode.locked.swap(true, Ordering::AcqRel);
+        if taken {
+            self.holds.store(true, Ordering::Release);
+        }
+        Ok(taken || self.holds.load(Ordering::Acquire))
+    }
+
+    fn is_locked(&self) -> io::Result<bool> {
+        let held = self.inode.locked.load(Ordering::Acquire);
+        Ok(held && !self.holds.load(Ordering::Acquire))
+    }
+}
+
+impl Drop for MemoryFile {
+    fn drop(&mut self) {
+        if self.holds.load(Ordering::Acquire) {
+            self.inode.locked.store(false, Ordering::Release);
+        }
     }
 }
 

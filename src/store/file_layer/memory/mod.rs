@@ -69,8 +69,7 @@ impl MemoryFiles {
     }
 
     fn handle(&self, inode: &Arc<Inode>, writable: bool) -> Arc<dyn File> {
-        let (inode, limit) = (Arc::clone(inode), Arc::clone(&self.limit));
-        Arc::new(MemoryFile { inode, writable, limit })
+        Arc::new(MemoryFile::new(Arc::clone(inode), writable, Arc::clone(&self.limit)))
     }
 }
 

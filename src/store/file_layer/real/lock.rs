@@ -73,8 +73,14 @@ pub(super) fn is_locked(folder: &Folder, name: &OsStr) -> io::Result<bool> {
         file => file?,
     };
     check_regular(system::look_at(&file)?.kind)?;
+    is_held(&file)
+}
+
+/// Whether another open file holds the lock of this one.
+pub(super) fn is_held(file: &File) -> io::Result<bool> {
     match file.try_lock_shared() {
-        Ok(()) => Ok(false),
+        // Unlocked here, because a process that was forked meanwhile would keep it locked.
+        Ok(()) => file.unlock().map(|()| false),
         Err(TryLockError::WouldBlock) => Ok(true),
         Err(TryLockError::Error(error)) => Err(error),
     }

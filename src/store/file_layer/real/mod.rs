@@ -161,6 +161,14 @@ impl File for RealFile {
     fn set_rights(&self, rights: &Rights) -> io::Result<()> {
         system::set_rights(&self.0, rights)
     }
+
+    fn try_lock(&self) -> io::Result<bool> {
+        system::try_lock(&self.0)
+    }
+
+    fn is_locked(&self) -> io::Result<bool> {
+        system::is_locked(&self.0)
+    }
 }
 
 /// Opens the parent directory of a path, and returns it with the last name.

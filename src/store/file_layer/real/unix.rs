@@ -5,7 +5,7 @@
 //! mode 0600. Only [`Folder::open_followed`] and [`Folder::look_through`] follow links.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -262,6 +262,19 @@ pub(super) fn set_rights(file: impl rustix::fd::AsFd, rights: &Rights) -> io::Re
         }
         _ => Ok(()),
     }
+}
+
+/// Takes the advisory lock of a file.
+pub(super) fn try_lock(file: &File) -> io::Result<bool> {
+    match file.try_lock() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+pub(super) fn is_locked(file: &File) -> io::Result<bool> {
+    super::lock::is_held(file)
 }
 
 pub(super) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
