@@ -235,10 +235,13 @@ fn read_log(
         if sequence <= table.last() { Ok(()) } else { take(&table, sequence, &payload, &scheme) }
     };
     follower.read(least, &mut visit)?;
-    // The lock is examined before the rest of the log is read. If the writer has ended then, the log stays as it is.
-    let has_writer = follower.has_more() && follower.has_writer()?;
-    if !has_writer {
-        follower.read(u64::MAX, &mut visit)?;
+    let mut has_writer = false;
+    if follower.has_more() {
+        // The lock is examined before the rest of the log is read. If the writer has ended then, the log stays as it is.
+        has_writer = follower.has_writer()?;
+        if !has_writer {
+            follower.read(u64::MAX, &mut visit)?;
+        }
     }
     let (last, damage) = (follower.place().last(), follower.damage().map(String::from));
     let needed = Some(least).filter(|least| *least > checkpointed);

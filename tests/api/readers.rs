@@ -151,6 +151,29 @@ fn a_reader_is_right_whatever_a_writer_does_between_its_steps() {
     assert!(most > 20);
 }
 
+/// A writer appends a commit between two operations of a reader, and has not acknowledged it yet. The reader does not
+/// show it (LOG-16), wherever that happens.
+#[test]
+fn a_reader_does_not_show_a_commit_that_is_appended_meanwhile() {
+    for beginning in &beginnings()[..2] {
+        for at in 0.. {
+            let mut case = Case::new(beginning);
+            let append = |history: &mut History| {
+                let files = history.files.running();
+                let log = files.open(&log_path(), Access::Write).unwrap();
+                let whole = record(files, history.model.last() + 1);
+                log.write_all_at(&whole, log.length().unwrap()).unwrap();
+            };
+            case.meddled.plan_to(append, at, 1);
+            let taken = case.look().unwrap();
+            assert_eq!(case.seen, case.meddled.shared().history.model.last());
+            if taken <= at {
+                break;
+            }
+        }
+    }
+}
+
 /// A reader tries again while the writer trims the log each time (LOG-18). It ends in any case.
 #[test]
 fn a_reader_ends_whatever_the_writer_does_before_each_step() {

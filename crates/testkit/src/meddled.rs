@@ -29,8 +29,11 @@ pub struct Shared {
     /// The operation before which the steps run, and how many operations in a row have them.
     at: usize,
     times: usize,
-    steps: Vec<Step>,
+    meddling: Meddling,
 }
+
+/// What happens between two operations.
+type Meddling = Arc<dyn Fn(&mut History) + Send + Sync>;
 
 impl fmt::Debug for Meddled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -41,7 +44,8 @@ impl fmt::Debug for Meddled {
 impl Meddled {
     /// Wraps the files of a history. Nothing is planned.
     pub fn new(history: History) -> Meddled {
-        let shared = Shared { history, operations: 0, at: 0, times: 0, steps: Vec::new() };
+        let meddling: Meddling = Arc::new(|_| {});
+        let shared = Shared { history, operations: 0, at: 0, times: 0, meddling };
         Meddled { shared: Arc::new(Mutex::new(shared)) }
     }
 
@@ -57,9 +61,24 @@ impl Meddled {
 
     /// Plans steps before operation `at`, and before the next `times - 1` operations. Counts operations from here.
     pub fn plan(&self, steps: &[Step], at: usize, times: usize) {
+        let steps = steps.to_vec();
+        let run = move |history: &mut History| {
+            let done = steps.iter().try_for_each(|step| history.step(step));
+            done.unwrap_or_else(|error| panic!("{error}"));
+        };
+        self.plan_to(run, at, times);
+    }
+
+    /// Like [`plan`](Meddled::plan), for anything else that may happen.
+    pub fn plan_to(
+        &self,
+        meddling: impl Fn(&mut History) + Send + Sync + 'static,
+        at: usize,
+        times: usize,
+    ) {
         let mut shared = self.shared();
         (shared.operations, shared.at, shared.times) = (0, at, times);
-        shared.steps = steps.to_vec();
+        shared.meddling = Arc::new(meddling);
     }
 
     /// Returns the number of operations since the last plan.
@@ -72,10 +91,9 @@ impl Meddled {
         let shared = &mut *self.shared();
         if (shared.at..shared.at + shared.times).contains(&shared.operations) {
             // The reader's thread may hold locks that a writer takes, too.
-            let Shared { history, steps, .. } = shared;
-            let run = || steps.iter().try_for_each(|step| history.step(step));
-            let done = thread::scope(|scope| scope.spawn(run).join());
-            done.expect("a step panicked").unwrap_or_else(|error| panic!("{error}"));
+            let Shared { history, meddling, .. } = shared;
+            let done = thread::scope(|scope| scope.spawn(|| meddling(history)).join());
+            done.expect("a step panicked");
         }
         shared.operations += 1;
         Arc::new(shared.history.files.running().clone())
