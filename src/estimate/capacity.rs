@@ -9,7 +9,7 @@
 //!
 //! - More bits per sample make chance agreements rarer and change nothing else. The default, 21 slots of 3 samples, holds
 //!   7.9 million sets with 8 bits per sample, 63 million with 9, 511 million with 10, and 1,363 million with 11. Values have
-//!   up to 32 bits, so L slots never hold more than `10 * 2^32 / L` sets.
+//!   up to 32 bits, so L slots of which one must match never hold more than `10 * 2^32 / L` sets.
 //! - Stored signatures cannot get more bits. They can have longer slots, fewer slots, or slots of which two must match.
 //!   That finds fewer of the less similar sets.
 //!

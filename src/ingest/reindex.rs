@@ -20,6 +20,7 @@ use crate::format::manifest::Manifest;
 use crate::format::superblock::Superblock;
 use crate::scheme::Scheme;
 use crate::store::companions::parent_of;
+use crate::store::segment::known::CAPACITY;
 use crate::store::segment::writer::{NewSegment, SegmentPlan};
 use crate::store::state::State;
 use crate::store::state_file;
@@ -31,36 +32,46 @@ const BESIDE_REGIONS: u64 = 256 << 10;
 /// The caller's function: rows that were read, and all rows. It may break off.
 pub type Progress<'a> = dyn FnMut(u64, u64) -> ControlFlow<()> + 'a;
 
-/// The bytes that a reindex takes beside the database, at most: the new file, and the same again in temporary files,
-/// which also hold the values of all slots until they are sorted.
+/// The bytes that a reindex takes beside the database, at most. At first these are temporary files: the regions of the
+/// new file, and the values of all slots until they are sorted. Then they are the regions and the new file.
 pub fn needed_bytes(state: &State, scheme: &Scheme) -> u64 {
-    let mut regions = 0_u64;
+    let rows: u64 = state.segments.iter().map(|view| u64::from(view.live_rows)).sum();
+    let (mut ids, mut regions) = (0_u64, 0_u64);
     for view in state.segments.iter() {
-        let (header, ids) = (view.segment.header(), u64::from(view.segment.header().ids));
+        let header = view.segment.header();
+        let stored = u64::from(header.ids).max(1);
+        // Of very many signatures, equal ones may be stored more than once.
+        let most = if rows > CAPACITY as u64 { stored.max(view.live_rows.into()) } else { stored };
         let planes = header.signatures.length / u64::from(state.scheme.bits);
-        let records = [&header.elements, &header.values].into_iter().flatten();
-        let records: u64 = records.map(|records| records.region.length).sum();
-        let index = (index_bytes(scheme, ids) * ids as f64) as u64;
-        let kept = header.keys.length + header.duplicates.length + records;
         // Fewer planes leave the cardinality codes and the headers of pages as they are.
         let signatures = planes * u64::from(scheme.bits) + header.signatures.length / 8;
-        regions = regions.saturating_add(kept + signatures.min(header.signatures.length) + index);
+        let signatures = u128::from(signatures.min(header.signatures.length));
+        let signatures = signatures * u128::from(most) / u128::from(stored);
+        let records = [&header.elements, &header.values].into_iter().flatten();
+        let records: u64 = records.map(|records| records.region.length).sum();
+        let kept = header.keys.length + header.duplicates.length + records;
+        regions = regions.saturating_add(kept.saturating_add(signatures as u64));
+        ids += most;
     }
-    let ids: u64 = state.segments.iter().map(|view| u64::from(view.segment.header().ids)).sum();
-    let values = ids.saturating_mul(4 * u64::from(scheme.slots.count));
-    regions.saturating_mul(2).saturating_add(values + BESIDE_REGIONS)
+    let regions = regions.saturating_add((index_bytes(scheme, ids) * ids as f64) as u64);
+    // Beside the values of all slots, the entries of one slot are sorted.
+    let values = ids.saturating_mul(4 * (u64::from(scheme.slots.count) + 2));
+    regions.saturating_add(regions.max(values)).saturating_add(BESIDE_REGIONS)
 }
 
 /// Replaces the database file by one with another scheme. The caller has checked that it follows from the present one.
+/// Nothing else uses the writer.
 pub fn reindex(writer: &Writer, scheme: &Scheme, progress: &mut Progress<'_>) -> Result<()> {
     let context = &*writer.context;
-    let mut appended = writer.files.append_checked()?;
-    context.check_own(&*appended.file)?;
+    {
+        let appended = writer.files.append_checked()?;
+        context.check_own(&*appended.file)?;
+    }
     let state = writer.state();
-    span!("reindex", bytes = appended.superblock.end_of_data);
     check_space(writer, needed_bytes(&state, scheme))?;
     let rows = state.segments.iter().map(|view| u64::from(view.live_rows)).sum();
     let plan = SegmentPlan { scheme: Arc::new(scheme.clone()), ..writer.plan() };
+    // No lock is held here, because the caller's function may use other databases.
     let mut give_up = |done: u32| progress(done.into(), rows).is_break();
     if give_up(0) {
         return Err(Error::Interrupted);
@@ -69,6 +80,8 @@ pub fn reindex(writer: &Writer, scheme: &Scheme, progress: &mut Progress<'_>) ->
     if progress(rows, rows).is_break() {
         return Err(Error::Interrupted);
     }
+    let mut appended = writer.files.append_checked()?;
+    span!("reindex", bytes = appended.superblock.end_of_data);
     let new = Replacement::create(writer)?;
     let next = new.or_forget(|| write(writer, &new, &appended, scheme, built.as_ref()))?;
     let mut mark = writer.files.mark();

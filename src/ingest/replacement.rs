@@ -77,8 +77,11 @@ impl<'a> Replacement<'a> {
     fn rename(&self, mark: &mut Arc<dyn File>) -> Result<()> {
         let (layer, target) = (&self.context.layer, &self.context.path);
         let renamed = layer.rename(&self.path, target);
+        // Over a network, a rename may report a failure although it was done.
+        if renamed.is_ok() || companions::has_name(&**layer, target, &*self.file).unwrap_or(false) {
+            *mark = Arc::clone(&self.file);
+        }
         renamed.map_err(|error| Error::io("rename", &self.path, error))?;
-        *mark = Arc::clone(&self.file);
         let parent = parent_of(target);
         layer.sync_dir(parent).map_err(|error| Error::io("sync", parent, error))?;
         companions::clear_mark(&*self.file, target)

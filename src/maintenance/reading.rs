@@ -112,8 +112,9 @@ impl Head {
 
     fn is_same(&self, other: &Head) -> bool {
         let (old, new) = (&self.file, &other.file);
-        self.identity.is_same(&other.identity)
-            && (&old.superblock, old.mark) == (&new.superblock, new.mark)
+        // Another mark explains only why this one is in doubt. The log has all commits of both.
+        let same_mark = !self.has_doubtful_mark() || old.mark == new.mark;
+        self.identity.is_same(&other.identity) && old.superblock == new.superblock && same_mark
     }
 
     /// Whether the mark does not tell which commits of the log are acknowledged.
@@ -193,6 +194,8 @@ fn commits_of_log(
     let checkpointed = head.file.manifest.checkpointed;
     let open =
         || log::follow(&anchored(layer, &canonical)?, &directory, head.log_id(), checkpointed);
+    // Where the lock of a file cannot be examined, the database's lock tells.
+    let locked = || is_locked(layer, path);
     let mut follower = match open()? {
         Followed::Plain(follower) => follower,
         Followed::Sled => {
@@ -210,14 +213,14 @@ fn commits_of_log(
         && follower.resume(&place)
     {
         let table = Arc::clone(&view.state.active);
-        let (commits, trouble) = read_log(follower, table, head, floor)?;
+        let (commits, trouble) = read_log(follower, table, head, floor, locked)?;
         if !matches!(trouble, Some(Error::LogDamaged { .. })) {
             return Ok((commits, trouble));
         }
         let Followed::Plain(opened) = open()? else { return Ok((commits, trouble)) };
         follower = opened;
     }
-    read_log(follower, new_table(head, before), head, floor)
+    read_log(follower, new_table(head, before), head, floor, locked)
 }
 
 /// Reads a log up to the last acknowledged commit, or up to its end if its writer has ended (LOG-16, LOG-17).
@@ -226,6 +229,7 @@ fn read_log(
     table: Arc<Memtable>,
     head: &Head,
     floor: Option<u64>,
+    locked: impl Fn() -> Result<bool>,
 ) -> Result<(Commits, Option<Error>)> {
     let (checkpointed, marked) = (head.file.manifest.checkpointed, head.marked());
     let least = [marked, floor].into_iter().flatten().fold(checkpointed, u64::max);
@@ -238,7 +242,7 @@ fn read_log(
     let mut has_writer = false;
     if follower.has_more() {
         // The lock is examined before the rest of the log is read. If the writer has ended then, the log stays as it is.
-        has_writer = follower.has_writer()?;
+        has_writer = follower.has_writer().or_else(|_| locked())?;
         if !has_writer {
             follower.read(u64::MAX, &mut visit)?;
         }

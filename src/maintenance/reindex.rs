@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::recovery;
+use super::recovery::{self, OpenReport};
 use crate::error::Result;
 use crate::ingest::reindex;
 use crate::options::Options;
@@ -20,6 +20,8 @@ pub use crate::ingest::reindex::Progress;
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ReindexReport {
+    /// What opening the database found, and recovered after a crash.
+    pub open: OpenReport,
     /// Whether the file was rewritten. It is not if the database has the scheme already.
     pub rewritten: bool,
     /// Sets that the database holds.
@@ -44,13 +46,14 @@ pub fn reindex(
 ) -> Result<ReindexReport> {
     let options = Options { background: false, merge: false, ..options.clone() };
     // Checked before recovery changes any byte.
-    let (writer, _) = recovery::open_with(layer, path, options, |writer| {
+    let (writer, open) = recovery::open_with(layer, path, options, |writer| {
         writer.scheme().check_derives(scheme)?;
         Ok(Vec::new())
     })?;
     let rewritten = **writer.scheme() != *scheme;
     let state = writer.state();
     let mut report = ReindexReport {
+        open,
         rewritten,
         sets: state.live_rows()?,
         scheme_before: (**writer.scheme()).clone(),

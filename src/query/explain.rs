@@ -189,10 +189,12 @@ impl Explanation {
         signatures * found_by(&self.scheme, 0.0, self.min_matches, self.within_hamming_1)
     }
 
-    /// Whether the database has outgrown its slots: the query meets too many unrelated signatures, and not because values
-    /// that differ in one bit count.
+    /// Whether the database has outgrown its slots: the query meets too many unrelated signatures, and not because it
+    /// accepts fewer matching slots than the scheme asks for, or values that differ in one bit.
     pub fn has_outgrown_slots(&self) -> bool {
-        !self.within_hamming_1 && self.chance_candidates() > CHANCE_CANDIDATES
+        let as_meant =
+            !self.within_hamming_1 && self.min_matches >= self.scheme.slots.min_matches.into();
+        as_meant && self.chance_candidates() > CHANCE_CANDIDATES
     }
 
     /// Returns the recall at some similarities around the threshold, in ascending order.

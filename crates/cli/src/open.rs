@@ -105,7 +105,8 @@ pub(crate) fn unopened(path: &Path, error: Error) -> Failure {
     }
 }
 
-fn tell(report: &OpenReport) {
+/// Says what recovery did, if the last writer did not close the database.
+pub(crate) fn tell(report: &OpenReport) {
     if report.clean {
         return;
     }

@@ -79,12 +79,13 @@ fn class_of(error: &Error) -> &'static str {
         | Error::NoCardinality { .. }
         | Error::OtherMeasure { .. }
         | Error::TooFewBits { .. }
+        | Error::NotDerivable { .. }
         | Error::NotDocuments { .. } => "InvalidArgument",
         Error::SchemeMismatch { .. } | Error::ForeignScheme => "SchemeMismatch",
         Error::UnsupportedFormat { .. } | Error::NotADatabase { .. } => "UnsupportedFormat",
         Error::OverLimit { .. } | Error::DocumentTooLarge { .. } => "OverLimit",
         Error::NoSuchKey { .. } => "NoSuchKey",
-        Error::NoSpace { .. } => "NoSpace",
+        Error::NoSpace { .. } | Error::TooLittleSpace { .. } => "NoSpace",
         Error::Io { .. }
         | Error::Exists { .. }
         | Error::NotOurs { .. }

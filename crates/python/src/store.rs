@@ -39,7 +39,8 @@ enum Handle {
 #[pyclass(frozen, module = "ringerdb._core", name = "Store")]
 pub(crate) struct Store {
     handle: Mutex<Option<Arc<Handle>>>,
-    sketcher: Arc<ringer::Sketcher>,
+    /// For the scheme of the last call. A refresh may find another one, after a reindex.
+    sketcher: Mutex<Arc<ringer::Sketcher>>,
     /// `None` in memory.
     path: Option<PathBuf>,
     process: u32,
@@ -63,7 +64,7 @@ impl Store {
         };
         Store {
             handle: Mutex::new(Some(Arc::new(handle))),
-            sketcher: Arc::new(ringer::Sketcher::new(&scheme)),
+            sketcher: Mutex::new(Arc::new(ringer::Sketcher::new(&scheme))),
             path,
             process: std::process::id(),
         }
@@ -108,10 +109,28 @@ impl Store {
         })
     }
 
+    /// The sketcher for a scheme. It is kept for the next call.
+    fn sketcher_for(&self, scheme: &ringer::Scheme) -> Arc<ringer::Sketcher> {
+        let mut kept = self.sketcher.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.scheme() != scheme {
+            *kept = Arc::new(ringer::Sketcher::new(scheme));
+        }
+        Arc::clone(&kept)
+    }
+
+    /// The sketcher for the scheme of the database.
+    fn current_sketcher(&self) -> Outcome<Arc<ringer::Sketcher>> {
+        Ok(match &*self.handle()? {
+            Handle::Writer(db) => self.sketcher_for(db.scheme()),
+            Handle::Reader(reader) => self.sketcher_for(&reader.scheme()),
+        })
+    }
+
     fn one_signature(&self, kind: &str, data: &Bound<'_, PyAny>) -> Outcome<Signature> {
-        let column = Column::new(kind, data, self.sketcher.scheme())?;
+        let sketcher = self.current_sketcher()?;
+        let column = Column::new(kind, data, sketcher.scheme())?;
         let rows = column.rows()?;
-        let sketch = || rows.signature(0, &self.sketcher, &mut Scratch::default());
+        let sketch = || rows.signature(0, &sketcher, &mut Scratch::default());
         let signature = match rows.len() {
             1 => detached(data.py(), sketch)?,
             _ => None,
@@ -208,8 +227,13 @@ impl Store {
         Ok(matches!(*self.handle()?, Handle::Reader(_)))
     }
 
-    fn sketcher(&self) -> Sketcher {
-        Sketcher::new_shared(&self.sketcher)
+    fn sketcher(&self) -> Outcome<Sketcher> {
+        // Also after the database was closed.
+        let sketcher = match self.handle() {
+            Ok(_) => self.current_sketcher()?,
+            Err(_) => Arc::clone(&self.sketcher.lock().unwrap_or_else(PoisonError::into_inner)),
+        };
+        Ok(Sketcher::new_shared(&sketcher))
     }
 
     fn view(&self) -> Outcome<View> {
@@ -217,7 +241,8 @@ impl Store {
             Handle::Writer(db) => db.snapshot(),
             Handle::Reader(reader) => reader.snapshot(),
         };
-        Ok(View::new(snapshot, Arc::clone(&self.sketcher)))
+        let sketcher = self.sketcher_for(snapshot.scheme());
+        Ok(View::new(snapshot, sketcher))
     }
 
     fn put(
@@ -254,7 +279,8 @@ impl Store {
         let db = self.writer()?;
         let values = values.map(|values| Texts::new(&values, "values")).transpose()?;
         let keys = Texts::new(keys, "keys")?;
-        let column = Column::new(kind, data, self.sketcher.scheme())?;
+        let sketcher = self.current_sketcher()?;
+        let column = Column::new(kind, data, sketcher.scheme())?;
         let rows = column.rows()?;
         let count = keys.len();
         if count != rows.len() {
@@ -271,8 +297,8 @@ impl Store {
         watched(py, &run, |watch| {
             watch.set_total(count);
             // All rows are one commit, and a batch may be too small for large signatures or kept sets.
-            let small = !self.sketcher.scheme().elements.are_kept()
-                && self.sketcher.signature_bytes() <= BATCH_SIGNATURE
+            let small = !sketcher.scheme().elements.are_kept()
+                && sketcher.signature_bytes() <= BATCH_SIGNATURE
                 && values.as_ref().is_none_or(|values| values.bytes() <= BATCH_VALUES);
             let mut pending = match small && count < BULK_ROWS {
                 true => Pending::Batch(db.batch()),
@@ -282,7 +308,7 @@ impl Store {
                 let sketch = |scratch: &mut Scratch, row| {
                     watch.check()?;
                     watch.step();
-                    rows.signature(row, &self.sketcher, scratch)
+                    rows.signature(row, &sketcher, scratch)
                 };
                 let block = (start..count.min(start + BLOCK)).into_par_iter().with_min_len(8);
                 let sketched: Outcome<Vec<_>> = block.map_init(Scratch::default, sketch).collect();

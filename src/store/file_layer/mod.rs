@@ -145,15 +145,21 @@ pub trait File: Send + Sync + fmt::Debug {
         Ok(())
     }
 
-    /// Takes the file's own lock, and keeps it until this handle is dropped or the process ends. Returns `false` if
-    /// another handle holds it. Never waits, and does not keep anyone from reading or writing.
+    /// Takes the file's own lock, which is kept until [`File::unlock`], or until the handle is dropped here and in all
+    /// processes forked meanwhile. Returns `false` if another handle holds it. Never waits. The lock does not keep
+    /// anyone from reading or writing.
     fn try_lock(&self) -> io::Result<bool> {
-        Ok(true)
+        Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Whether another handle holds the file's own lock.
+    /// Releases the lock that this handle holds, also for forked processes.
+    fn unlock(&self) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Whether another handle holds the file's own lock. Fails if that cannot be examined. Not for the holder.
     fn is_locked(&self) -> io::Result<bool> {
-        Ok(false)
+        Err(io::ErrorKind::Unsupported.into())
     }
 
     /// Reads until `buffer` is full or the file ends, and returns the number of bytes.

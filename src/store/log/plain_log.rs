@@ -46,7 +46,8 @@ struct PlainLog {
     id: LogId,
     rights: Option<Rights>,
     /// Locked while this writer may change the log (LOG-20).
-    _id_file: Arc<dyn File>,
+    id_file: Arc<dyn File>,
+    process: u32,
     state: Ranked<LOG_END, State>,
     /// Held by the running trim. Locked before `state`.
     trimming: Ranked<TRIM, ()>,
@@ -86,7 +87,17 @@ pub(super) fn open(
     let state = State { file, end, starts: VecDeque::new(), admit: Admit::default() };
     let (layer, directory, state) = (layer.clone(), directory.to_path_buf(), Ranked::new(state));
     let trimming = Ranked::default();
-    Ok(Box::new(PlainLog { layer, directory, id, rights, _id_file: id_file, state, trimming }))
+    let process = std::process::id();
+    Ok(Box::new(PlainLog { layer, directory, id, rights, id_file, process, state, trimming }))
+}
+
+impl Drop for PlainLog {
+    fn drop(&mut self) {
+        // A forked process has a copy of the handle. The copy must not keep the lock, and must not release it.
+        if self.process == std::process::id() {
+            let _ = self.id_file.unlock();
+        }
+    }
 }
 
 /// Creates a file with the opening part and what `fill` writes after it, and syncs it. Also returns the length of

@@ -9,7 +9,7 @@
 use hashbrown::HashTable;
 
 /// The most signatures remembered, in at most 36 MiB.
-const CAPACITY: usize = 1 << 21;
+pub(crate) const CAPACITY: usize = 1 << 21;
 
 /// A signature of the segment. The code is here so that comparing it needs no page read.
 #[derive(Debug, Clone, Copy)]

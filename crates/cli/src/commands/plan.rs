@@ -1,7 +1,7 @@
 //! `ringer plan`: helps to choose a scheme.
 
 use ringer::estimate::advice::{Advice, advise};
-use ringer::estimate::capacity;
+use ringer::estimate::capacity::{self, CHANCE_CANDIDATES};
 use ringer::estimate::planning::{at_least, found, lsh_exponent};
 use ringer::estimate::{Chance, Law};
 use ringer::scheme::Packing;
@@ -188,9 +188,11 @@ impl Plan {
             command(&best.scheme)
         ))?;
         if best.scheme.slots.count == 0 {
-            out.line(
-                "An index would have to compare most sets to find these, so every query scans all signatures.",
-            )?;
+            out.line(format_args!(
+                "No index finds 99 % of these sets without comparing more than {CHANCE_CANDIDATES} unrelated sets by chance, so \
+                 every query scans all signatures."
+            ))?;
+            self.print_preset(&mut out)?;
             return out.flush();
         }
         out.line("probability to be found")?;

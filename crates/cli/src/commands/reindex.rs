@@ -56,7 +56,8 @@ impl Reindex {
         let done = Database::reindex_with(&self.path, &scheme, &style.options(), stop);
         drop(bar);
         let report = done.map_err(bad_change)?;
-        show(&scheme, &report, style)
+        open::tell(&report.open);
+        show(&scheme, &report, self.slots.sets(), style)
     }
 
     /// The scheme that the options ask for.
@@ -86,9 +87,16 @@ fn bad_change(error: Error) -> Failure {
     }
 }
 
-fn show(scheme: &Scheme, report: &ReindexReport, style: Style) -> Result<(), Failure> {
+/// Reports the chance candidates for `planned` sets, or for those that are stored.
+fn show(
+    scheme: &Scheme,
+    report: &ReindexReport,
+    planned: Option<u64>,
+    style: Style,
+) -> Result<(), Failure> {
     let before = &report.scheme_before;
-    let chance = |scheme: &Scheme| capacity::chance_candidates(scheme, report.sets);
+    let sets = planned.unwrap_or(report.sets);
+    let chance = |scheme: &Scheme| capacity::chance_candidates(scheme, sets);
     let at = if before.slots.count > 0 { capacity::made_for(before) } else { 0.5 };
     let recall = |scheme: &Scheme| if scheme.slots.count > 0 { found(scheme, at) } else { 1.0 };
     if style.json {
@@ -96,6 +104,8 @@ fn show(scheme: &Scheme, report: &ReindexReport, style: Style) -> Result<(), Fai
         out.line(json!({
             "rewritten": report.rewritten,
             "sets": report.sets,
+            "planned_sets": planned,
+            "commits_replayed": report.open.commits_replayed,
             "scheme": scheme.to_string(),
             "bits": scheme.bits,
             "slots": scheme.slots.count,
@@ -129,7 +139,8 @@ fn show(scheme: &Scheme, report: &ReindexReport, style: Style) -> Result<(), Fai
     ));
     let name = scheme.measure.similarity_name();
     exit::say(&format!(
-        "chance candidates per query: {:.1}, before {:.1}; found at {name} {at:.2}: {:.3}, before {:.3}",
+        "chance candidates per query among {}: {:.1}, before {:.1}; found at {name} {at:.2}: {:.3}, before {:.3}",
+        show::count(sets, "set"),
         chance(scheme),
         chance(before),
         recall(scheme),

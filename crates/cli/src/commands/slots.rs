@@ -20,7 +20,8 @@ pub(crate) struct SlotChoices {
     /// Equal slots that two sets need to be compared (m).
     #[arg(long, value_name = "M")]
     min_matches: Option<u16>,
-    /// Choose slots for so many sets, so that a query meets at most 10 unrelated ones by chance.
+    /// Choose slots so that a query meets at most 10 unrelated ones of so many sets by chance. `create` also chooses more
+    /// bits or samples if slots alone would find fewer similar sets.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..),
           conflicts_with_all = ["slots", "samples_per_slot", "value_bits", "min_matches"])]
     sets: Option<u64>,

@@ -178,6 +178,10 @@ impl File for WatchedFile {
         self.file.try_lock()
     }
 
+    fn unlock(&self) -> io::Result<()> {
+        self.file.unlock()
+    }
+
     fn is_locked(&self) -> io::Result<bool> {
         self.file.is_locked()
     }

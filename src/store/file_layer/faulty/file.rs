@@ -88,6 +88,10 @@ impl File for FaultyFile {
         self.file.try_lock()
     }
 
+    fn unlock(&self) -> io::Result<()> {
+        self.file.unlock()
+    }
+
     fn is_locked(&self) -> io::Result<bool> {
         self.file.is_locked()
     }

@@ -136,6 +136,13 @@ impl File for MemoryFile {
         Ok(taken || self.holds.load(Ordering::Acquire))
     }
 
+    fn unlock(&self) -> io::Result<()> {
+        if self.holds.swap(false, Ordering::AcqRel) {
+            self.inode.locked.store(false, Ordering::Release);
+        }
+        Ok(())
+    }
+
     fn is_locked(&self) -> io::Result<bool> {
         let held = self.inode.locked.load(Ordering::Acquire);
         Ok(held && !self.holds.load(Ordering::Acquire))
@@ -144,9 +151,7 @@ impl File for MemoryFile {
 
 impl Drop for MemoryFile {
     fn drop(&mut self) {
-        if self.holds.load(Ordering::Acquire) {
-            self.inode.locked.store(false, Ordering::Release);
-        }
+        let _ = self.unlock();
     }
 }
 

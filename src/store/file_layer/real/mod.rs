@@ -166,6 +166,10 @@ impl File for RealFile {
         system::try_lock(&self.0)
     }
 
+    fn unlock(&self) -> io::Result<()> {
+        self.0.unlock()
+    }
+
     fn is_locked(&self) -> io::Result<bool> {
         system::is_locked(&self.0)
     }

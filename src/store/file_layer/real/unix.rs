@@ -164,10 +164,10 @@ impl Folder {
         Ok(usize::try_from(limit).ok().filter(|limit| *limit > 0).unwrap_or(255))
     }
 
-    /// Returns the bytes that this user may still write on the device.
+    /// Returns the bytes that this user may still write on the device. Some file systems do not count blocks.
     pub(super) fn free_bytes(&self) -> io::Result<Option<u64>> {
         let found = fs::fstatvfs(&self.0)?;
-        Ok(Some(found.f_bavail.saturating_mul(found.f_frsize)))
+        Ok((found.f_blocks > 0).then(|| found.f_bavail.saturating_mul(found.f_frsize)))
     }
 
     /// Sets the rights of a directory from those of a file in it: whoever may read the file may list the directory,

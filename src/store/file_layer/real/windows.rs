@@ -157,9 +157,8 @@ pub(super) fn try_lock(_file: &File) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Cannot tell, so it assumes that somebody holds the lock.
 pub(super) fn is_locked(_file: &File) -> io::Result<bool> {
-    Ok(true)
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 pub(super) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
