@@ -1,10 +1,11 @@
 //! Signature pages: the distinct signatures of a segment. Implements `format-spec/segment.md`.
 //!
-//! In: a verified page, or the signatures of a new one. Out: a checked view, or a payload. A page first holds the
-//! first one or two planes of all its signatures, and then their other planes. A scan therefore reads one or two of
-//! b planes. A comparison touches one or two cache lines to reject a signature, and as many again to accept it. All
-//! pages but the last hold the same number of signatures, so the place of a signature follows from its id. A page
-//! is checked once, when it is read, and its words are used in place. It does not know the rows of the signatures.
+//! In: a verified page, or the signatures of a new one. Out: a checked view, or a payload. A page holds the first one
+//! or two planes of all its signatures, followed by their other planes. So a scan reads only one or two of the b planes
+//! of the signatures that it rejects early. A comparison touches one or two cache lines to reject a signature, and as
+//! many again to accept it. All pages but the last hold the same number of signatures, so the place of a signature
+//! follows from its id. A page is checked once, when it is read, and its words are used in place. A page does not say
+//! which rows have its signatures.
 
 use std::sync::Arc;
 

@@ -1,11 +1,11 @@
 //! Loops that are written once for each kind of processor.
 //!
 //! In: signatures as bit planes ([`Rows`]), samples to pack, or blocks of bytes. Out: counts and masks of equal
-//! samples, planes, and masks of bytes ([`marks()`]). b-bit samples are compared by XOR, OR over the planes, and a
-//! bit count: one loop for every b. Each loop has a [`portable`] version, and another for each instruction set that
-//! is faster. All give the same bits. Loops that only need to be compiled for wider instructions stay in their own
-//! module and are run from here ([`Work`]). This is the only module with unsafe code: loads and stores of whole
-//! arrays, and calls of single instructions.
+//! samples, planes, and masks of bytes ([`marks()`]). b-bit samples are compared by XOR, OR over the planes, and a bit
+//! count. The same loop serves every b. Each loop has a [`portable`] version, and another version for each instruction
+//! set with which it is faster. All versions give the same bits. A loop that only needs to be compiled for wider
+//! instructions stays in the module that uses it, and is run from here ([`Work`]). This is the only module with unsafe
+//! code: loads and stores of whole arrays, and calls of single instructions.
 //!
 //! This module must not know what sets, samples and counts mean.
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Entries that are kept. When there are more, all are dropped: the common ones come back soon.
+/// The most entries. A full map is emptied before the next entry is added. The common entries come back soon.
 const CAPACITY: usize = 1 << 16;
 
 /// A bounded map from questions to their answers.

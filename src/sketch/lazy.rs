@@ -1,20 +1,21 @@
-//! `Lazy`: samples with the distribution of independent permutations, for one or two hashes per element. After
-//! Manasse, *On the Efficient Determination of Most Near Neighbors*, chapter 4: compare the random numbers of
-//! elements bit by bit, and draw only the bits that are compared.
+//! `Lazy`: samples with the distribution of independent permutations, at the cost of about two hashes per element for
+//! each block of up to 128 samples. After Manasse, *On the Efficient Determination of Most Near Neighbors*, chapter 4:
+//! compare the random numbers of elements bit by bit, and draw only the bits that are compared.
 //!
 //! In: the elements of a set that is not empty. Out: the samples. Normative: `format-spec/hashing.md`.
 //!
 //! Samples form blocks. In a block, m is the reciprocal of the probability with which an element *claims* a sample.
-//! For each block an element draws how many samples it claims, and which. Competing claims are settled by the bits
-//! that follow, the extension, and equal extensions by a tie word. So every sample has an order of all elements, and
-//! its winner is the first one of the set: removing other elements never changes it. A sample without a claim is won
-//! by the least tie word of all elements, which requires a second pass over them.
+//! For each block an element draws how many samples it claims, and which. Of two claims to a sample, the one with the
+//! greater *extension* wins: these are the bits that follow in the random number. If the extensions are equal, a tie
+//! word decides. So every sample has an order of all elements, and the first element of the set in this order wins the
+//! sample. Removing other elements never changes the winner. A sample without a claim is won by the least tie word of
+//! all elements, which requires a second pass over them.
 //!
 //! Random bits: an element draws one 64-bit word per block and one per claim, and it claims w/m samples of a block of
 //! w on average. That is 1 bit per element and sample at 128 samples, and 4 bits at 32. `Independent` draws 64. The
-//! literature draws a quarter to a third of a bit, but it draws single bits, and here words are what costs. Unclaimed
-//! samples need another word per element: `64 (1 - 1/m)^n` bits in sets of n elements. At 128 samples that is 59 bits
-//! for n = 10, 29 for 100 and 0.03 for 1,000.
+//! literature needs only a quarter to a third of a bit, because it draws single bits. Here, each 64-bit word has its
+//! cost, however many of its bits are used. Unclaimed samples need another word per element: `64 (1 - 1/m)^n` bits in
+//! sets of n elements. At 128 samples that is 59 bits for n = 10, 29 for 100 and 0.03 for 1,000.
 //!
 //! Speed (`benches/sketch.rs`): compared with `Independent` at 128 samples, it is as fast for 5 elements, 1.2 times
 //! as fast for 10, 2.3 times for 100, over 20 times for 1,000 and about 30 times for 10,000. At 32 samples it is 0.9,
@@ -45,7 +46,7 @@ struct Block {
     width: usize,
     /// An element claims as many samples as there are thresholds that its word reaches.
     thresholds: Vec<u64>,
-    /// The first three thresholds less one. Missing ones are never exceeded.
+    /// The first three thresholds less one. A missing threshold is `u64::MAX` here, which no word exceeds.
     below: [u64; 3],
 }
 
@@ -280,8 +281,8 @@ impl Race<'_> {
         *holder = if wins { h } else { *holder };
     }
 
-    /// Settles a claim whose extension equals the best one: a repeated element, or 0, or, hardly ever, another
-    /// element (SAMPLE-9).
+    /// Settles a claim whose extension equals the best one (SAMPLE-9). It may be of a repeated element, both extensions
+    /// may be 0, or, hardly ever, two elements have equal extensions.
     #[cold]
     fn tie(&mut self, place: usize, extension: u64, h: u64) {
         let holder = &mut self.best.holders[place % BLOCK];

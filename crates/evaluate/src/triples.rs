@@ -96,7 +96,7 @@ fn three(sets: &[Vec<u64>], [i, j, h]: [usize; 3], shared: &[u64]) -> f64 {
     all / (sum - pairs + all)
 }
 
-/// Compares all groups of three, exactly and by every prefix of the samples.
+/// Compares all groups of three, exactly and by their first 64, 128, and so on to 512 samples.
 fn count(sets: &[Vec<u64>]) -> Outcome<Counted> {
     let parameters = scheme(Universe::Open, 64 * WORDS as u32, 16, Packing::LowBits);
     let sketcher = Sketcher::new(&Scheme::new(parameters)?);

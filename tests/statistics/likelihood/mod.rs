@@ -40,9 +40,10 @@ fn signature(sketcher: &Sketcher, samples: &[u16], size: u32) -> Signature {
     sketcher.signature_from_bytes(&bytes).expect("a signature")
 }
 
-/// `oracle.py` adds up the cells of the table one by one, and maximises by another method. Bounds: a difference of one
-/// element in the intersection, since two values can be almost equally likely, and 2 % of the standard error plus the
-/// bound on the bias, 1/D.
+/// `oracle.py` adds up the cells of the contingency table of two samples one by one, and finds the maximum by another
+/// method. Bounds: the values differ by at most one element in the intersection, since two values can be almost equally
+/// likely. The standard errors differ by at most 2 %; that of the oracle is first combined with the bound on the bias,
+/// 1/D.
 #[test]
 fn values_are_those_of_an_independent_implementation() {
     let mut rows = 0;
@@ -70,7 +71,7 @@ fn values_are_those_of_an_independent_implementation() {
     assert_eq!(rows, 15);
 }
 
-/// The stored vectors are those that the oracle computes, by scipy if it is installed.
+/// The oracle computes the stored vectors again. It uses scipy if that is installed.
 #[test]
 fn the_independent_implementation_computes_the_stored_vectors() {
     let oracle =
@@ -93,8 +94,8 @@ fn pair(f1: u64, f2: u64, shared: u64) -> [Vec<u64>; 2] {
     [(0..f1).collect(), (f1 - shared..f1 + f2 - shared).collect()]
 }
 
-/// What many seeds give: mean square errors of both estimates, mean of the likelihood's, and the share of its intervals
-/// that cover the truth.
+/// Compares two sets with many seeds. Returns the mean square errors of the simple estimate and of the likelihood
+/// estimate, the mean of the likelihood estimate, and the share of its intervals that cover the truth.
 fn repeat(universe: u64, sets: &[Vec<u64>; 2], bits: u8, r: f64, seeds: u64) -> [f64; 4] {
     let of_seed = |seed| {
         let sketcher = sketcher(universe, 128, bits, seed);
@@ -108,9 +109,10 @@ fn repeat(universe: u64, sets: &[Vec<u64>; 2], bits: u8, r: f64, seeds: u64) -> 
     std::array::from_fn(|i| all.iter().map(|one| one[i]).sum::<f64>() / seeds as f64)
 }
 
-/// Simulation. Bounds: the mean square error of the simple estimate is at least this many times as large (theory, by the
-/// information of the merged cells, says 1.28, 1.5, 2.4 and more than 2.4), with a tolerance of 15 %; the mean is within
-/// 5 standard errors of it, of the truth; at least 93 % of the intervals cover the truth.
+/// Simulation. Bounds: the mean square error of the simple estimate is at least `gain` times that of the likelihood
+/// estimate, with a tolerance of 15 %. (Theory, by the information of the merged cells, gives 1.28, 1.5, 2.4 and more
+/// than 2.4 times.) The mean of the likelihood estimate differs from the truth by less than 5 standard errors of this
+/// mean plus .02 standard deviations. More than 93 % of the intervals cover the truth.
 #[test]
 fn order_helps_most_for_contained_sets_of_low_resemblance() {
     let seeds = cases(300, 2000);
@@ -132,8 +134,9 @@ fn order_helps_most_for_contained_sets_of_low_resemblance() {
     }
 }
 
-/// On words as sets of documents: the sum of squared errors over all pairs is smaller, by more for pairs of unequal sizes.
-/// Bounds: as measured with 8 seeds, less a tenth.
+/// The sets are words, and their elements are the documents with the word. The likelihood estimate has the smaller sum
+/// of squared errors over all pairs, and the difference is larger for pairs of unequal sizes. Bounds: as measured with
+/// 8 seeds, less a tenth.
 #[test]
 fn order_helps_on_real_dense_sets() {
     let Some(folder) = real::folder("words65536") else { return };

@@ -18,7 +18,7 @@ pub(crate) enum KeepRow {
 pub(crate) struct Fields {
     pub(crate) key: String,
     pub(crate) text: String,
-    /// The field whose largest value is kept.
+    /// The row with the largest value of this field is kept.
     pub(crate) order: Option<String>,
     /// The field that is stored with the key.
     #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "only Parquet needs it"))]
@@ -40,7 +40,8 @@ pub(crate) struct Row<'a> {
     pub(crate) order: Value,
 }
 
-/// A value of the field that rows are ordered by. Values of a later kind are larger.
+/// A value of the field that rows are ordered by. No value is the smallest, then come all numbers in their order, then
+/// texts.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
     /// No value, or one that has no order.
@@ -52,7 +53,7 @@ pub(crate) enum Value {
     Text(Vec<u8>),
 }
 
-/// How many bytes of a text determine its order. Texts that differ only later count as equal.
+/// How many bytes of a text determine its order. Texts that differ only after them count as equal.
 const TEXT_BYTES: usize = 64;
 
 fn ordered_number(number: f64, rest: i128) -> Vec<u8> {

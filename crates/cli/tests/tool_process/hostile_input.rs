@@ -1,5 +1,6 @@
-//! Hostile input for the tool: a hundred thousand lines that are equal, empty or collide, a line with millions of
-//! elements, a pipe in place of a file. The operating system limits memory, and `--explain` counts the work.
+//! Hostile input for the tool: a hundred thousand lines that are equal, that are empty, or whose sets share slot
+//! values; a line with millions of elements; a pipe in place of a file. The operating system limits memory, and
+//! `--explain` counts the work.
 #![cfg(target_os = "linux")]
 
 use crate::run;

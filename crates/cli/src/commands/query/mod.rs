@@ -1,6 +1,7 @@
 //! `ringer query`: finds the stored sets that are similar to a given one.
 //!
-//! This file has the options and runs queries. [`page`] adds them to the page of `--report`, [`print`] prints them.
+//! This file has the options and runs queries. [`print`] prints their answers, and [`page`] adds them to the page of
+//! `--report`.
 
 mod page;
 mod print;
@@ -31,8 +32,8 @@ const FILES_AT_ONCE: usize = 256;
 
 /// Find stored sets that are similar to a given set, text or file.
 ///
-/// Prints matches by decreasing similarity, each with its error. Exits with status 1 if nothing matches; with several queries
-/// (--sets, --jsonl, --parquet, repeated --file), if none of them has a match.
+/// Prints matches by decreasing similarity, each with its error. Exits with status 1 if nothing matches. With several queries
+/// (--sets, --jsonl, --parquet, repeated --file), the status is 1 if none of them has a match.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ringer query notes.ringer --key notes/2024.md
