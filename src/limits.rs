@@ -29,6 +29,9 @@ pub const MAX_GRAM_CHARACTERS: u16 = 64;
 /// The most words that a spot spans, stop words excluded: distance times chain. Longer ones only find exact duplicates.
 pub const MAX_SPOT_WORDS: usize = 64;
 
+/// The largest weight of the title of a page, or of its headings ([`Weighting`](crate::features::Weighting)).
+pub const MAX_PART_WEIGHT: f64 = 1e6;
+
 /// The most elements of a set whose cardinality is stored exactly. The field has 32 bits.
 pub const MAX_EXACT_CARDINALITY: u64 = u32::MAX as u64;
 

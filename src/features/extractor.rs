@@ -6,9 +6,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::html::TextReader;
+use super::html::{Parts, TextReader};
 use super::limits::{Interrupt, Limits, Sink, Watch};
-use super::{Chunk, Chunker, GramReader, ShingleReader, SpotReader, UrlReader, token};
+use super::{Chunk, Chunker, GramReader, ShingleReader, SpotReader, UrlReader, Weighting, token};
 use crate::error::{Error, Result};
 use crate::scheme::{Features, Scheme};
 
@@ -135,7 +135,7 @@ impl Extractor {
     }
 
     /// Replaces the content of `set` by the features of a document. A document is a text for shingles, grams and
-    /// spots, a URL for URL features, any bytes for chunks, and a list separated by white space for tokens and ids.
+    /// spots, any bytes for chunks, and a list separated by white space for tokens, ids and URLs.
     /// Only texts can be HTML.
     pub fn extract(&mut self, document: &[u8], media: Media, set: &mut Vec<u64>) -> Result<()> {
         set.clear();
@@ -160,6 +160,48 @@ impl Extractor {
     }
 }
 
+impl Extractor {
+    /// Replaces the content of `weighted` by the features of a document with their weights, each once and in ascending order.
+    /// See [`Weighting`]. The parts of an HTML page count for shingles, grams and spots. The features of its title and
+    /// headings count towards the limit of features, too.
+    pub fn extract_weighted(
+        &mut self,
+        document: &[u8],
+        media: Media,
+        weighting: &Weighting,
+        weighted: &mut Vec<(u64, f64)>,
+    ) -> Result<()> {
+        weighted.clear();
+        let Extractor { reader, html, limits, interrupt, some } = self;
+        let watch = || Watch::new(*limits, interrupt.as_ref());
+        let mut add = |reader: &mut Reader, text: &[u8], weight: f64| {
+            some.clear();
+            let mut watch = watch();
+            watch.took(weighted.len());
+            let mut sink = Sink { watch, features: some, take: None };
+            read_text(reader, text, &mut sink)?;
+            weighted.extend(some.iter().map(|feature| (*feature, weight)));
+            Ok(())
+        };
+        if media == Media::Plain || !reader.takes_text() {
+            add(reader, document, 1.0)?;
+        } else {
+            let (text, Parts { title, headings }) = html.read_parts(document, &watch())?;
+            add(reader, text, 1.0)?;
+            if let Some(at) = title.clone().filter(|_| weighting.title() > 1.0) {
+                add(reader, &text[at], weighting.title() - 1.0)?;
+            }
+            if weighting.headings() > 1.0 {
+                for at in headings {
+                    add(reader, &text[at.clone()], weighting.headings() - 1.0)?;
+                }
+            }
+        }
+        weighting.finish(weighted);
+        Ok(())
+    }
+}
+
 /// The bytes of chunked files or lists that are read between two checks of the limits.
 const PIECE: usize = 1 << 18;
 
@@ -171,23 +213,37 @@ fn read(
     media: Media,
     sink: &mut Sink<'_>,
 ) -> Result<()> {
-    let of_text = match reader {
-        Reader::Shingles(_) | Reader::Grams(_) | Reader::Spots(_) => true,
-        Reader::Ids | Reader::Tokens | Reader::Url(_) | Reader::Chunks(_) => false,
-    };
     let text = match media {
-        Media::Html if of_text => html.read_watched(document, &sink.watch)?,
+        Media::Html if reader.takes_text() => html.read_watched(document, &sink.watch)?,
         Media::Html | Media::Plain => document,
     };
+    read_text(reader, text, sink)
+}
+
+impl Reader {
+    /// Whether documents are texts, which can be HTML.
+    fn takes_text(&self) -> bool {
+        match self {
+            Reader::Shingles(_) | Reader::Grams(_) | Reader::Spots(_) => true,
+            Reader::Ids | Reader::Tokens | Reader::Url(_) | Reader::Chunks(_) => false,
+        }
+    }
+}
+
+/// Extracts the features of a document that is not HTML.
+fn read_text(reader: &mut Reader, text: &[u8], sink: &mut Sink<'_>) -> Result<()> {
     match reader {
-        Reader::Ids => read_list(document, sink, id),
-        Reader::Tokens => read_list(document, sink, |word| Ok(token(word))),
+        Reader::Ids => read_list(text, sink, id),
+        Reader::Tokens => read_list(text, sink, |word| Ok(token(word))),
         Reader::Shingles(reader) => reader.read_into(text, sink),
         Reader::Grams(reader) => reader.read_into(text, sink),
         Reader::Spots(reader) => reader.read_into(text, sink),
-        Reader::Url(reader) => reader.read_into(document.trim_ascii(), sink),
+        Reader::Url(reader) => {
+            let mut urls = text.split(u8::is_ascii_whitespace).filter(|url| !url.is_empty());
+            urls.try_for_each(|url| reader.read_into(url, sink))
+        }
         // A chunker reads one document only. Cloning a fresh one is cheap.
-        Reader::Chunks(chunker) => read_chunks(chunker.clone(), document, sink),
+        Reader::Chunks(chunker) => read_chunks(chunker.clone(), text, sink),
     }
 }
 
@@ -255,7 +311,10 @@ mod tests {
             (Features::Grams { characters: 4, ends: looped }, features::grams(bytes, 4).unwrap()),
             (Features::CHUNKS, features::chunks(bytes, features::DEFAULT_HORIZON).unwrap()),
             (Features::Spots { distance: 1, chain: 2 }, features::spots(bytes, 1, 2).unwrap()),
-            (Features::Url, features::url(bytes)),
+            (
+                Features::Url,
+                text.split(' ').flat_map(|url| features::url(url.as_bytes())).collect(),
+            ),
         ];
         for (kind, expected) in cases {
             let mut extractor = Extractor::new(kind).unwrap();
@@ -265,6 +324,78 @@ mod tests {
             assert_eq!(set, expected, "{kind}");
             assert!(!set.is_empty(), "{kind}");
         }
+    }
+
+    /// Weights are those of the formula, evaluated feature by feature on texts that were cut by hand.
+    #[test]
+    fn parts_of_a_page_have_weights() {
+        use crate::features::DocumentFrequencies;
+        let page = b"<title>A b c</title><h1>A b</h1>a b c d<h2>C d e</h2>b c<h3></h3>".as_slice();
+        let (text, title, headings) = ("a b c a b a b c d c d e b c", "a b c", ["a b", "c d e"]);
+        for kind in [
+            Features::Shingles { words: 2, ends: Ends::Looped },
+            Features::Shingles { words: 3, ends: Ends::Plain },
+            Features::Grams { characters: 2, ends: Ends::Looped },
+        ] {
+            let mut extractor = Extractor::new(kind).unwrap();
+            let mut of = |text: &str| {
+                let mut set = Vec::new();
+                extractor.extract(text.as_bytes(), Media::Plain, &mut set).unwrap();
+                set
+            };
+            let (all, title, headings) = (of(text), of(title), headings.map(&mut of).concat());
+            let counts = [(title[0], 3), (all[1], 1), (7, 4)];
+            let frequencies = DocumentFrequencies::from_counts(4, counts).unwrap();
+            for (t, h) in [(1.0, 1.0), (4.5, 1.0), (1.0, 2.0), (6.0, 2.25)] {
+                let weighting = Weighting::new().with_frequencies(frequencies.clone());
+                let weighting = weighting.with_title(t).unwrap().with_headings(h).unwrap();
+                let count = |set: &[u64], x| set.iter().filter(|y| **y == x).count() as f64;
+                let mut expected: Vec<u64> = all.clone();
+                expected.extend(title.iter().filter(|_| t > 1.0));
+                expected.extend(headings.iter().filter(|_| h > 1.0));
+                expected.sort_unstable();
+                expected.dedup();
+                let mut found = vec![(1, 2.0)];
+                extractor.extract_weighted(page, Media::Html, &weighting, &mut found).unwrap();
+                assert_eq!(
+                    found.iter().map(|(x, _)| *x).collect::<Vec<_>>(),
+                    expected,
+                    "{kind} {t} {h}"
+                );
+                for (x, weight) in found {
+                    let tf = count(&all, x)
+                        + (t - 1.0) * count(&title, x)
+                        + (h - 1.0) * count(&headings, x);
+                    let df = counts.iter().find(|(y, _)| *y == x).map_or(0.0, |(_, df)| *df as f64);
+                    let right = tf * (1.0 + (5.0 / (1.0 + df)).ln());
+                    assert!((weight - right).abs() < 1e-12, "{kind} {t} {h}: {weight} {right}");
+                }
+            }
+            let weighting = Weighting::new().with_title(9.0).unwrap();
+            let mut found = Vec::new();
+            extractor
+                .extract_weighted(text.as_bytes(), Media::Plain, &weighting, &mut found)
+                .unwrap();
+            assert_eq!(found, DocumentFrequencies::new().weigh(&all), "plain text has no title");
+        }
+    }
+
+    #[test]
+    fn the_features_of_parts_count_towards_the_limit() {
+        let weighting = Weighting::new().with_title(2.0).unwrap();
+        let mut found = Vec::new();
+        let mut extract = |limit| {
+            let limits = Limits::default().with_features(limit);
+            let mut extractor = Extractor::new(Features::TEXT).unwrap().limited(limits);
+            extractor.extract_weighted(
+                b"<title>a b</title>c d",
+                Media::Html,
+                &weighting,
+                &mut found,
+            )
+        };
+        assert_eq!(extract(6), Ok(()));
+        assert_eq!(extract(5), Err(Error::DocumentTooLarge { what: "features", limit: 5 }));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! text is input for the other kinds of features.
 
 use std::convert::Infallible;
+use std::ops::Range;
 
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Readable, Reader, Span, Tokenizer};
@@ -56,6 +57,63 @@ pub fn visible_text(page: &[u8]) -> Vec<u8> {
 #[derive(Debug, Default)]
 pub struct TextReader {
     text: Vec<u8>,
+    /// The title and headings of the text, if they were asked for.
+    parts: Parts,
+}
+
+/// Where in the visible text of a page its title and its headings are.
+#[derive(Debug, Default)]
+pub(super) struct Parts {
+    /// The first `title` element.
+    pub(super) title: Option<Range<usize>>,
+    /// The elements `h1` to `h6`, without empty ones.
+    pub(super) headings: Vec<Range<usize>>,
+}
+
+/// Finds the parts of a page while its text is read. A title goes up to its end tag. A heading goes up to the next start or
+/// end tag of any heading, and both to the end of the page at the latest.
+struct Marks<'a> {
+    parts: &'a mut Parts,
+    title: Option<usize>,
+    heading: Option<usize>,
+}
+
+impl Marks<'_> {
+    /// A visible start tag, before which the text ends at `end` and after which it continues at `next`.
+    fn start(&mut self, tag: &[u8], end: usize, next: usize) {
+        if is_heading(tag) {
+            self.end_heading(end);
+            self.heading = Some(next);
+        }
+        if tag == b"title" && self.title.is_none() && self.parts.title.is_none() {
+            self.title = Some(next);
+        }
+    }
+
+    /// A visible end tag, before which the text ends here.
+    fn end(&mut self, tag: &[u8], end: usize) {
+        if is_heading(tag) {
+            self.end_heading(end);
+        }
+        if tag == b"title" {
+            self.end_title(end);
+        }
+    }
+
+    fn end_heading(&mut self, end: usize) {
+        let heading = self.heading.take().map(|start| start..end);
+        self.parts.headings.extend(heading.filter(|range| !range.is_empty()));
+    }
+
+    fn end_title(&mut self, end: usize) {
+        if let Some(start) = self.title.take() {
+            self.parts.title = Some(start..end);
+        }
+    }
+}
+
+fn is_heading(tag: &[u8]) -> bool {
+    matches!(tag, [b'h', b'1'..=b'6'])
 }
 
 impl TextReader {
@@ -73,21 +131,37 @@ impl TextReader {
 
     /// The same within limits.
     pub(super) fn read_watched(&mut self, page: &[u8], watch: &Watch<'_>) -> Result<&[u8]> {
+        self.read_parts(page, watch).map(|(text, _)| text)
+    }
+
+    /// The visible text, and where its title and headings are.
+    pub(super) fn read_parts(&mut self, page: &[u8], watch: &Watch<'_>) -> Result<(&[u8], &Parts)> {
         self.text.clear();
+        self.parts.title = None;
+        self.parts.headings.clear();
         let text = &mut self.text;
+        let mut marks = Marks { parts: &mut self.parts, title: None, heading: None };
         let (mut hidden_text, mut hidden_markup) = (false, 0_u64);
         let take = |event: CallbackEvent<'_>, _: Span<()>| -> Option<Infallible> {
             match event {
                 CallbackEvent::OpenStartTag { name } => {
                     hidden_text = HIDDEN_TEXT.contains(&name);
                     hidden_markup += u64::from(HIDDEN_MARKUP.contains(&name));
-                    separate(name, hidden_text || hidden_markup > 0, text);
+                    let hidden = hidden_text || hidden_markup > 0;
+                    let end = text.len();
+                    separate(name, hidden, text);
+                    if !hidden {
+                        marks.start(name, end, text.len());
+                    }
                 }
                 CallbackEvent::EndTag { name } => {
                     let hidden = hidden_text || hidden_markup > 0;
                     hidden_text = false;
                     let closes = u64::from(HIDDEN_MARKUP.contains(&name));
                     hidden_markup = hidden_markup.saturating_sub(closes);
+                    if !hidden {
+                        marks.end(name, text.len());
+                    }
                     separate(name, hidden, text);
                 }
                 CallbackEvent::String { value } if !hidden_text && hidden_markup == 0 => {
@@ -101,7 +175,9 @@ impl TextReader {
         emitter.naively_switch_states(true);
         let watched = Watched { page: page.to_reader(), watch, calls: 0 };
         Tokenizer::new_with_emitter(watched, emitter).finish()?;
-        Ok(&self.text)
+        marks.end_heading(self.text.len());
+        marks.end_title(self.text.len());
+        Ok((&self.text, &self.parts))
     }
 }
 
@@ -191,6 +267,43 @@ mod tests {
             ("<template>never closed", ""),
         ] {
             assert_eq!(words(page), seen, "{page}");
+        }
+    }
+
+    /// The title and the headings of a page, with one space between words.
+    fn parts(page: &str) -> (Option<String>, Vec<String>) {
+        let mut reader = TextReader::new();
+        let (text, parts) = reader.read_parts(page.as_bytes(), &Watch::none()).unwrap();
+        let shown = |range: &Range<usize>| {
+            let words = String::from_utf8(text[range.clone()].to_vec()).unwrap();
+            words.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        (parts.title.as_ref().map(shown), parts.headings.iter().map(shown).collect())
+    }
+
+    #[test]
+    fn titles_and_headings_are_found() {
+        for (page, title, headings) in [
+            ("no <b>parts", None, &[][..]),
+            ("<title>T &amp; <b>U</title>V", Some("T & <b>U"), &[]),
+            ("<TITLE>one</TITLE><title>two</title><svg><title>three</title>", Some("one"), &[]),
+            ("<title></title><title>second</title>", Some(""), &[]),
+            ("<title>never closed <h1>", Some("never closed <h1>"), &[]),
+            ("<h1>A <i>B</i></h1>c<H6>D</H6><h7>e</h7><h0>f", None, &["A B", "D"]),
+            ("<h1>A<p>B<p>C</h2>d", None, &["A B C"]),
+            ("<h1>A<h2>B</h1>c</h2>d", None, &["A", "B"]),
+            (
+                "<h3></h3><h3> </h3><h3>never closed<p>to the end",
+                None,
+                &["", "never closed to the end"],
+            ),
+            ("<template><title>no</title><h1>no</h1></template><h1>yes", None, &["yes"]),
+            ("<h1>A<script>'</h1>'</script>B</h1>c", None, &["AB"]),
+            ("<head><h1>A<!-- </h1> -->B</h1><header>c", None, &["A B"]),
+        ] {
+            let expected =
+                (title.map(str::to_string), headings.iter().map(|h| h.to_string()).collect());
+            assert_eq!(parts(page), expected, "{page}");
         }
     }
 

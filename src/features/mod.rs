@@ -36,4 +36,4 @@ pub use shingles::{ShingleReader, plain_shingles, shingles};
 pub use spots::{SpotReader, spots};
 pub use tokens::{token, tokens};
 pub use url::{UrlReader, url};
-pub use weights::{DocumentFrequencies, vector};
+pub use weights::{DocumentFrequencies, Weighting, vector};

@@ -1,7 +1,7 @@
 //! Features of URLs: pairs of neighbouring parts with their positions.
 //!
 //! In: a URL. Out: one feature for each pair (FEAT-11). The features of all URLs of a host form the set of the
-//! host. Mirrors share many of them.
+//! host: [`Extractor`](super::Extractor) reads them as one document. Mirrors share many of them.
 
 use unicode_segmentation::UnicodeSegmentation;
 use xxhash_rust::xxh3::xxh3_64;

@@ -1,4 +1,4 @@
-//! Weights of features: how often a feature occurs in a document, and how rare it is among documents.
+//! Weights of features: how often and where a feature occurs in a document, and how rare it is among documents.
 //!
 //! In: the features of documents, their counts, or a dense vector. Out: elements with weights, the input of
 //! [`Sketcher::sketch_weighted`](crate::Sketcher::sketch_weighted). To this module a feature is just a number.
@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use crate::error::{Error, Result};
+use crate::limits::MAX_PART_WEIGHT;
 
 /// Counts the documents that contain each feature, and computes tf-idf weights.
 ///
@@ -146,18 +147,119 @@ impl DocumentFrequencies {
     pub fn weigh_into(&self, features: &[u64], weighted: &mut Vec<(u64, f64)>) {
         weighted.clear();
         weighted.extend(features.iter().map(|x| (*x, 1.0)));
-        weighted.sort_unstable_by_key(|(x, _)| *x);
-        weighted.dedup_by(|next, kept| {
-            let same = next.0 == kept.0;
-            if same {
-                kept.1 += 1.0;
-            }
-            same
-        });
+        sum_repeats(weighted);
         for (feature, weight) in weighted {
             *weight *= self.weight(*feature);
         }
     }
+}
+
+/// How documents become weighted sets: by the rarity of features, and by where in an HTML page they are.
+///
+/// The weight of a feature is
+///
+/// ```text
+/// (tf + (T - 1) tf_title + (H - 1) tf_headings) (1 + ln((1 + N) / (1 + df)))
+/// ```
+///
+/// `tf` is how often it occurs in the visible text of the document. `tf_title` is how often it occurs in the title as a text
+/// of its own, and `tf_headings` in the headings, each a text of its own. T and H are the weights of a title and of headings:
+/// with T = 5, the title counts as if the page had it five times. N and `df` are those of the
+/// [frequencies](DocumentFrequencies). T = H = 1 and no documents are the default, and then the weight of a feature is `tf`.
+///
+/// Documents are comparable only if they were weighted in the same way. Databases do not store it, so keep it with them.
+///
+/// ```
+/// use ringer::features::{Extractor, Media, Weighting, token};
+/// use ringer::scheme::{Ends, Features};
+/// let weighting = Weighting::new().with_title(5.0)?.with_headings(2.0)?;
+/// let mut extractor = Extractor::new(Features::Shingles { words: 1, ends: Ends::Looped })?;
+/// let mut weighted = Vec::new();
+/// let page = b"<title>Tea</title><h1>Green tea</h1><p>Tea from Japan";
+/// extractor.extract_weighted(page, Media::Html, &weighting, &mut weighted)?;
+/// let weight = |word: &str| weighted.iter().find(|(x, _)| *x == token(word)).map(|(_, weight)| *weight);
+/// assert_eq!((weight("tea"), weight("green"), weight("japan")), (Some(8.0), Some(2.0), Some(1.0)));
+/// # Ok::<(), ringer::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Weighting {
+    frequencies: DocumentFrequencies,
+    title: f64,
+    headings: f64,
+}
+
+impl Default for Weighting {
+    fn default() -> Weighting {
+        Weighting { frequencies: DocumentFrequencies::new(), title: 1.0, headings: 1.0 }
+    }
+}
+
+impl Weighting {
+    /// Starts with all weights 1: the weight of a feature is how often it occurs.
+    pub fn new() -> Weighting {
+        Weighting::default()
+    }
+
+    /// Replaces the document frequencies.
+    #[must_use]
+    pub fn with_frequencies(self, frequencies: DocumentFrequencies) -> Weighting {
+        Weighting { frequencies, ..self }
+    }
+
+    /// Replaces the weight of titles, 1 to [`MAX_PART_WEIGHT`].
+    pub fn with_title(self, weight: f64) -> Result<Weighting> {
+        Ok(Weighting { title: part_weight("title", weight)?, ..self })
+    }
+
+    /// Replaces the weight of headings, 1 to [`MAX_PART_WEIGHT`].
+    pub fn with_headings(self, weight: f64) -> Result<Weighting> {
+        Ok(Weighting { headings: part_weight("headings", weight)?, ..self })
+    }
+
+    /// The document frequencies.
+    pub fn frequencies(&self) -> &DocumentFrequencies {
+        &self.frequencies
+    }
+
+    /// The weight of the title.
+    pub fn title(&self) -> f64 {
+        self.title
+    }
+
+    /// The weight of headings.
+    pub fn headings(&self) -> f64 {
+        self.headings
+    }
+
+    /// Replaces counted weights, in any order and with repeats, by those of the formula.
+    pub(super) fn finish(&self, weighted: &mut Vec<(u64, f64)>) {
+        sum_repeats(weighted);
+        for (feature, weight) in weighted {
+            *weight *= self.frequencies.weight(*feature);
+        }
+    }
+}
+
+fn part_weight(part: &str, weight: f64) -> Result<f64> {
+    match (1.0..=MAX_PART_WEIGHT).contains(&weight) {
+        true => Ok(weight),
+        false => Err(Error::invalid(
+            format!("{part} of weight {weight}"),
+            format!("the weight of a title or of headings must be 1 to {MAX_PART_WEIGHT}"),
+        )),
+    }
+}
+
+/// Sorts features, and adds up the weights of equal ones. Sums of equal numbers do not depend on their order.
+fn sum_repeats(weighted: &mut Vec<(u64, f64)>) {
+    weighted.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    weighted.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        if same {
+            kept.1 += next.1;
+        }
+        same
+    });
 }
 
 /// Converts a dense vector to elements with weights. The element of a coordinate is its index. Zeros are omitted.
@@ -202,6 +304,19 @@ mod tests {
         let same = DocumentFrequencies::from_counts(4, frequencies.counts()).unwrap();
         assert_eq!(same.weigh(&[1, 2, 3]), frequencies.weigh(&[1, 2, 3]));
         assert_eq!(DocumentFrequencies::new().weigh(&[5, 5, 4]), [(4, 1.0), (5, 2.0)]);
+    }
+
+    #[test]
+    fn parts_weigh_at_least_1() {
+        for wrong in [0.99, 0.0, -1.0, MAX_PART_WEIGHT * 1.1, f64::NAN, f64::INFINITY] {
+            let errors =
+                [Weighting::new().with_title(wrong), Weighting::new().with_headings(wrong)];
+            for error in errors.map(|refused| refused.unwrap_err().to_string()) {
+                assert!(error.contains("must be 1 to 1000000"), "{error}");
+            }
+        }
+        let most = Weighting::new().with_title(MAX_PART_WEIGHT).unwrap();
+        assert_eq!((most.title(), most.headings()), (MAX_PART_WEIGHT, 1.0));
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub enum Features {
         /// The words of a phrase.
         chain: u8,
     },
-    /// The parts of a URL with their positions.
+    /// The parts of a URL with their positions. A document has one URL, or several with white space between them.
     Url,
 }
 

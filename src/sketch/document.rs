@@ -43,7 +43,7 @@ impl<'a> Document<'a> {
 
 impl Sketcher {
     /// The signature of a text. Its features are those of the scheme: shingles, grams or spots of the text, chunks of
-    /// its bytes, or the parts of a URL. A scheme of `tokens` or `ids` has no features of documents and returns
+    /// its bytes, or the parts of its URLs. A scheme of `tokens` or `ids` has no features of documents and returns
     /// [`Error::NotDocuments`].
     ///
     /// Documents have the default [limits](crate::features::Limits).

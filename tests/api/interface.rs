@@ -151,7 +151,7 @@ fn documents_become_the_features_of_the_scheme() {
         ("grams:4", features::grams(bytes, 4).unwrap()),
         ("spots", features::spots(bytes, 1, 3).unwrap()),
         ("chunks:16", features::chunks(bytes, 16).unwrap()),
-        ("url", features::url(bytes)),
+        ("url", text.split(' ').flat_map(|url| features::url(url.as_bytes())).collect()),
     ];
     for (kind, set) in kinds {
         let kind = kind.parse().unwrap();
