@@ -26,6 +26,7 @@ mod sources;
 mod staged;
 mod table;
 mod usage;
+mod weighting;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

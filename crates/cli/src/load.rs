@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use indicatif::ProgressBar;
 use rayon::prelude::*;
+use ringer::features::Weighting;
 use ringer::limits::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use ringer::{Batch, BulkLoad, Database, Error, Signature, Snapshot};
 use serde_json::json;
@@ -54,6 +55,8 @@ pub(crate) struct Load<'a> {
     pub(crate) records: Records,
     /// The field of a line of JSON that is stored as the value of its key.
     pub(crate) value_field: Option<&'a str>,
+    /// How the elements of documents are weighted, if not by their number.
+    pub(crate) weighting: Option<&'a Weighting>,
     /// The limits of one document.
     pub(crate) limits: DocumentLimits,
     pub(crate) existing: Existing,
@@ -170,7 +173,8 @@ impl Load<'_> {
     /// The signatures of a block, in its order, and by how much to advance the progress bar.
     fn sketch(&self, block: Block, name: &str) -> (Vec<Sketched>, u64) {
         let snapshot = &self.db.snapshot();
-        let worker = || Worker::new(self.db.sketcher()).limited(self.limits);
+        let worker =
+            || Worker::new(self.db.sketcher()).limited(self.limits).weighing(self.weighting);
         match block {
             Block::Files(files) => {
                 let one = |worker: &mut Worker<'_>, file: &PathBuf| {

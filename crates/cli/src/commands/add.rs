@@ -12,6 +12,7 @@ use crate::load::{Commits, Existing, Load, Loaded};
 use crate::problems::Problems;
 use crate::show::{self, Output, Style, count, count_was};
 use crate::sources::path_of;
+use crate::weighting::Weigh;
 use crate::{interrupt, open};
 
 /// How many keys are deleted in one commit.
@@ -36,6 +37,7 @@ const DELETED_AT_ONCE: usize = 10_000;
   ringer add pages.ringer --jsonl dump.jsonl --value-field title
   ringer add pages.ringer --parquet dump.parquet --key-field url
   ringer add recipes.ringer --sets recipes.tsv --weighted    (key, tab, flour:500 butter:250)
+  ringer add pages.ringer pages --weights pages.weights      (see ringer weights)
   ringer add vectors.ringer --jsonl embeddings.jsonl --text-field embedding --weighted
   generate | ringer add live.ringer --sets - --commit-every 1000 --ack")]
 pub(crate) struct Add {
@@ -72,7 +74,7 @@ pub(crate) struct Add {
     /// Read elements with weights: `element:weight`; in JSON, an object of weights (the last one counts if an element is
     /// repeated) or, for ids, an array of coordinates. This needs a database of tokens or ids with a weighted sampler. Without
     /// --weighted, the weight of an element in such a database is the number of its occurrences.
-    #[arg(long, conflicts_with = "paths")]
+    #[arg(long, conflicts_with_all = ["paths", "weights"])]
     weighted: bool,
     /// Store only sets whose key is not stored yet. Files with a stored path are not read.
     #[arg(long)]
@@ -81,6 +83,8 @@ pub(crate) struct Add {
     /// PATH that no longer exist. Unchanged files are read and not stored again.
     #[arg(long, conflicts_with_all = ["sets", "jsonl", "parquet", "if_absent"])]
     sync: bool,
+    #[command(flatten)]
+    weigh: Weigh,
     #[command(flatten)]
     commits: Commits,
     #[command(flatten)]
@@ -104,6 +108,7 @@ impl Add {
         if self.weighted {
             open::check_weighted(db.scheme())?;
         }
+        let weighting = self.weigh.read(db.scheme())?;
         let records = match &self.jsonl {
             None => Records::Sets { weighted: self.weighted },
             Some(_) => Records::Json {
@@ -122,8 +127,8 @@ impl Add {
             }
             (None, None) => {
                 let (paths, walk) = (&self.paths[..], &self.walk);
-                let files =
-                    Files { paths, walk, database: Some(&self.path), report: None, target: None };
+                let (database, weights) = (Some(&*self.path), self.weigh.weights.as_deref());
+                let files = Files { paths, walk, database, report: weights, target: None };
                 let files = files.find(&mut problems)?;
                 if self.sync {
                     found.clone_from(&files);
@@ -143,6 +148,7 @@ impl Add {
             commits: &self.commits,
             records,
             value_field: self.value_field.as_deref(),
+            weighting: weighting.as_ref(),
             limits,
             existing,
         };

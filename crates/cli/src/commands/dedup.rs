@@ -163,6 +163,7 @@ impl Dedup {
         let (records, limits) = (Records::Sets { weighted: false }, self.walk.limits());
         let existing = Existing::Replace;
         let load = Load {
+            weighting: None,
             db: &db,
             style,
             commits: &commits,

@@ -24,6 +24,7 @@ mod salvage;
 mod slots;
 mod stat;
 mod triples;
+mod weights;
 
 pub(crate) use create::scheme_of;
 
@@ -55,6 +56,7 @@ pub(crate) enum Command {
     Reindex(reindex::Reindex),
     Pack(pack::Pack),
     Dump(dump::Dump),
+    Weights(weights::Weights),
     Export(export::Export),
     Completions(completions::Completions),
     Man(man::Man),
@@ -83,6 +85,7 @@ impl Command {
             Command::Reindex(command) => command.run(style),
             Command::Pack(command) => command.run(style),
             Command::Dump(command) => command.run(style),
+            Command::Weights(command) => command.run(style),
             Command::Export(command) => command.run(style),
             Command::Completions(command) => command.run(),
             Command::Man(command) => command.run(),

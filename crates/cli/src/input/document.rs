@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use ringer::features::{Chunk, Chunker, Extractor, Limits, Media};
+use ringer::features::{Chunk, Chunker, Extractor, Limits, Media, Weighting};
 use ringer::scheme::{Features, Measure, Sampler};
 use ringer::{Error, Signature, Sketcher};
 
@@ -79,7 +79,11 @@ pub(crate) struct Worker<'a> {
     sketcher: &'a Sketcher,
     extractor: Extractor,
     limits: DocumentLimits,
+    /// How the elements of documents are weighted, if not by their number.
+    weighting: Option<&'a Weighting>,
     set: Vec<u64>,
+    /// The extracted elements with their weights, in place of `set`.
+    weighted_set: Vec<(u64, f64)>,
     gathered: Gathered,
     bytes: Vec<u8>,
 }
@@ -92,7 +96,9 @@ impl<'a> Worker<'a> {
             sketcher,
             extractor,
             limits: DocumentLimits::default(),
+            weighting: None,
             set: Vec::new(),
+            weighted_set: Vec::new(),
             gathered: Gathered::default(),
             bytes: Vec::new(),
         }
@@ -101,6 +107,32 @@ impl<'a> Worker<'a> {
     /// Sets the limits of a document.
     pub(crate) fn limited(self, limits: DocumentLimits) -> Worker<'a> {
         Worker { extractor: self.extractor.limited(limits.of_texts()), limits, ..self }
+    }
+
+    /// Sets how the elements of documents are weighted.
+    pub(crate) fn weighing(self, weighting: Option<&'a Weighting>) -> Worker<'a> {
+        Worker { weighting, ..self }
+    }
+
+    /// The distinct elements of a parsed document that have weights.
+    pub(crate) fn elements_of_content(&mut self, content: &Content<'_>) -> Result<Vec<u64>, Error> {
+        match content {
+            Content::Document(document) => {
+                self.extract(document, Media::Plain)?;
+                Ok(self.elements())
+            }
+            other => self.set_of_content(other),
+        }
+    }
+
+    /// The distinct elements of a file that have weights; `None` after an interrupt.
+    pub(crate) fn elements_of_file(&mut self, path: &Path) -> Result<Option<Vec<u64>>, Problem> {
+        self.extract_file(path)?;
+        Ok((!interrupt::requested()).then(|| self.elements()))
+    }
+
+    fn elements(&self) -> Vec<u64> {
+        self.weighted_set.iter().map(|(element, _)| *element).collect()
     }
 
     /// The set of a parsed document, without weights.
@@ -122,7 +154,12 @@ impl<'a> Worker<'a> {
                 self.extract(document, Media::Plain)?;
                 self.sketch_set()
             }
-            Content::Set(set) => self.sketcher.sketch(set),
+            Content::Set(set) => match self.weighting {
+                Some(weighting) => {
+                    self.sketcher.sketch_weighted(&weighting.frequencies().weigh(set))
+                }
+                None => self.sketcher.sketch(set),
+            },
             Content::Weighted(elements) => {
                 let set = self.weighted(elements)?;
                 self.sketcher.sketch_weighted(&set)
@@ -197,7 +234,11 @@ impl<'a> Worker<'a> {
         let file = File::open(path).map_err(unreadable)?;
         if let Features::Chunks { horizon } = self.sketcher.scheme().features {
             let chunker = Chunker::new(horizon).map_err(refused)?;
-            return self.in_pieces(file, chunker).map_err(unreadable)?.map_err(refused);
+            self.in_pieces(file, chunker).map_err(unreadable)?.map_err(refused)?;
+            if let Some(weighting) = self.weighting {
+                weighting.frequencies().weigh_into(&self.set, &mut self.weighted_set);
+            }
+            return Ok(());
         }
         let (mut input, packed) = compression::recognised(file).map_err(unreadable)?;
         let text = self.read_text(&mut input);
@@ -242,6 +283,10 @@ impl<'a> Worker<'a> {
     /// Extracts the features of a document. For a long document whose repeated features count once, memory holds only its
     /// distinct features.
     fn extract(&mut self, document: &[u8], media: Media) -> Result<(), Error> {
+        if let Some(weighting) = self.weighting {
+            let weighted = &mut self.weighted_set;
+            return self.extractor.extract_weighted(document, media, weighting, weighted);
+        }
         if !self.repeats_do_not_count() || document.len() <= PIECE_BYTES {
             return self.extractor.extract(document, media, &mut self.set);
         }
@@ -254,6 +299,9 @@ impl<'a> Worker<'a> {
 
     /// The signature of the extracted features.
     fn sketch_set(&mut self) -> Result<Signature, Error> {
+        if self.weighting.is_some() {
+            return self.sketcher.sketch_weighted(&self.weighted_set);
+        }
         let scheme = self.sketcher.scheme();
         if self.set.len() > MANY_FEATURES
             && self.repeats_do_not_count()

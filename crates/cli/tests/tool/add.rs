@@ -461,3 +461,23 @@ fn create_refuses_what_makes_no_sense() {
     assert!(nowhere.err.contains("the folder no/such/folder does not exist"), "{}", nowhere.err);
     assert_eq!(tool.names(), ["there.ringer"]);
 }
+
+/// A host is the set of the pairs of neighbouring parts of all its URLs. The pairs were counted by hand.
+#[test]
+fn hosts_are_sets_of_urls() {
+    let tool = Tool::new();
+    tool.run(&["create", "hosts.ringer", "--features", "url", "--keep-sets"]).with_status(0);
+    let hosts = "a.org\t/cellblock16/inmates/dilbert/personal/foo.htm /papers/minhash.html\n\
+                 b.org\t/cellblock16/inmates/dilbert/list.html /papers/minhash /papers%2Fminhash\n\
+                 c.org\t/other/things\n";
+    tool.write("hosts", hosts);
+    tool.run(&["add", "hosts.ringer", "--sets", "hosts"]).with_status(0);
+    // Common are cellblock-inmates, inmates-dilbert and papers-minhash; only one host has dilbert-personal, personal-foo and
+    // dilbert-list.
+    let estimate =
+        tool.run(&["estimate", "hosts.ringer", "a.org", "b.org", "--json"]).with_status(0).json();
+    assert_eq!(estimate[0]["resemblance"], 0.5, "{}", estimate[0]);
+    let estimate =
+        tool.run(&["estimate", "hosts.ringer", "a.org", "c.org", "--json"]).with_status(0).json();
+    assert_eq!(estimate[0]["resemblance"], 0.0, "{}", estimate[0]);
+}

@@ -33,3 +33,4 @@ mod run;
 mod transcript;
 mod values;
 mod verify;
+mod weights;

@@ -242,7 +242,7 @@ fn help_completions_and_manual_pages() {
     let tool = Tool::new();
     let help = tool.run(&["--help"]).with_status(0).out;
     let commands = "dedup create add query get delete keys estimate pairs clusters triples plan stat check \
-                    repair salvage compact reindex pack dump export completions man";
+                    repair salvage compact reindex pack dump weights export completions man";
     for command in commands.split_whitespace() {
         assert!(help.contains(&format!("\n  {command} ")), "{command}");
         let own = tool.run(&[command, "--help"]).with_status(0).out;

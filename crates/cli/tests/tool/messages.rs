@@ -38,6 +38,7 @@ const COMMANDS: &[&str] = &[
     "reindex",
     "pack",
     "dump",
+    "weights",
     "export",
     "completions",
     "man",

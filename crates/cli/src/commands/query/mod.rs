@@ -11,6 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use ringer::features::Weighting;
 use ringer::scheme::{Features, Measure};
 use ringer::{Answer, Error, Explanation, Like, Originals, Signature, Sketcher, Snapshot};
 use serde_json::Value;
@@ -24,6 +25,7 @@ use crate::results::{self, Results, Written};
 use crate::show::{self, Style};
 use crate::sources::{self, Sources};
 use crate::table::Kind;
+use crate::weighting::Weigh;
 use crate::{interrupt, open};
 use page::QueryPage;
 
@@ -43,7 +45,8 @@ const FILES_AT_ONCE: usize = 256;
   ringer query baskets.ringer --set 'bread milk beer' --explain
   ringer query baskets.ringer --sets new.tsv --json > matches.jsonl
   ringer query notes.ringer --parquet new.parquet --min 0.8 --output matches.parquet
-  ringer query recipes.ringer --set 'flour:500 butter:250 sugar:120' --weighted")]
+  ringer query recipes.ringer --set 'flour:500 butter:250 sugar:120' --weighted
+  ringer query pages.ringer --file new.html --weights pages.weights")]
 pub(crate) struct Query {
     /// The database file.
     #[arg(value_name = "DB")]
@@ -74,8 +77,10 @@ pub(crate) struct Query {
     #[arg(long)]
     within_one_bit: bool,
     /// Read elements with weights: `element:weight`.
-    #[arg(long, conflicts_with_all = ["key", "text", "file"])]
+    #[arg(long, conflicts_with_all = ["key", "text", "file", "weights"])]
     weighted: bool,
+    #[command(flatten)]
+    weigh: Weigh,
     /// Also print how the answer was found, and the probability that a set of a given resemblance is returned.
     #[arg(long)]
     explain: bool,
@@ -99,6 +104,9 @@ pub(crate) struct Query {
     #[command(flatten)]
     written: Written,
 }
+
+/// What turns a document into a signature: its sketcher, and how its elements are weighted.
+type Sketching<'a> = (&'a Sketcher, Option<&'a Weighting>);
 
 /// What to search for: exactly one of these.
 #[derive(clap::Args)]
@@ -152,6 +160,8 @@ impl Query {
             open::check_weighted(snapshot.scheme())?;
         }
         let sketcher = Sketcher::new(snapshot.scheme());
+        let weighting = self.weigh.read(snapshot.scheme())?;
+        let with = (&sketcher, weighting.as_ref());
         let sources = self.sources.open(snapshot.scheme())?;
         let originals = sources.as_ref().map(|sources| sources.originals(&sketcher));
         let originals = originals.as_ref();
@@ -164,7 +174,7 @@ impl Query {
         let mut out = self.written.open(style, &columns)?;
         let mut page = QueryPage::new(self, snapshot.scheme())?;
         if self.what.is_many() {
-            let asking = (&snapshot, &sketcher, originals);
+            let asking = (&snapshot, with, originals);
             let matched = match self.what.file.is_empty() {
                 true => self.many(asking, &mut out, &mut page)?,
                 false => self.files(asking, &mut out, &mut page)?,
@@ -178,8 +188,8 @@ impl Query {
             open::check_text("--text", sketcher.scheme())?;
         }
         let file = self.what.file.first().map(|file| Readable::new(file)).transpose()?;
-        let (name, subject) = self.one(file.as_ref(), &sketcher)?;
-        let text = page.is_wanted().then(|| self.text(file.as_ref(), &sketcher)).flatten();
+        let (name, subject) = self.one(file.as_ref(), with)?;
+        let text = page.is_wanted().then(|| self.text(file.as_ref(), with)).flatten();
         let answered = self.answer(&snapshot, &subject, originals).map_err(exit::bad_argument)?;
         page.add(&name, text.as_deref(), answered.answer())?;
         let matched = self.show(&name, &answered, &mut out)?;
@@ -189,18 +199,19 @@ impl Query {
         found(matched)
     }
 
-    fn worker<'a>(&self, sketcher: &'a Sketcher) -> Worker<'a> {
-        Worker::new(sketcher).limited(DocumentLimits {
+    fn worker<'a>(&self, (sketcher, weighting): Sketching<'a>) -> Worker<'a> {
+        let limits = DocumentLimits {
             text: self.max_text.map(|bytes| bytes as u64),
             features: self.max_features,
             ..DocumentLimits::default()
-        })
+        };
+        Worker::new(sketcher).limited(limits).weighing(weighting)
     }
 
     /// The text of a single query, for a report.
-    fn text(&self, file: Option<&Readable>, sketcher: &Sketcher) -> Option<Vec<u8>> {
+    fn text(&self, file: Option<&Readable>, with: Sketching<'_>) -> Option<Vec<u8>> {
         match file {
-            Some(file) => self.worker(sketcher).text_of_file(file.path()),
+            Some(file) => self.worker(with).text_of_file(file.path()),
             None => self.what.text.as_ref().map(|text| text.clone().into_bytes()),
         }
     }
@@ -209,9 +220,9 @@ impl Query {
     fn one(
         &self,
         file: Option<&Readable>,
-        sketcher: &Sketcher,
+        with: Sketching<'_>,
     ) -> Result<(Value, QuerySubject<'_>), Failure> {
-        let mut worker = self.worker(sketcher);
+        let (mut worker, sketcher) = (self.worker(with), with.0);
         if let Some(key) = &self.what.key {
             return Ok((show::json_key(open::key(key)), QuerySubject::Key(open::key(key))));
         }
@@ -259,7 +270,7 @@ impl Query {
     /// Runs a query for each file. Returns whether any has a match.
     fn files(
         &self,
-        (snapshot, sketcher, originals): (&Snapshot, &Sketcher, Option<&Originals<'_>>),
+        (snapshot, with, originals): (&Snapshot, Sketching<'_>, Option<&Originals<'_>>),
         out: &mut Results,
         page: &mut QueryPage,
     ) -> Result<bool, Failure> {
@@ -276,14 +287,14 @@ impl Query {
                     ),
                 };
                 let file = Readable::new(file).map_err(|failure| unreadable(&failure))?;
-                let subject = QuerySubject::of_file(file.path(), worker, sketcher)?;
+                let subject = QuerySubject::of_file(file.path(), worker, with.0)?;
                 let Some(subject) = subject else { return Ok(None) };
                 let text = wanted.then(|| worker.text_of_file(file.path())).flatten();
                 let text = text.as_deref().map(report::start);
                 Ok(Some((file.name(), text, self.answer(snapshot, &subject, originals))))
             };
             let answers: Vec<Result<_, Problem>> =
-                files.par_iter().map_init(|| self.worker(sketcher), one).collect();
+                files.par_iter().map_init(|| self.worker(with), one).collect();
             for answer in answers {
                 match answer {
                     Ok(Some((name, text, answer))) => {
@@ -350,12 +361,12 @@ impl Query {
     /// Runs many queries, a block of them in parallel. Returns whether any has a match.
     fn many(
         &self,
-        (snapshot, sketcher, originals): (&Snapshot, &Sketcher, Option<&Originals<'_>>),
+        (snapshot, with, originals): (&Snapshot, Sketching<'_>, Option<&Originals<'_>>),
         out: &mut Results,
         page: &mut QueryPage,
     ) -> Result<bool, Failure> {
         let (mut answered, mut matched) = (0, false);
-        let (source, records) = self.source(sketcher.scheme().features)?;
+        let (source, records) = self.source(with.0.scheme().features)?;
         let name = source.name();
         let mut problems = Problems::new(self.strict);
         let wanted = page.is_wanted();
@@ -370,14 +381,14 @@ impl Query {
             let one = |worker: &mut Worker<'_>, i: usize| {
                 let record = block.record(i, &records).map_err(|what| malformed(i, what))?;
                 let Some((key, content)) = record else { return Ok(None) };
-                let subject = QuerySubject::of(&content, worker, sketcher);
+                let subject = QuerySubject::of(&content, worker, with.0);
                 let subject = subject.map_err(|error| malformed(i, refusal(&error)))?;
                 let answer = self.answer(snapshot, &subject, originals);
                 let text = content.text().filter(|_| wanted).map(report::start);
                 Ok(Some((show::json_key(&key), text, answer)))
             };
             let answers: Vec<Result<_, Problem>> =
-                (0..block.len()).into_par_iter().map_init(|| self.worker(sketcher), one).collect();
+                (0..block.len()).into_par_iter().map_init(|| self.worker(with), one).collect();
             for answer in answers {
                 match answer {
                     Ok(Some((key, text, answer))) => {
