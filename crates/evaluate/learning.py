@@ -2,8 +2,9 @@
 
     python3 crates/evaluate/learning.py RINGER DIR [--quick]
 
-RINGER is the tool. DIR receives `learning.csv`, which `ringer-evaluate --report DIR` draws. Needs scikit-learn from PyPI; if it
-is missing, the script makes a virtual environment in ~/.cache/ringer and runs itself there.
+`ringer-evaluate --report` runs this script and draws what it writes. RINGER is the tool. DIR receives `learning.csv`. Needs
+scikit-learn from PyPI; if it is missing, the script makes a virtual environment in ~/.cache/ringer and runs itself there. If
+that fails, the status is 77.
 
 The data are in the folder that RINGER_DATA names; what is missing is left out:
 - descriptions: Debian's package descriptions as sets of words. The label is the family that a package's name tells, such as
@@ -33,6 +34,7 @@ FAMILIES = ["python3-", "golang-", "node-", "ruby-", "r-cran-", "fonts-", "texli
 MOST_OF_A_FAMILY = 600
 SAMPLES = [16, 32, 64, 128, 256, 512]
 BITS = [1, 2, 4, 8]
+NO_LEARNERS = 77
 
 
 def with_learners():
@@ -44,8 +46,12 @@ def with_learners():
         folder = cache / f"learning-{sys.version_info[0]}.{sys.version_info[1]}"
         python = folder / "bin" / "python"
         if not (folder / "complete").exists():
-            subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
-            subprocess.run([python, "-m", "pip", "install", "--quiet", REQUIREMENT], check=True)
+            try:
+                subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
+                subprocess.run([python, "-m", "pip", "install", "--quiet", REQUIREMENT], check=True)
+            except subprocess.CalledProcessError as error:
+                print(f"no learners: {error}", file=sys.stderr)
+                sys.exit(NO_LEARNERS)
             (folder / "complete").touch()
         os.execv(python, [str(python), *sys.argv])
 
@@ -198,8 +204,9 @@ def accuracies(features, labels):
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     # Features of a pair are small numbers, so they are scaled to at most 1.
     features = features / max(features.max(), 1e-12)
-    for name, learner in [("linear SVM", LinearSVC()), ("logistic regression", LogisticRegression(max_iter=300))]:
-        yield name, cross_val_score(learner, features, labels, cv=folds).mean()
+    for name, learner in [
+            ("linear SVM", LinearSVC(random_state=0)), ("logistic regression", LogisticRegression(max_iter=300))]:
+        yield name, cross_val_score(learner, features, labels, cv=folds, n_jobs=2).mean()
 
 
 def projected(original, task, numbers):
@@ -219,7 +226,7 @@ def main():
 
     ringer, out, quick = sys.argv[1], Path(sys.argv[2]), "--quick" in sys.argv
     out.mkdir(parents=True, exist_ok=True)
-    sizes = SAMPLES[1:5:2] if quick else SAMPLES
+    sizes, widths = (SAMPLES[1:5:2], BITS[::3]) if quick else (SAMPLES, BITS)
     rows = []
     for load in (descriptions, cora, dblp_acm, answers):
         try:
@@ -237,7 +244,7 @@ def main():
         original = words.fit_transform(" ".join(words) for words in task.sets.values())
         add("original", 0, 0, task.features(original))
         with tempfile.TemporaryDirectory() as folder:
-            for bits in BITS:
+            for bits in widths:
                 for samples in sizes:
                     add("signatures", samples, bits, task.features(exported(ringer, Path(folder), task, samples, bits)))
                     if samples * bits // 32:

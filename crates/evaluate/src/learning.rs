@@ -1,10 +1,55 @@
-//! Learning on signatures: draws what `learning.py` measured, if its file is in the folder of the report.
+//! Learning on signatures: runs `learning.py`, and draws what it measured.
+//!
+//! The script needs Python and scikit-learn, which it installs from PyPI. Without them the part says so.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use crate::Outcome;
 use crate::chart::{Axis, Figure, Kind, Series};
 use crate::page::{Agrees, Claim, Part};
+use crate::{Effort, Outcome};
+
+/// The commands of the tool that the script uses.
+pub(crate) const COMMANDS: [&str; 3] = ["create", "add", "export"];
+
+/// The status of the script if there is no scikit-learn and it cannot be installed.
+const NO_LEARNERS: i32 = 77;
+
+/// Runs the script. Returns its rows, or `None` without Python or without scikit-learn.
+fn measured(effort: Effort) -> Outcome<Option<String>> {
+    let folder = Folder::new()?;
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("learning.py");
+    let mut python = Command::new("python3");
+    python.arg(script).arg(std::env::current_exe()?).arg(&folder.0);
+    python.args(effort.choose(Some("--quick"), None));
+    let status = match python.status() {
+        Ok(status) => status,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(format!("cannot run python3: {error}").into()),
+    };
+    match status.code() {
+        Some(0) => Ok(Some(std::fs::read_to_string(folder.0.join("learning.csv"))?)),
+        Some(NO_LEARNERS) => Ok(None),
+        _ => Err(format!("learning.py ended with {status}").into()),
+    }
+}
+
+/// A temporary folder, removed when dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Outcome<Folder> {
+        let path = std::env::temp_dir().join(format!("ringer-learning-{}", std::process::id()));
+        std::fs::create_dir(&path)?;
+        Ok(Folder(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
 
 /// A row of `learning.csv`.
 struct Row<'a> {
@@ -28,8 +73,12 @@ fn parse(line: &str) -> Outcome<Row<'_>> {
     Ok(Row { data, about, method, learner, samples, bits, accuracy })
 }
 
-pub(crate) fn part(folder: &Path) -> Outcome<Option<Part>> {
-    let Ok(text) = std::fs::read_to_string(folder.join("learning.csv")) else { return Ok(None) };
+pub(crate) fn part(effort: Effort) -> Outcome<Part> {
+    let title = "Learning";
+    let Some(text) = measured(effort)? else {
+        let text = "There was no Python with scikit-learn, so nothing was learned.".into();
+        return Ok(Part { title, text, figures: Vec::new(), claims: Vec::new() });
+    };
     let rows: Outcome<Vec<Row<'_>>> = text.lines().skip(1).map(parse).collect();
     let rows = rows?;
     let (mut figures, mut claims) = (Vec::new(), Vec::new());
@@ -101,5 +150,5 @@ pub(crate) fn part(folder: &Path) -> Outcome<Option<Part>> {
                 cora have one row for each document. The rows of dblp-acm and answers are pairs, whose features are those that \
                 both sides have."
         .into();
-    Ok(Some(Part { title: "Learning", text, figures, claims }))
+    Ok(Part { title, text, figures, claims })
 }

@@ -2,14 +2,15 @@
 //!
 //! ```sh
 //! cargo run --release -p ringer-evaluate -- --report DIR            # 30 minutes on two cores at most
-//! cargo run --release -p ringer-evaluate -- --report DIR --quick    # a minute; the same figures with more noise
+//! cargo run --release -p ringer-evaluate -- --report DIR --quick    # a few minutes; the same figures with more noise
 //! ```
 //!
 //! DIR receives `index.html`, one self-contained page, and `points.csv` with every point of its figures. The real data is
 //! not part of the repository: `RINGER_DATA` names its folder, and the default is `../shared/data`. Parts whose data is
 //! missing say so. Seeds are fixed, so two runs give the same page.
 //!
-//! `learning.py` measures linear learners on signatures and leaves `learning.csv` in DIR. If that is there, it is drawn, too.
+//! `learning.py` measures linear learners on signatures. It is run with `python3`, and takes this program as the tool: with
+//! a command of the tool as its first argument, the program runs that command.
 //!
 //! Each part is a module. It returns figures and rows for the table of what the papers say and what was measured.
 
@@ -23,6 +24,7 @@ mod learning;
 mod lsh;
 mod order;
 mod page;
+mod probing;
 mod projections;
 mod rdc;
 mod samplers;
@@ -56,7 +58,7 @@ impl Effort {
 /// The name of an experiment, and the function that runs it.
 type Experiment = (&'static str, fn(Effort) -> Outcome<Part>);
 
-const PARTS: [Experiment; 11] = [
+const PARTS: [Experiment; 12] = [
     ("theory", theory::part),
     ("word pairs", word_pairs::part),
     ("duplicates", duplicates::part),
@@ -68,6 +70,7 @@ const PARTS: [Experiment; 11] = [
     ("vectors", vectors::part),
     ("remote differential compression", rdc::part),
     ("order of samples", order::part),
+    ("learning", learning::part),
 ];
 
 fn run() -> Outcome<()> {
@@ -90,7 +93,6 @@ fn run() -> Outcome<()> {
         parts.push(part(effort)?);
         println!("{name}: {:.1} s", start.elapsed().as_secs_f64());
     }
-    parts.extend(learning::part(&folder)?);
     std::fs::write(folder.join("index.html"), page::html(&parts, effort.quick))?;
     std::fs::write(folder.join("points.csv"), page::csv(&parts))?;
     println!("wrote {}", folder.join("index.html").display());
@@ -98,6 +100,12 @@ fn run() -> Outcome<()> {
 }
 
 fn main() -> ExitCode {
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|first| learning::COMMANDS.iter().any(|c| first == *c))
+    {
+        return ExitCode::from(ringer_cli::main_with(std::env::args_os()));
+    }
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
