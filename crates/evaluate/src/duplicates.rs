@@ -12,6 +12,7 @@ use crate::page::{Agrees, Claim, Part};
 use crate::simulation::{resemblance, samples, scheme};
 use crate::{Effort, Outcome};
 
+/// The numbers of samples whose estimates are compared.
 const STEPS: [usize; 12] = [10, 20, 30, 40, 50, 75, 100, 150, 200, 300, 400, 500];
 const THRESHOLDS: [f64; 6] = [0.3, 0.4, 0.5, 0.6, 0.7, 0.8];
 
@@ -63,7 +64,7 @@ fn full_samples(set: &[u64]) -> Vec<u32> {
     (1..=SAMPLES as u64).map(least).collect()
 }
 
-/// Compares all pairs of a corpus, exactly and by the prefixes of the samples that [`STEPS`] lists.
+/// Compares all pairs of a corpus, exactly and by the first samples, as many as each of `STEPS`.
 fn count(corpus: &Corpus) -> Outcome<Counted> {
     let parameters = scheme(Universe::Open, SAMPLES as u32, 4, Packing::LowBits);
     let sketcher = Sketcher::new(&Scheme::new(parameters)?);
@@ -279,14 +280,15 @@ pub(crate) fn part(effort: Effort) -> Outcome<Part> {
     part.text = match part.claims.is_empty() {
         true => NO_DATA.into(),
         false => format!(
-            "All pairs of a corpus are compared by their estimates, for each b and {} prefixes of {SAMPLES} samples. A pair is \
-             right if its exact resemblance reaches R0. The gain is the ratio of the spaces at which full samples (64 bits) and \
+            "All pairs of a corpus are compared by their estimates, for each b and each of {} numbers of samples: the first {}, .., \
+             {SAMPLES}. Between two of these, the precision is interpolated. A pair is right if its exact resemblance reaches R0. The gain is the ratio of the spaces at which full samples (64 bits) and \
              b-bit samples reach the same precision.\n\nThe precision depends on the variance at each \
              resemblance below R0, and on how many pairs of the corpus are there. For sparse sets, k times the variance is R (1 - \
              R) for full samples and 1 - R^2 for 1-bit samples. At equal variance, full samples take 64 R/(1 + R) times the \
              space: 21.3 times at R = .5, but 10.7 times at R = .2 and 5.8 times at R = .1. So full samples almost never report \
              a pair far below R0, but a small number of 1-bit samples does. The published gain at R0 = .4 and b = 1 is {PUBLISHED}. {}",
             STEPS.len(),
+            STEPS[..3].iter().map(usize::to_string).collect::<Vec<_>>().join(", "),
             observed.join(" ")
         ),
     };

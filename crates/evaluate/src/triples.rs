@@ -96,7 +96,7 @@ fn three(sets: &[Vec<u64>], [i, j, h]: [usize; 3], shared: &[u64]) -> f64 {
     all / (sum - pairs + all)
 }
 
-/// Compares all groups of three, exactly and by their first 64, 128, and so on to 512 samples.
+/// Compares all groups of three, exactly and by the first 64, 128, .. samples.
 fn count(sets: &[Vec<u64>]) -> Outcome<Counted> {
     let parameters = scheme(Universe::Open, 64 * WORDS as u32, 16, Packing::LowBits);
     let sketcher = Sketcher::new(&Scheme::new(parameters)?);
@@ -230,9 +230,11 @@ pub(crate) fn part(effort: Effort) -> Outcome<Part> {
         ));
         figures.extend((0..THRESHOLDS.len()).map(|t| counted.figure(t, corpus.name)));
     }
-    let text = "The storage improvement is that of the simple estimator at the same variance. For the retrieval, all groups of \
-                three documents are compared, exactly and by the simple estimator."
-        .into();
+    let text = format!(
+        "The storage improvement is that of the simple estimator at the same variance. For the retrieval, all groups of three \
+         documents are compared, exactly and by the simple estimator, for {WORDS} numbers of samples: 64, 128, .., {}.",
+        64 * WORDS
+    );
     Ok(Part { title: "Groups of three", text, figures, claims })
 }
 
