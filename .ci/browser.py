@@ -362,11 +362,50 @@ def look_at_papers(browser, page, save):
         check(min(found) >= 50, f"the {name} picture shows two series ({found} pixels)")
         wrong = browser.run(FIGURES)
         check(not wrong, f"figures of the papers have axes and legends {'; '.join(wrong[:3])}")
+    print_papers(browser, save)
     browser.theme("light")
     browser.size(420, 900)
     check(browser.run("return document.documentElement.scrollWidth <= innerWidth"), "the papers fit a narrow screen")
     browser.size(1280, 1000)
     check(not browser.errors(), "the papers load without errors")
+
+
+def pages_of_figures(pdf):
+    """The pages on which each figure of a PDF is, with its caption, from the structure tree that Chromium writes."""
+    elements = dict(re.findall(rb"(\d+) 0 obj\n<</Type /StructElem\n(.*?)\nendobj", pdf, re.DOTALL))
+
+    def pages(text):
+        inner = re.sub(rb"/Type /MCR.*?>>", b"", text[text.index(b"/K"):], flags=re.DOTALL)
+        own = set(re.findall(rb"/Pg (\d+) 0 R", text))
+        return own.union(*(pages(elements[child]) for child in re.findall(rb"(\d+) 0 R", inner) if child in elements))
+
+    outer = [text for text in elements.values() if b"/S /Figure" in text and b"/Alt" not in text]
+    return [pages(text) for text in outer]
+
+
+def print_papers(browser, save):
+    """The page about the papers on paper, printed while the system has a dark theme."""
+    figures = browser.count("figure")
+    browser.post("/goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": {
+        "media": "print", "features": [{"name": "prefers-color-scheme", "value": "dark"}]}})
+    browser.size(800, 1100)
+    browser.run("document.querySelector('.figures').scrollIntoView()")
+    png = browser.picture()
+    save("papers-print", png)
+    check(brightness(png) > 0.8, "the printed papers are light")
+    style = browser.run("""const style = (selector) => getComputedStyle(document.querySelector(selector));
+        return [style('body').backgroundColor, style(':root').getPropertyValue('--c0').trim(), style('.wide').overflowX];""")
+    check(style == ["rgb(255, 255, 255)", "#0b62c4", "visible"], f"they have the colours of paper and whole tables {style}")
+    moving = browser.count("a, audio, button, details, input, script, select, textarea, video, [onclick], [tabindex]")
+    check(moving == 0, f"nothing on them needs a screen ({moving} elements)")
+    browser.size(1280, 1000)
+    browser.post("/goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": {"media": "", "features": [
+        {"name": "prefers-color-scheme", "value": "dark"}]}})
+    pdf = base64.b64decode(browser.post("/print", {"background": True}))
+    whole = [pages for pages in pages_of_figures(pdf) if len(pages) == 1]
+    check(len(whole) == figures, f"{len(whole)} of {figures} figures are on one page with their captions")
+    pages = len(re.findall(rb"/Type /Page\n", pdf))
+    check(figures / 8 <= pages <= figures / 2, f"there are {pages} pages")
 
 
 def main(tool, pictures=None):
