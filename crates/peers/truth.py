@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
 """Exact resemblance of the rows of a dataset, and how good a list of kept rows is. Used by `datasets`.
 
-    truth.py FOLDER ROWS.jsonl THRESHOLD looped|plain KEPT
+    truth.py FOLDER ROWS.jsonl THRESHOLD ringer|looped|plain KEPT
 
-KEPT has the number of a kept row in each line. The output is one JSON object. Shingles of five words are those of
-format-spec/features.py: looped as ringer makes them, or plain as most other tools do. All pairs that reach the threshold are found with an inverted index over prefixes: two sets that are
-similar enough share one of their rarest shingles. The pairs are kept in FOLDER for the next call.
+KEPT has the number of a kept row in each line. The output is one JSON object. A tool is judged by shingles as it makes them:
+
+    ringer    as format-spec/features.py: Unicode's words, and the last shingles go on with the first words
+    looped    as pipelines.py makes them for most tools
+    plain     the same words without the shingles that go on with the first ones
+
+All pairs that reach the threshold are found with an inverted index over prefixes: two sets that are similar enough share one of their
+rarest shingles. The pairs are kept in FOLDER for the next call.
 """
 import hashlib
 import json
@@ -19,8 +24,9 @@ from pathlib import Path
 SPEC = Path(__file__).resolve().parent.parent.parent / "format-spec"
 sys.path.insert(0, str(SPEC))
 import features  # noqa: E402
+import pipelines  # noqa: E402
 
-WORDS = 5
+WORDS = pipelines.WORDS
 # Words of white-space separated parts that were seen before.
 seen = {}
 
@@ -62,14 +68,21 @@ def features_without(text):
         return text.split()
 
 
-def shingle_sets(path, looped):
+def shingles(text, kind):
+    """The shingles of a text, and whether all of its characters are known."""
+    if kind == "looped":
+        return pipelines.shingles(text), True
+    row, known = words(text) if kind == "ringer" else (pipelines.find_words(text.lower()), True)
+    return {" ".join(run) for run in features.runs(row, WORDS, kind == "ringer")}, known
+
+
+def shingle_sets(path, kind):
     """The sets of numbered shingles, rarest shingle first, and how many rows have unknown characters."""
     numbers, unknown, sets = {}, 0, []
     with open(path, encoding="utf-8") as lines:
         for line in lines:
-            row, known = words(json.loads(line)["text"])
+            runs, known = shingles(json.loads(line)["text"], kind)
             unknown += not known
-            runs = {" ".join(run) for run in features.runs(row, WORDS, looped)}
             sets.append([numbers.setdefault(run, len(numbers)) for run in runs])
     count = Counter(number for row in sets for number in row)
     return [sorted(row, key=lambda number: (count[number], number)) for row in sets], unknown
@@ -104,14 +117,14 @@ def neighbours(sets, threshold):
     return result
 
 
-def truth(folder, path, threshold, looped):
-    sources = [Path(path), Path(__file__), SPEC / "features.py"]
-    digest = hashlib.sha256(f"{threshold} {looped}".encode())
+def truth(folder, path, threshold, kind):
+    sources = [Path(path), Path(__file__), Path(pipelines.__file__), SPEC / "features.py"]
+    digest = hashlib.sha256(f"{threshold} {kind}".encode())
     for source in sources:
         digest.update(hashlib.sha256(source.read_bytes()).digest())
     cached = Path(folder) / f"truth-{digest.hexdigest()[:16]}"
     if not cached.exists():
-        sets, unknown = shingle_sets(path, looped)
+        sets, unknown = shingle_sets(path, kind)
         facts = {"rows": len(sets), "unknown": unknown, "mean": sum(map(len, sets)) / max(1, len(sets))}
         new = cached.with_suffix(".new")
         new.write_bytes(pickle.dumps((facts, neighbours(sets, Fraction(threshold)))))
@@ -135,5 +148,5 @@ def quality(facts, near, kept):
 
 if __name__ == "__main__":
     folder, path, threshold, kind, kept = sys.argv[1:]
-    facts, near = truth(folder, path, threshold, kind == "looped")
+    facts, near = truth(folder, path, threshold, kind)
     print(json.dumps(quality(facts, near, set(map(int, Path(kept).read_text().split())))))
