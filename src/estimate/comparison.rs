@@ -269,10 +269,14 @@ impl Comparison {
         if threshold <= self.agreement.law.least() {
             return true;
         }
-        if self.known.is_none() && !reaches(self.most_similarity(), threshold) {
-            return false;
-        }
-        reaches(self.deciding_interval().1, threshold)
+        self.sizes_allow(threshold) && reaches(self.deciding_interval().1, threshold)
+    }
+
+    /// Whether the similarity could be this or more for all that the sizes say.
+    pub(crate) fn sizes_allow(&self, threshold: f64) -> bool {
+        threshold <= self.agreement.law.least()
+            || self.known.is_some()
+            || reaches(self.most_similarity(), threshold)
     }
 
     /// Whether the similarity is certainly this or more: the lower end of its 99.9 % interval reaches it.

@@ -11,10 +11,13 @@ use super::requirements::Conditions;
 use crate::estimate::{Accept, Comparison, Law, TOLERANCE, half_bit};
 use crate::scheme::{Cardinality, CardinalityField, Scheme, Universe};
 
-/// With at most this many distinct cardinality codes, the fewest equal samples are worked out for every pair of codes. A
-/// pair takes microseconds by estimate, and a hundred times as long by interval.
-const FEW_CODES: usize = 128;
-const FEW_CODES_BY_INTERVAL: usize = 48;
+/// With at most this many pairs of cardinality codes, the fewest equal samples are worked out for every pair. A pair takes
+/// microseconds by estimate, and tens of times as long by interval.
+const FEW_PAIRS: usize = 128 * 129 / 2;
+const FEW_PAIRS_BY_INTERVAL: usize = 48 * 49 / 2;
+
+/// With more distinct codes, their pairs are not even counted.
+const FEW_CODES: usize = 512;
 
 /// What two signatures must have in common, at least, to match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,27 +175,46 @@ impl MatchRule {
     /// The fewest equal samples with which any two sets of these codes match; k + 1 if none do.
     pub(crate) fn fewest_equal_among(&mut self, codes: &[u32]) -> u32 {
         let codes: BTreeSet<u32> = codes.iter().copied().collect();
-        let few = match self.conditions.accept {
-            Accept::Estimate => FEW_CODES,
-            Accept::Possible | Accept::Certain => FEW_CODES_BY_INTERVAL,
-        };
-        if codes.len() > few {
+        let Some(pairs) = self.few_pairs(&codes) else {
             let known = codes.iter().filter_map(|code| self.size(*code)?.known());
             let smallest = known.min_by(f64::total_cmp);
             return self.fewest_equal(self.conditions.least_estimate(), smallest);
-        }
-        let codes: Vec<u32> = codes.into_iter().collect();
-        let k = self.scheme.samples;
+        };
+        let (k, Conditions { accept, threshold, .. }) = (self.scheme.samples, self.conditions);
         let mut least = k + 1;
-        for (i, a) in codes.iter().enumerate() {
-            for b in &codes[i..] {
-                let Enough { fewest, all } = self.enough(*a, *b);
-                if fewest < k || all {
-                    least = least.min(fewest);
-                }
+        for (a, b) in pairs {
+            // One comparison shows that most pairs do not need fewer than others.
+            let fewer = least.saturating_sub(1);
+            if least <= k
+                && (least == 0 || !accept.passes(&self.comparison(fewer, a, b), threshold))
+            {
+                continue;
+            }
+            let Enough { fewest, all } = self.enough(a, b);
+            if fewest < k || all {
+                least = least.min(fewest);
             }
         }
         least
+    }
+
+    /// The pairs of codes of sets that can match, if there are few.
+    fn few_pairs(&self, codes: &BTreeSet<u32>) -> Option<Vec<(u32, u32)>> {
+        if codes.len() > FEW_CODES {
+            return None;
+        }
+        let Conditions { accept, threshold, .. } = self.conditions;
+        let most = match accept {
+            Accept::Estimate => FEW_PAIRS,
+            Accept::Possible | Accept::Certain => FEW_PAIRS_BY_INTERVAL,
+        };
+        // Only for possible matches, sizes alone decide before anything else does.
+        let can_match = |a: u32, b: u32| {
+            accept != Accept::Possible || self.comparison(0, a, b).sizes_allow(threshold)
+        };
+        let pairs = codes.iter().flat_map(|a| codes.range(a..).map(|b| (*a, *b)));
+        let pairs: Vec<_> = pairs.filter(|(a, b)| can_match(*a, *b)).take(most + 1).collect();
+        (pairs.len() <= most).then_some(pairs)
     }
 }
 
@@ -269,6 +291,25 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Codes of many sizes: far apart, sets cannot be similar, so few pairs are left, and the bound is the best one.
+    #[test]
+    fn many_codes_have_the_best_bound() {
+        let scheme = Arc::new(Scheme::new(presets::NEAR_DUPLICATE).unwrap());
+        let codes: Vec<u32> = (1..=140).collect();
+        let mut rule = rule(&scheme, 0.8, Accept::Possible);
+        assert!(codes.len() * codes.len() / 2 > FEW_PAIRS_BY_INTERVAL);
+        let mut least = scheme.samples + 1;
+        for a in &codes {
+            for b in &codes {
+                let possible = |equal: &u32| rule.comparison(*equal, *a, *b).possibly_at_least(0.8);
+                let fewest = (0..least).find(possible);
+                least = fewest.unwrap_or(least);
+            }
+        }
+        assert!(least > 10 && least < scheme.samples, "{least}");
+        assert_eq!(rule.fewest_equal_among(&codes), least);
     }
 
     /// Remembered and searched counts decide as each comparison does by itself.
