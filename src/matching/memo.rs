@@ -32,18 +32,17 @@ impl<K: Eq + Hash, V: Copy> Memo<K, V> {
     }
 }
 
-/// Hashes a few integers several times as fast as SipHash. The answers of a join are looked up for every pair.
+/// Hashes a few integers several times as fast as SipHash: a join looks up answers for every pair. It starts with a random
+/// state, so that no input can be made whose keys collide.
 #[derive(Debug, Clone, Copy)]
-struct Folding {
-    hash: u64,
-    /// An odd number that differs from memo to memo, so that no input can be made whose keys collide.
-    factor: u64,
-}
+struct Folding(u64);
 
 impl Folding {
+    /// 2^64 divided by the golden ratio.
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+
     fn new() -> Folding {
-        let random = RandomState::new();
-        Folding { hash: random.hash_one(0), factor: random.hash_one(1) | 1 }
+        Folding(RandomState::new().hash_one(0))
     }
 }
 
@@ -57,7 +56,7 @@ impl BuildHasher for Folding {
 
 impl Hasher for Folding {
     fn finish(&self) -> u64 {
-        self.hash
+        self.0
     }
 
     fn write(&mut self, bytes: &[u8]) {
@@ -69,8 +68,8 @@ impl Hasher for Folding {
     }
 
     fn write_u64(&mut self, value: u64) {
-        let product = u128::from(self.hash ^ value) * u128::from(self.factor);
-        self.hash = (product >> 64) as u64 ^ product as u64;
+        let product = u128::from(self.0 ^ value) * u128::from(Folding::FACTOR);
+        self.0 = (product >> 64) as u64 ^ product as u64;
     }
 }
 
