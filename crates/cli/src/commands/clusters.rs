@@ -17,10 +17,10 @@ use crate::{interrupt, open};
 
 /// Print clusters of similar sets.
 ///
-/// A cluster is a connected component: a chain of similar pairs leads from each member to each other member. A cluster is
-/// printed with its smallest key first, followed by the other members and their resemblance to the first. Two sets are similar
-/// if their estimated resemblance reaches --min. --possible and --certain apply --min to the ends of the interval instead,
-/// and the --verify options compare the original sets exactly.
+/// By default, a cluster is a connected component: a chain of similar pairs leads from each member to each other member. A
+/// cluster is printed with its smallest key first, followed by the other members and their resemblance to the first. Two sets
+/// are similar if their estimated resemblance reaches --min. --possible and --certain apply --min to the ends of the interval
+/// instead, and the --verify options compare the original sets exactly.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   ringer clusters notes.ringer --min 0.8
