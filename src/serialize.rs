@@ -15,7 +15,7 @@ pub(crate) fn key<S: Serializer>(key: &[u8], serializer: S) -> Result<S::Ok, S::
     serde::Serialize::serialize(&Key(key), serializer)
 }
 
-/// Serializes a value as a key is, or as nothing if there is none.
+/// Serializes a value in the form of a key, or `None` if there is no value.
 pub(crate) fn value<S: Serializer>(
     value: &Option<Arc<[u8]>>,
     serializer: S,

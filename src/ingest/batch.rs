@@ -110,7 +110,7 @@ impl Batch {
 
     /// Stores a value with the key that was put last: up to 64 KiB of bytes that mean something to the caller, such as a
     /// label, a path or JSON. It is returned with the set, and replaced or deleted together with it. A put without a
-    /// value drops an earlier value of the key.
+    /// value drops an earlier value of the key. The last operation of the batch must be that put, not a deletion.
     ///
     /// If the value is refused, because it is too long or because the batch is full, the put is taken back as well.
     ///
@@ -269,7 +269,7 @@ mod tests {
         assert_eq!(last_of_each_key(all[..2].to_vec()), all[..2]);
     }
 
-    /// An operation counts as many bytes as it takes in a commit: 7 before its key, and 8 for each word.
+    /// An operation counts as many bytes as it takes in a commit: 7 before its key, and 8 for each word of its planes.
     #[test]
     fn a_batch_counts_the_bytes_of_its_commit() {
         let scheme = Arc::new(Scheme::new(crate::presets::PRECISE).unwrap());

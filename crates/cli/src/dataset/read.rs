@@ -86,7 +86,7 @@ impl Reading<'_> {
         })
     }
 
-    /// Sketches blocks in parallel.
+    /// Sketches the rows of each block in parallel, one block after another.
     fn take(
         &self,
         shard: &Shard,

@@ -40,8 +40,7 @@ pub(crate) struct Row<'a> {
     pub(crate) order: Value,
 }
 
-/// A value of the field that rows are ordered by. No value is the smallest, then come all numbers in their order, then
-/// texts.
+/// A value of the field that rows are ordered by. `None` is the smallest, then come all numbers in their order, then texts.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
     /// No value, or one that has no order.
