@@ -1,6 +1,6 @@
 //! `ringer dedup` on datasets: rows of JSONL or Parquet files in, kept rows out.
 //!
-//! Memory does not grow with the texts. The input is read twice:
+//! Memory does not grow with the texts. The input is read in steps 1 and 3:
 //!
 //! 1. [`collect`] parses and sketches every row ([`blocks`], [`read`]). Signatures go to a working database, keys and sets to a
 //!    [`spill`] file. With `--db`, rows that resemble a row kept by an earlier run ([`stored`]) are removed at once.
