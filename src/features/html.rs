@@ -302,7 +302,7 @@ mod tests {
             ("<head><h1>A<!-- </h1> -->B</h1><header>c", None, &["A B"]),
         ] {
             let expected =
-                (title.map(str::to_string), headings.iter().map(|h| h.to_string()).collect());
+                (title.map(str::to_string), headings.iter().map(ToString::to_string).collect());
             assert_eq!(parts(page), expected, "{page}");
         }
     }

@@ -112,7 +112,7 @@ impl Weights {
         if style.json {
             let mut out = Output::new();
             out.line(json!({ "documents": documents, "elements": elements, "left_out": problems.json() }))?;
-            return Ok(out.flush()?);
+            return out.flush();
         }
         if !style.quiet {
             exit::say(&format!(
