@@ -163,7 +163,8 @@ impl Extractor {
 impl Extractor {
     /// Replaces the content of `weighted` by the features of a document with their weights, each once and in ascending order.
     /// See [`Weighting`]. The parts of an HTML page count for shingles, grams and spots. The features of its title and
-    /// headings count towards the limit of features, too.
+    /// headings count towards the limit of features, too. This takes up to 32 bytes of memory for each feature more than
+    /// [`extract`](Extractor::extract).
     pub fn extract_weighted(
         &mut self,
         document: &[u8],
