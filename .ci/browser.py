@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import typing
 import urllib.request
 import zlib
 
@@ -181,48 +182,96 @@ def ringer(tool, folder, *arguments):
 
 
 HOSTILE = "</script><script>window.hurt=1</script><img src=x onerror=window.hurt=2>"
+HOSTILE_NAME = "in/<img src=x onerror=window.hurt=3>"
 
 
-def few(tool, folder):
-    """A report about ten groups of files with hostile names and texts."""
+class Report(typing.NamedTuple):
+    """The reports of one command, about the same data as those of the other commands."""
+    command: str
+    # A page with ten groups of files, and one with many groups of sets.
+    few: str
+    many: str
+    # What the page calls two groups, and the number that they are filtered by.
+    things: str
+    size: str
+    # Whether the page marks members with the same bytes as the first one. A page about queries has no such marks: a match is a
+    # stored set, and what it is compared with need not be a file.
+    marks_identical: bool
+
+
+def reports(tool, folder):
+    """The reports of all commands that write some. Each shows ten groups of three files (the first one of four) with hostile
+    names and texts, and many groups of two sets."""
     os.mkdir(folder + "/in")
     for i in range(10):
         text = words(i)
         for name, more in (("a", ""), ("b", " CHANGED"), ("c", f" {HOSTILE} {words(50 + i, 10)}")):
             with open(f"{folder}/in/{i}-{name}.txt", "w", encoding="utf-8") as file:
                 file.write(text + more)
-    with open(f"{folder}/in/<img src=x onerror=window.hurt=3>", "w", encoding="utf-8") as file:
+    with open(f"{folder}/{HOSTILE_NAME}", "w", encoding="utf-8") as file:
         file.write(words(0))
-    ringer(tool, folder, "dedup", "in", "--min", "0.8", "--report", "few.html", "--seed", "1")
-    return folder + "/few.html"
+    with open(folder + "/sets", "w", encoding="utf-8") as sets, open(folder + "/rows", "w", encoding="utf-8") as rows, \
+            open(folder + "/asked", "w", encoding="utf-8") as asked:
+        for i in range(2 * MANY):
+            key, elements = f"key{i:06}", f"x{i // 2} y{i // 2} z{i // 2}"
+            sets.write(f"{key}\t{elements}\n")
+            rows.write(f'{{"id": "{key}", "text": "{elements}"}}\n')
+            asked.write("" if i % 2 else f"{key}\t{elements}\n")
+
+    def run(command, *arguments):
+        ringer(tool, folder, command, *arguments)
+
+    run("create", "files.ringer", "--seed", "1")
+    run("add", "files.ringer", "in")
+    run("create", "sets.ringer", "--features", "tokens", "--seed", "1")
+    run("add", "sets.ringer", "--sets", "sets")
+    few = ("--min", "0.8", "--report")
+    many = ("--min", "0.9", "--output", "found", "--report")
+    made = [Report(command, *(f"{folder}/{command}-{many}.html" for many in ("few", "many")), *rest)
+            for command, *rest in (("dedup", "groups", "size", True), ("clusters", "groups", "size", True),
+                                   ("query", "queries", "matches", False))]
+    dedup, clusters, query = made
+    run("dedup", "in", "--seed", "1", *few, dedup.few)
+    run("dedup", "--jsonl", "rows", "--features", "tokens", "--seed", "1", "--min", "0.9", "--out", "kept", "--report",
+        dedup.many)
+    run("clusters", "files.ringer", "--verify-files", *few, clusters.few)
+    run("clusters", "sets.ringer", *many, clusters.many)
+    asked = [argument for i in range(10) for argument in ("--file", f"in/{i}-a.txt" if i else HOSTILE_NAME)]
+    run("query", "files.ringer", *asked, "--verify-files", *few, query.few)
+    run("query", "sets.ringer", "--sets", "asked", *many, query.many)
+    return made
 
 
-def many(tool, folder):
-    """A report about many groups."""
-    ringer(tool, folder, "create", "many.ringer", "--features", "tokens", "--seed", "1")
-    with open(folder + "/sets", "w", encoding="utf-8") as file:
-        file.writelines(f"key{i:06}\tx{i // 2} y{i // 2} z{i // 2}\n" for i in range(2 * MANY))
-    ringer(tool, folder, "add", "many.ringer", "--sets", "sets")
-    ringer(tool, folder, "clusters", "many.ringer", "--min", "0.9", "--report", "many.html", "--output", "groups")
-    return folder + "/many.html"
-
-
-def queries(tool, folder):
-    """A report about queries, of which one has no match."""
-    ringer(tool, folder, "create", "files.ringer", "--seed", "1")
-    ringer(tool, folder, "add", "files.ringer", "in")
+def unmatched(tool, folder):
+    """A report about queries without a threshold, of which one has no match. Only queries can have neither."""
     with open(folder + "/new.txt", "w", encoding="utf-8") as file:
         file.write(words(999))
     ringer(tool, folder, "query", "files.ringer", "--file", "in/0-a.txt", "--file", "new.txt", "--verify-files",
-           "--report", "queries.html")
-    return folder + "/queries.html"
+           "--report", "unmatched.html")
+    return folder + "/unmatched.html"
 
 
-def look_at_few(browser, page, save):
+def shown_sizes(browser):
+    """The sizes of the groups on this page of the list, in their order."""
+    return browser.run("""return [...document.querySelectorAll('.row summary .size')].map((size) => parseInt(size.innerText));""")
+
+
+def shown_values(browser):
+    """The lowest similarities of the groups on this page of the list, in their order."""
+    return browser.run("""return [...document.querySelectorAll('.row summary .value')].map((one) => Number(one.innerText));""")
+
+
+def choose_order(browser, name):
+    browser.run("""const order = document.querySelector('#order'); order.value = arguments[0];
+        order.dispatchEvent(new Event('input'))""", name)
+
+
+def look_at_few(browser, report, save):
     browser.theme("light")
-    browser.open(page)
-    check(browser.text("h1") == "ringer dedup", "the title names the command")
-    check(browser.count(".row") == 10 and "1 to 10 of 10" in browser.text("#count"), "ten groups are listed")
+    browser.open(report.few)
+    check(browser.text("h1") == f"ringer {report.command}", "the title names the command")
+    check(browser.count(".row") == 10 and "1 to 10 of 10" in browser.text("#count"), f"ten {report.things} are listed")
+    check(browser.text("#all-title") == f"All {report.things}", "the list says what it lists")
     check(browser.count("#charts svg") == 3, "there are three charts")
     check(not browser.run("return document.querySelector('#pages').offsetParent"), "one page needs no buttons")
     check(browser.count("#doubtful .card") == 10 and browser.count("#largest .card") == 10, "groups have differences")
@@ -231,48 +280,76 @@ def look_at_few(browser, page, save):
     wait(lambda: browser.count("#largest .card:nth-of-type(2)[open] .diff") == 1, "a click opens a difference")
     browser.click("#rows .row summary")
     wait(lambda: browser.count("#rows .row[open] td.key") >= 3, "a click opens a group")
-    check(browser.count("#rows .row[open] .tag") >= 1, "identical files are marked")
+    marks = browser.count("#rows .row[open] .tag")
+    check(marks >= 1 if report.marks_identical else marks == 0, "identical files are marked where there are files only")
     every = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
     browser.run(every)
     wait(lambda: browser.count(".card[open] .diff") == 20, "all differences open")
-    check("onerror" in browser.text("main") and "window.hurt=1" in browser.text("main"), "hostile text is shown as text")
+    shown = browser.text("main")
+    check("onerror" in shown and "window.hurt=1" in shown and HOSTILE_NAME in shown, "hostile text is shown as text")
     check(browser.run("return window.hurt") is None and browser.count("main img, main script") == 0, "and does nothing")
     refused = browser.run("""const made = document.createElement('script'); made.textContent = 'window.hurt = 4';
                              document.body.append(made); return window.hurt ?? null;""")
     check(refused is None, "the policy of the page refuses other scripts")
     messages = [entry["message"] for entry in browser.errors() if "Content Security Policy" not in entry["message"]]
     check(messages == [], f"the console has no errors {messages}")
-    browser.open(page)
+    filter_few(browser, report)
+    browser.open(report.few)
     light = browser.picture()
-    save("few-light", light)
+    save(f"{report.command}-light", light)
     check(brightness(light) > 0.8, "the light theme is light")
     check_colours(browser, light, "light")
     browser.click("#theme")
     check(browser.run("return document.documentElement.dataset.theme") == "dark", "the button changes the theme")
     dark = browser.picture()
-    save("few-dark", dark)
+    save(f"{report.command}-dark", dark)
     check(brightness(dark) < 0.2, "the dark theme is dark")
     check_colours(browser, dark, "dark")
     browser.theme("dark")
-    browser.open(page)
+    browser.open(report.few)
     check(brightness(browser.picture()) < 0.2, "the page follows the theme of the system")
     check(browser.run("return document.querySelector('#theme').getAttribute('aria-pressed')") == "true", "and says so")
     browser.theme("light")
     for width in (1280, 480):
         browser.size(width, 1000)
-        browser.open(page)
+        browser.open(report.few)
         wide = browser.run("return document.documentElement.scrollWidth > document.documentElement.clientWidth")
         check(not wide, f"nothing is cut off in a window of {width} pixels")
-    save("few-narrow", browser.picture())
+    save(f"{report.command}-narrow", browser.picture())
     browser.run("document.querySelector('#doubtful').scrollIntoView()")
-    save("few-narrow-difference", browser.picture())
+    save(f"{report.command}-narrow-difference", browser.picture())
     browser.size(1280, 1000)
 
 
-def use_the_keyboard(browser, page):
-    browser.open(page)
+def filter_few(browser, report):
+    """The filters and orders of the list. The group with four files is the only one of its size."""
+    browser.open(report.few)
+    check(f"Least {report.size}" in browser.text("#filters"), "the filter is named after what it counts")
+    browser.type("#least", "4")
+    wait(lambda: shown_sizes(browser) == [4], "the size filters")
+    check("filtered from 10" in browser.text("#count"), "the list says that it is filtered")
+    browser.click("button[type=reset]")
+    wait(lambda: browser.count(".row") == 10, "the filter can be cleared")
+    found = shown_values(browser)
+    choose_order(browser, "low")
+    check(shown_values(browser) == sorted(found), "the least similar come first")
+    choose_order(browser, "high")
+    check(shown_values(browser) == sorted(found, reverse=True), "the most similar come first")
+    choose_order(browser, "size")
+    check(shown_sizes(browser) == [4] + 9 * [3], "the largest come first")
+    limit = sorted(found)[4]
+    browser.type("#below", str(limit))
+    wait(lambda: sorted(shown_values(browser)) == [value for value in sorted(found) if value <= limit], "the similarity filters")
+    browser.click("button[type=reset]")
+    browser.type("#search", "ONERROR")
+    wait(lambda: browser.count(".row") == 1, "the search ignores case, and finds hostile names")
+
+
+def use_the_keyboard(browser, report):
+    browser.open(report.few)
     browser.press("tab")
     check(browser.run("return document.activeElement.className") == "skip", "the first tab leads to the link to the list")
+    check(browser.text(".skip") == f"Skip to the list of {report.things}", "the link says so")
     browser.press("enter")
     wait(lambda: browser.run("return document.activeElement.id") == "all", "the link leads to the list")
     browser.press("tab")
@@ -289,12 +366,12 @@ def use_the_keyboard(browser, page):
     check(unnamed == 0, "every control and chart has a name")
 
 
-def look_at_many(browser, page, save):
+def look_at_many(browser, report, save):
     start = time.monotonic()
-    browser.open(page)
-    print(f"        {MANY} groups were ready after {time.monotonic() - start:.1f} s")
-    check(browser.count(".row") == 25 and browser.count("*") < 3000, "only one page of groups is in the document")
-    check("1 to 25 of 100,000" in browser.text("#count"), "all groups are counted")
+    browser.open(report.many)
+    print(f"        {MANY} {report.things} were ready after {time.monotonic() - start:.1f} s")
+    check(browser.count(".row") == 25 and browser.count("*") < 3000, f"only one page of {report.things} is in the document")
+    check("1 to 25 of 100,000" in browser.text("#count"), f"all {report.things} are counted")
     first = browser.text(".row")
     for button, shown in (("next", "26 to 50"), ("last", "99,976 to 100,000"), ("previous", "99,951 to 99,975"), ("first", "1 to 25 ")):
         browser.click("#" + button)
@@ -308,22 +385,22 @@ def look_at_many(browser, page, save):
     browser.click("button[type=reset]")
     wait(lambda: "1 to 25 of 100,000" in browser.text("#count"), "the filter can be cleared")
     browser.type("#least", "3")
-    wait(lambda: "Nothing to show" in browser.text("#count"), "groups are filtered by their size")
+    wait(lambda: "Nothing to show" in browser.text("#count"), f"{report.things} are filtered by their size")
     browser.click("button[type=reset]")
-    browser.run("const order = document.querySelector('#order'); order.value = 'size'; order.dispatchEvent(new Event('input'))")
-    wait(lambda: browser.count(".row") == 25, "groups can be sorted")
-    save("many", browser.picture())
+    choose_order(browser, "size")
+    wait(lambda: browser.count(".row") == 25, f"{report.things} can be sorted")
+    save(f"{report.command}-many", browser.picture())
     browser.run("document.querySelector('#all').scrollIntoView()")
-    save("many-list", browser.picture())
+    save(f"{report.command}-many-list", browser.picture())
     check(browser.errors() == [], "the console has no errors")
 
 
-def look_at_queries(browser, page, save):
+def look_at_unmatched(browser, page, save):
     browser.open(page)
-    check(browser.text("h1") == "ringer query" and browser.count(".row") == 2, "queries are listed")
-    check("0 matches" in browser.text("#rows"), "a query without a match is listed, too")
+    check(browser.count(".row") == 2 and "0 matches" in browser.text("#rows"), "a query without a match is listed, too")
     check(browser.count("#largest .card") == 1, "the query with matches has a difference")
-    save("queries", browser.picture())
+    check(not browser.run("return document.querySelector('#doubtful').offsetParent"), "without a threshold nothing is doubtful")
+    save("query-unmatched", browser.picture())
 
 
 # What is wrong with the figures of a page: an axis without title or ticks, colours without a legend, text that is cut off.
@@ -419,12 +496,14 @@ def main(tool, pictures=None):
 
     browser = None
     try:
-        pages = [few(tool, folder), many(tool, folder), queries(tool, folder)]
+        made, extra = reports(tool, folder), unmatched(tool, folder)
         browser = Browser(folder + "/profile")
-        look_at_few(browser, pages[0], save)
-        use_the_keyboard(browser, pages[0])
-        look_at_many(browser, pages[1], save)
-        look_at_queries(browser, pages[2], save)
+        for report in made:
+            print(f"ringer {report.command} --report")
+            look_at_few(browser, report, save)
+            use_the_keyboard(browser, report)
+            look_at_many(browser, report, save)
+        look_at_unmatched(browser, extra, save)
         look_at_papers(browser, os.path.realpath(f"{os.path.dirname(os.path.realpath(__file__))}/../docs/papers.html"), save)
     except AssertionError as error:
         print(f"FAILED  {error}")

@@ -300,8 +300,13 @@ nameTheme();
 const things = plain(2, summary.group);
 showCards("doubtful", summary.doubtful, `Most doubtful ${things}`);
 showCards("largest", summary.largest, summary.group === "query" ? "Queries with the most matches" : `Largest ${things}`);
-if (summary.group === "query") at("largest-note").textContent = "Each is shown with its least similar match.";
+if (summary.group === "query") {
+  at("largest-note").textContent = "Each is shown with its least similar match.";
+  at("least-name").textContent = "Least matches";
+  at("most").textContent = "most matches first";
+}
 at("all-title").textContent = `All ${things}`;
+at("skip").textContent = `Skip to the list of ${things}`;
 if (summary.groups === 0) {
   at("filters").hidden = at("charts").hidden = true;
   at("count").textContent = `No ${things} were found.`;
