@@ -80,7 +80,9 @@ pub(crate) struct Add {
     #[arg(long)]
     if_absent: bool,
     /// Make the database agree with the folders: store files that are new or have changed, and delete the keys of files below
-    /// PATH that no longer exist. Unchanged files are read and not stored again.
+    /// PATH that no longer exist. The contents decide: every file is read, because a database keeps no sizes or times of files,
+    /// and those can stay equal when a file changes. Unchanged files are not stored again, so that the database does not grow.
+    /// To read changed files only, list them with --files-from.
     #[arg(long, conflicts_with_all = ["sets", "jsonl", "parquet", "if_absent"])]
     sync: bool,
     #[command(flatten)]

@@ -37,6 +37,25 @@ fn a_synced_database_has_the_files_of_the_folder() {
     assert_eq!(tool.keys("db.ringer").len(), 4);
 }
 
+/// A change that neither the size nor the time of a file shows is noticed.
+#[test]
+fn a_sync_is_decided_by_contents() {
+    let tool = Tool::new();
+    tool.run(&["create", "db.ringer"]).with_status(0);
+    let text = words(1);
+    tool.write("in/a", &text).write("in/b", words(2));
+    let sync = ["add", "db.ringer", "in", "--sync"];
+    tool.run(&sync).with_status(0);
+    let time = fs::metadata(tool.path("in/a")).unwrap().modified().unwrap();
+    let changed: String = text.split_inclusive(' ').rev().collect();
+    assert_eq!(changed.len(), text.len());
+    tool.write("in/a", changed);
+    let file = fs::File::options().append(true).open(tool.path("in/a")).unwrap();
+    file.set_modified(time).unwrap();
+    let said = tool.run(&sync).with_status(0).err;
+    assert_eq!(said.trim_end(), "added 1 set, which replaced an earlier one; 1 set was unchanged");
+}
+
 #[test]
 fn sets_that_are_stored_stay_if_that_is_asked_for() {
     let tool = Tool::with_sets("a\tx y\n");
