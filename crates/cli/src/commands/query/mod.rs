@@ -5,15 +5,15 @@
 
 mod page;
 mod print;
+mod subject;
 
 use std::ffi::OsString;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rayon::prelude::*;
 use ringer::features::Weighting;
-use ringer::scheme::{Features, Measure};
-use ringer::{Answer, Error, Explanation, Like, Originals, Signature, Sketcher, Snapshot};
+use ringer::scheme::Features;
+use ringer::{Answer, Error, Explanation, Originals, Sketcher, Snapshot};
 use serde_json::Value;
 
 use crate::exit::{self, Failure};
@@ -28,6 +28,7 @@ use crate::table::Kind;
 use crate::weighting::Weigh;
 use crate::{interrupt, open};
 use page::QueryPage;
+use subject::{QuerySubject, Readable};
 
 /// How many files are searched for at a time.
 const FILES_AT_ONCE: usize = 256;
@@ -428,74 +429,6 @@ impl Answered {
         match self {
             Answered::Plain(answer) => answer,
             Answered::Explained(explanation) => &explanation.answer,
-        }
-    }
-}
-
-/// A file to search for. Standard input is copied, because it may be read twice.
-struct Readable {
-    named: PathBuf,
-    copy: Option<tempfile::NamedTempFile>,
-}
-
-impl Readable {
-    fn new(named: &Path) -> Result<Readable, Failure> {
-        let failed = |error: io::Error| Failure::Io(format!("cannot read standard input: {error}"));
-        let mut copy = None;
-        if named == Path::new("-") {
-            let mut file = tempfile::NamedTempFile::new().map_err(failed)?;
-            io::copy(&mut io::stdin().lock(), &mut file).map_err(failed)?;
-            copy = Some(file);
-        }
-        Ok(Readable { named: named.into(), copy })
-    }
-
-    fn path(&self) -> &Path {
-        self.copy.as_ref().map_or(&*self.named, |copy| copy.path())
-    }
-
-    fn name(&self) -> Value {
-        show::json_key(self.named.as_os_str().as_encoded_bytes())
-    }
-}
-
-/// What to search for, kept while the query runs.
-enum QuerySubject<'a> {
-    Key(&'a [u8]),
-    Set(Vec<u64>),
-    Signature(Signature),
-}
-
-impl<'a> QuerySubject<'a> {
-    /// The set of a file or, for weighted measures, its signature. `None` after an interrupt.
-    fn of_file(
-        path: &Path,
-        worker: &mut Worker<'_>,
-        sketcher: &Sketcher,
-    ) -> Result<Option<QuerySubject<'a>>, Problem> {
-        match sketcher.scheme().measure {
-            Measure::Jaccard => Ok(worker.set_of_file(path)?.map(QuerySubject::Set)),
-            _ => Ok(worker.of_file(path)?.map(QuerySubject::Signature)),
-        }
-    }
-
-    /// The set of a document or, for weighted measures, its signature.
-    fn of(
-        content: &Content<'_>,
-        worker: &mut Worker<'_>,
-        sketcher: &Sketcher,
-    ) -> Result<QuerySubject<'a>, Error> {
-        match sketcher.scheme().measure {
-            Measure::Jaccard => worker.set_of_content(content).map(QuerySubject::Set),
-            _ => worker.of_content(content).map(QuerySubject::Signature),
-        }
-    }
-
-    fn like(&self) -> Like<'_> {
-        match self {
-            QuerySubject::Key(key) => Like::Key(key),
-            QuerySubject::Set(set) => Like::Features(set),
-            QuerySubject::Signature(signature) => Like::Signature(signature),
         }
     }
 }
