@@ -53,8 +53,8 @@ pub(crate) fn decompressed(input: impl Read + Send + 'static) -> io::Result<Box<
 pub(crate) fn recognised(
     mut input: impl Read + Send + 'static,
 ) -> io::Result<(Box<dyn Read + Send>, bool)> {
-    // Read byte by byte, and stop as soon as the input cannot be compressed. A pipe may have only one byte so far, and its
-    // writer may be waiting for an answer.
+    // Read byte by byte, and stop as soon as the bytes show that the input is not compressed. A pipe may have only one byte
+    // so far, and its writer may be waiting for an answer.
     let mut start = Vec::with_capacity(ZSTD.len());
     let could_be = |start: &[u8]| {
         ZSTD.starts_with(start) || GZIP.starts_with(&start[..start.len().min(GZIP.len())])
@@ -79,7 +79,7 @@ pub(crate) fn recognised(
     Ok((decoder, gzip || zstd))
 }
 
-/// What a file is that is neither text nor compressed in a way that is read here, if its first bytes tell.
+/// The kind of a file that is neither text nor compressed in a way that is read here. `None` if its first bytes do not tell.
 pub(crate) fn kind_of(start: &[u8]) -> Option<&'static str> {
     const KINDS: &[(&[u8], &str)] = &[
         (b"\xfd7zXZ\0", "xz-compressed"),

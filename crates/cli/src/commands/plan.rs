@@ -50,21 +50,22 @@ pub(crate) struct Plan {
 struct Theory {
     /// B(b): bits of a signature times the variance.
     storage_factor: f64,
-    /// How many times the space 64-bit samples need at the same error.
+    /// The space that 64-bit samples need at the same error, as a multiple of the space of this scheme.
     improvement: f64,
-    /// rho: a query compares about N^rho of N sets, if all others have at most half the least resemblance.
+    /// rho: a query compares about N^rho of N sets, if all sets below the least resemblance have at most half of it.
     exponent: f64,
-    /// The share of pairs with an estimate of at least the least resemblance that reach it, if all resemblances are equally
-    /// frequent.
+    /// Among the pairs whose estimate reaches the least resemblance, the share whose true resemblance reaches it, if all
+    /// resemblances are equally frequent.
     precision: f64,
     /// The textbook rule for an index of N sets.
     rule: Rule,
 }
 
-/// The rule of locality-sensitive hashing, for near sets of the least resemblance and far ones of half of it. With `g =
-/// log N / log(1/P2)` samples a slot, one far set agrees in a slot by chance. With `L = N^rho` slots, a near set agrees
-/// in one of them with a probability of at least `1 - 1/e`, or slightly less, because g is rounded up. With a probability of a half or more, at most 2 L far sets
-/// agree in any slot, so a query may stop after those.
+/// The rule of locality-sensitive hashing, for near sets of the least resemblance and far ones of half of it. P2 is the
+/// probability that a sample of a far set agrees. With `g = log N / log(1/P2)` samples a slot, about one of N far sets
+/// agrees in a slot by chance. With `L = N^rho` slots, a near set agrees in at least one of them with a probability of
+/// about `1 - 1/e` (at least that, if g were not rounded up). With a probability of a half or more, all L slots together
+/// have at most 2 L far sets that agree, so a query may stop after 2 L of them.
 struct Rule {
     samples_per_slot: u64,
     slots: u64,
@@ -122,7 +123,7 @@ impl Theory {
 /// Resemblances over which the precision is averaged.
 const STEPS: u32 = 1000;
 
-/// Samples for which the variance is proportional to their inverse.
+/// A number of samples so large that the variance is inversely proportional to it.
 const MANY: f64 = 1e9;
 
 impl Plan {

@@ -13,7 +13,8 @@ use crate::show;
 use crate::staged::Staged;
 use crate::table::{Cell, Column, Kind, TableFormat, TableWriter};
 
-/// The columns. Rows are numbered from 1 within their file; a stored row has the number 0.
+/// The columns. Rows are numbered from 1 within their file. A stored row, which is a row of the database of `--db`, has the
+/// number 0.
 const COLUMNS: &[Column] = &[
     ("key", Kind::Text),
     ("file", Kind::Text),

@@ -1,5 +1,5 @@
-//! `ringer weights`, and `--weights` of `add` and `query`: signatures are those of weights that the tests compute by the formula
-//! and give with `--weighted`.
+//! `ringer weights`, and `--weights` of `add` and `query`. The tests also compute the weights by the formula of tf-idf and add
+//! the same sets with `--weighted`: the signatures must be equal.
 
 use crate::run;
 
@@ -30,7 +30,7 @@ fn times(words: &[&str], word: &str) -> f64 {
     words.iter().filter(|other| **other == word).count() as f64
 }
 
-/// Lines of `--weighted` for texts, with weights by the formula.
+/// Input lines for `--weighted`. The weight of a word is the number of times it occurs in the text, times its rarity.
 fn weighted(texts: &[(&str, &str)], rarity: impl Fn(&str) -> f64) -> String {
     let line = |(key, text): &(&str, &str)| {
         let words: Vec<&str> = text.split_whitespace().collect();
@@ -73,7 +73,7 @@ fn elements_are_weighted_by_rarity() {
             .flat_map(|(_, text)| text.split_whitespace())
             .map(|word| (word, with(word)))
             .collect();
-        // Words that look like settings count as words behind the first count.
+        // After the first line with a count, a word that looks like a setting (`#documents`) is a word.
         let mut by_hand = "#documents\t5\n".to_string();
         for (word, count) in words.iter().rev() {
             by_hand += &format!("{word}\t{count}\n");
@@ -132,7 +132,7 @@ fn elements_are_weighted_by_rarity() {
     }
 }
 
-/// Titles and headings of pages, files that are not HTML, and compressed files.
+/// Titles and headings of pages, and files that are not HTML.
 #[test]
 fn titles_and_headings_of_pages_weigh_more() {
     let tool = Tool::new();
@@ -205,7 +205,8 @@ fn titles_and_headings_of_pages_weigh_more() {
     }
 }
 
-/// Chunks of files, elements that are left out, and that the same input gives the same file.
+/// For five kinds of features: one thread gives the same file as the default number of threads, `--least` leaves out rare
+/// elements, and a query with the weights finds the stored document (not checked for spots).
 #[test]
 fn every_kind_of_features_is_counted() {
     let tool = Tool::new();
