@@ -4,8 +4,6 @@
 //! Each member is compared with the first one of its group: the smallest key or, for files, the one that is kept. Files with
 //! the same bytes as the first one come right after it.
 
-use std::ops::ControlFlow;
-
 use ringer::groups::{Cluster, Linkage, Report};
 use ringer::scheme::Measure;
 use ringer::{Comparison, Error, Estimate, Originals, Snapshot};
@@ -85,7 +83,7 @@ impl Clustering<'_> {
         let bar = grouping::bar(self.style);
         let ask = self.snapshot.clusters(self.min).linkage(self.linkage);
         let ask = ask.pairs(|pairs| {
-            let pairs = self.conditions.put(pairs).progress(grouping::follow(&bar));
+            let pairs = self.conditions.put(pairs).progress(grouping::follow(&bar, self.style));
             match self.originals {
                 Some(originals) => pairs.verify(originals),
                 None => pairs,
@@ -103,14 +101,11 @@ impl Clustering<'_> {
                 group.show(page)?;
             }
             let roles = plan.as_deref_mut().map(|plan| plan.add(&group));
-            bar.suspend(|| self.line(&group, roles.as_deref(), results))
-        };
-        let report = grouping::printing(|printed| {
-            ask.run(|cluster| match one(&cluster) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(failure) => printed(Err(failure)),
+            grouping::row(&bar, results.on_terminal, || {
+                self.line(&group, roles.as_deref(), results)
             })
-        });
+        };
+        let report = grouping::printing(|printed| ask.run(|cluster| printed(one(&cluster))));
         bar.finish_and_clear();
         results.lines.flush()?;
         Ok(Clustered { report: report?, clusters, members, identical })

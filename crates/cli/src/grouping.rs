@@ -63,29 +63,48 @@ impl Conditions {
 
 /// A progress bar for a run over all sets.
 pub(crate) fn bar(style: Style) -> ProgressBar {
-    progress::bar(style, "reading", Unit::Things, Some(0))
+    progress::bar(style, "reading", Unit::Things, Some(1))
 }
 
 /// A callback that moves the bar and stops the run after an interrupt.
-pub(crate) fn follow(bar: &ProgressBar) -> impl FnMut(Progress) -> ControlFlow<()> + '_ {
-    |progress| {
-        bar.set_message(match progress.phase {
+pub(crate) fn follow(
+    bar: &ProgressBar,
+    style: Style,
+) -> impl FnMut(Progress) -> ControlFlow<()> + '_ {
+    // The bar has said so.
+    let mut said = "reading";
+    move |progress| {
+        let phase = match progress.phase {
             Phase::Reading => "reading",
             Phase::Joining => "comparing",
             _ => "grouping",
-        });
+        };
+        bar.set_message(phase);
+        if phase != said {
+            said = phase;
+            if style.verbose {
+                bar.suspend(|| exit::say(phase));
+            }
+        }
         bar.set_length(progress.total);
         bar.set_position(progress.done);
         if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
-/// Runs something that prints results as it finds them. The first failure to print ends the run and is returned.
+/// Prints a result. The bar is moved out of its way only if they share a terminal: that takes longer than most results.
+pub(crate) fn row<T>(bar: &ProgressBar, on_terminal: bool, print: impl FnOnce() -> T) -> T {
+    if on_terminal { bar.suspend(print) } else { print() }
+}
+
+/// Runs something that prints results as it finds them. The first failure to print ends the run and is returned, and an
+/// interrupt cancels it.
 pub(crate) fn printing<T>(
     run: impl FnOnce(&mut dyn FnMut(Result<(), Failure>) -> ControlFlow<()>) -> Result<T, Error>,
 ) -> Result<T, Failure> {
     let mut failure = None;
     let done = run(&mut |printed| match printed {
+        Ok(()) if interrupt::requested() => ControlFlow::Break(()),
         Ok(()) => ControlFlow::Continue(()),
         Err(failed) => {
             failure = Some(failed);

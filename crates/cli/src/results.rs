@@ -1,7 +1,7 @@
 //! Writes the results of `pairs`, `clusters` and `query` to standard output or a file, in the format asked for.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
 use ringer::scheme::Measure;
@@ -41,6 +41,8 @@ pub(crate) struct Results {
     pub(crate) style: Style,
     pub(crate) lines: Output,
     table: Option<TableWriter<Box<dyn Write + Send>>>,
+    /// Whether the results are printed on a terminal.
+    pub(crate) on_terminal: bool,
     /// The output file, and a handle to sync it.
     staged: Option<(Staged, File)>,
 }
@@ -91,20 +93,22 @@ impl Written {
                 (Output::to(Box::new(io::sink())), Some(table))
             }
         };
-        Ok(Results { style, lines, table, staged })
+        let on_terminal = staged.is_none() && io::stdout().is_terminal();
+        Ok(Results { style, lines, table, on_terminal, staged })
     }
 }
 
 impl Results {
     /// Results as lines on standard output.
     pub(crate) fn on_output(style: Style) -> Results {
-        Results { style, lines: Output::new(), table: None, staged: None }
+        let on_terminal = io::stdout().is_terminal();
+        Results { style, lines: Output::new(), table: None, on_terminal, staged: None }
     }
 
     /// Results that nobody wants to see.
     pub(crate) fn nowhere(style: Style) -> Results {
         let lines = Output::to(Box::new(io::sink()));
-        Results { style, lines, table: None, staged: None }
+        Results { style, lines, table: None, on_terminal: false, staged: None }
     }
 
     /// Whether results are added as rows, not as lines.

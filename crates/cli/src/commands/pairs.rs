@@ -65,7 +65,7 @@ impl Pairs {
         let sketcher = Sketcher::new(snapshot.scheme());
         let sources = self.sources.open(snapshot.scheme())?;
         let originals = sources.as_ref().map(|sources| sources.originals(&sketcher));
-        let mut pairs = pairs.progress(grouping::follow(&bar));
+        let mut pairs = pairs.progress(grouping::follow(&bar, style));
         if let Some(originals) = &originals {
             pairs = pairs.verify(originals);
         }
@@ -74,7 +74,9 @@ impl Pairs {
             pairs.run(|one| {
                 let is_first = found == 0;
                 found += u64::from(matches!(one, Found::Pair(_)));
-                bar.suspend(|| printed(print(&one, is_first, measure, &snapshot, &mut results)))
+                let on_terminal = results.on_terminal;
+                let print = || print(&one, is_first, measure, &snapshot, &mut results);
+                printed(grouping::row(&bar, on_terminal, print))
             })
         });
         bar.finish_and_clear();

@@ -1,5 +1,6 @@
 //! `ringer triples`: prints triples of sets by their three-way resemblance.
 
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use ringer::groups::Triple;
@@ -45,15 +46,17 @@ impl Triples {
         let bar = grouping::bar(style);
         let triples = snapshot.triples(self.min).accept(self.conditions.reach.accept());
         let triples = triples.min_pair(self.min_pair.unwrap_or(self.min));
-        let triples =
-            triples.pairs(|pairs| self.conditions.put(pairs).progress(grouping::follow(&bar)));
+        let triples = triples
+            .pairs(|pairs| self.conditions.put(pairs).progress(grouping::follow(&bar, style)));
         let mut out = Output::new();
+        let on_terminal = io::stdout().is_terminal();
         let (mut found, measure) = (0u64, snapshot.scheme().measure);
         let report = grouping::printing(|printed| {
             triples.run(|triple| {
                 let head = grouping::head(found, measure, style, &mut out);
                 found += 1;
-                bar.suspend(|| printed(head.and_then(|()| print(&triple, style, &mut out))))
+                let print = || head.and_then(|()| print(&triple, style, &mut out));
+                printed(grouping::row(&bar, on_terminal, print))
             })
         });
         bar.finish_and_clear();

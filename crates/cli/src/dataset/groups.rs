@@ -123,7 +123,9 @@ impl Grouping<'_> {
             if self.exhaustive {
                 pairs = pairs.exhaustive();
             }
-            pairs = pairs.memory(self.memory - self.memory / 4).progress(grouping::follow(&bar));
+            pairs = pairs
+                .memory(self.memory - self.memory / 4)
+                .progress(grouping::follow(&bar, self.style));
             match self.estimate {
                 true => pairs.accept(Accept::Estimate),
                 false => pairs.verify(&originals),

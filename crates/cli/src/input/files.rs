@@ -150,7 +150,12 @@ impl Files<'_> {
     fn excluded(&self, root: &Path) -> Result<Override, Failure> {
         let mut builder = OverrideBuilder::new(root);
         let refused = |pattern: &str, error: &ignore::Error| {
-            Failure::Usage(format!("--exclude {pattern} is not a pattern: {error}"))
+            let what = match error {
+                // Without the pattern, which is changed before it is parsed.
+                ignore::Error::Glob { err, .. } => err.clone(),
+                other => other.to_string(),
+            };
+            Failure::Usage(format!("--exclude {pattern} is not a pattern: {what}"))
         };
         let git = self.walk.gitignore.then_some(".git/");
         for pattern in self.walk.exclude.iter().map(String::as_str).chain(git) {

@@ -87,6 +87,45 @@ fn long_commands_show_a_bar_on_a_terminal() {
     }
 }
 
+/// Results that go to a file do not move the bar, which would take longer than to write them.
+#[test]
+fn a_bar_is_not_drawn_again_for_each_result_in_a_file() {
+    let sets: String = (0..1000).map(|i| format!("{i}\ta{0} b{0} c{0}\n", i / 2)).collect();
+    let tool = Tool::with_sets(&sets);
+    for command in ["pairs", "clusters"] {
+        let line = format!("{command} db.ringer --min 0.9 --output found.csv");
+        let Some((shown, status)) = on_a_terminal(&tool, &line) else { return };
+        assert_eq!(status, Some(0), "{shown}");
+        assert!(std::fs::read_to_string(tool.path("found.csv")).unwrap().lines().count() > 500);
+        let bars = shown.matches(" left)").count();
+        assert!(bars < 250, "{command}: {bars} bars");
+    }
+}
+
+/// Nobody reads the results, so that the command waits in the middle of them. After an interrupt, hardly any more are printed.
+#[test]
+fn an_interrupt_ends_a_list_of_results() {
+    let rows = |row: u32| format!("{row:064}\ta{0} b{0} c{0}\n", row / 2);
+    let tool = Tool::with_sets(&(0..8000).map(rows).collect::<String>());
+    for command in ["pairs", "clusters"] {
+        let mut command = tool.command(&[command, "db.ringer", "--min", "0.9"]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut list = child.stdout.take().unwrap();
+        list.read_exact(&mut [0]).unwrap();
+        let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        assert!(interrupt.unwrap().success());
+        let mut said = BufReader::new(child.stderr.take().unwrap());
+        let mut all = String::new();
+        said.read_line(&mut all).unwrap();
+        let lines = BufReader::new(list).lines().count();
+        std::io::Read::read_to_string(&mut said, &mut all).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{all}");
+        let safe = "interrupted: the list is not complete; nothing was changed\n";
+        assert!(all.ends_with(safe), "{all}");
+        assert!(lines < 3000, "{lines} lines");
+    }
+}
+
 /// A command that waits for its input is interrupted. It ends with status 130, and says what is safe.
 #[test]
 fn interrupted_commands_say_what_is_safe() {
@@ -174,7 +213,7 @@ fn interrupted_lists_say_that_they_are_not_complete() {
 
 #[test]
 fn quiet_commands_print_nothing_and_verbose_ones_say_what_they_do() {
-    let tool = Tool::with_sets("a\tx\n");
+    let tool = Tool::with_sets("a\tx\nb\tx\nc\tx y\n");
     let quiet = tool.run(&["compact", "db.ringer", "--quiet"]).with_status(0);
     assert_eq!((&*quiet.out, &*quiet.err), ("", ""));
     let verbose = tool.run(&["compact", "db.ringer", "--verbose"]).with_status(0);
@@ -183,5 +222,8 @@ fn quiet_commands_print_nothing_and_verbose_ones_say_what_they_do() {
         "{}",
         verbose.err
     );
+    let pairs = ["pairs", "db.ringer", "--min", "0.9", "--verbose", "--output", "pairs.csv"];
+    let verbose = tool.run(&pairs).with_status(0);
+    assert!(verbose.err.contains("reading\ncomparing\ngrouping\n"), "{}", verbose.err);
     tool.run(&["compact", "db.ringer", "--verbose", "--quiet"]).with_status(2);
 }
