@@ -67,6 +67,7 @@ pub fn reindex(writer: &Writer, scheme: &Scheme, progress: &mut Progress<'_>) ->
         let appended = writer.files.append_checked()?;
         context.check_own(&*appended.file)?;
     }
+    span!("reindex", bytes = writer.superblock().end_of_data);
     let state = writer.state();
     check_space(writer, needed_bytes(&state, scheme))?;
     let rows = state.segments.iter().map(|view| u64::from(view.live_rows)).sum();
@@ -81,7 +82,6 @@ pub fn reindex(writer: &Writer, scheme: &Scheme, progress: &mut Progress<'_>) ->
         return Err(Error::Interrupted);
     }
     let mut appended = writer.files.append_checked()?;
-    span!("reindex", bytes = appended.superblock.end_of_data);
     let new = Replacement::create(writer)?;
     let next = new.or_forget(|| write(writer, &new, &appended, scheme, built.as_ref()))?;
     let mut mark = writer.files.mark();

@@ -88,7 +88,7 @@ pub fn read(
             continue;
         }
         let Some(trouble) = trouble else { return view(head, commits, path, options, before) };
-        // If the lock cannot be examined, there may be a writer.
+        // If the database's lock cannot be examined, there may be a writer.
         let changing = || head.has_doubtful_mark() || is_locked(layer, path).unwrap_or(true);
         if looks > 0 && changing() {
             looks -= 1;
